@@ -1,0 +1,37 @@
+"""The one place that chooses between the compiled modules and their plain-Python twins."""
+
+import importlib
+import os
+from types import ModuleType
+
+__all__ = ["IMPLEMENTATIONS", "kernel"]
+
+IMPLEMENTATIONS = ("native", "pure")
+
+
+def kernel(name: str, impl: str | None = None) -> ModuleType:
+    """Return the module that implements a kernel.
+
+    Parameters
+    ----------
+    name : str
+        Dotted name below ``kcodec`` of the compiled module, such as ``"formats._avro"``. Its twin has the
+        same name with ``_py`` appended.
+    impl : {"native", "pure"}, optional
+        Which one. By default what the environment variable ``KCODEC_IMPL`` says, else ``"native"``.
+
+    Returns
+    -------
+    module
+        There is no fallback: a compiled module that cannot be imported raises `ImportError`.
+
+    Raises
+    ------
+    ValueError
+        If the implementation is not one of `IMPLEMENTATIONS`.
+    """
+    chosen = impl or os.environ.get("KCODEC_IMPL") or "native"
+    if chosen not in IMPLEMENTATIONS:
+        raise ValueError(f"implementation {chosen!r} is not one of {', '.join(IMPLEMENTATIONS)}")
+    suffix = "" if chosen == "native" else "_py"
+    return importlib.import_module(f"kcodec.{name}{suffix}")

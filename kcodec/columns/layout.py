@@ -1,0 +1,77 @@
+"""The columns of an Arrow type, numbered: the address space that plans and kernels share."""
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+__all__ = ["Column", "layout"]
+
+
+class Column(NamedTuple):
+    """One column of an Arrow type.
+
+    Attributes
+    ----------
+    index : int
+        Its number, in pre-order: a parent before its children, the root is 0.
+    name : str
+        The field's name; empty for the root, ``"item"`` below a list, ``"key"`` and ``"value"`` below a map.
+    type : pyarrow.DataType
+        Its Arrow type.
+    nullable : bool
+        Whether it may hold nulls. The root always may: a null row is a null value.
+    parent : int
+        Number of the parent column, -1 for the root.
+    children : tuple of int
+        Fields of a struct; the item of a list; key and value of a map (its entries struct has no number).
+    end : int
+        The number after the last column below this one.
+    """
+
+    index: int
+    name: str
+    type: pa.DataType
+    nullable: bool
+    parent: int
+    children: tuple[int, ...]
+    end: int
+
+
+def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
+    """Number the columns of an Arrow type in pre-order.
+
+    Parameters
+    ----------
+    arrow_type : pyarrow.DataType
+        The type of a whole column: any type, usually a struct.
+
+    Returns
+    -------
+    tuple of Column
+        ``result[i].index == i``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> kinds = pa.struct([("id", pa.int64()), ("tags", pa.list_(pa.string()))])
+    >>> [(c.index, c.name, c.children) for c in layout(kinds)]
+    [(0, '', (1, 2)), (1, 'id', ()), (2, 'tags', (3,)), (3, 'item', ())]
+    """
+    columns: list[Column] = []
+
+    def visit(name: str, kind: pa.DataType, nullable: bool, parent: int) -> int:
+        index = len(columns)
+        columns.append(Column(index, name, kind, nullable, parent, (), index + 1))
+        parts: list[tuple[str, pa.DataType, bool]] = []
+        if pa.types.is_struct(kind):
+            parts = [(field.name, field.type, field.nullable) for field in kind]
+        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            parts = [("item", kind.value_type, kind.value_field.nullable)]
+        elif pa.types.is_map(kind):
+            parts = [("key", kind.key_type, False), ("value", kind.item_type, kind.item_field.nullable)]
+        children = tuple(visit(*part, index) for part in parts)
+        columns[index] = Column(index, name, kind, nullable, parent, children, len(columns))
+        return index
+
+    visit("", arrow_type, True, -1)
+    return tuple(columns)

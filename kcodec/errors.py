@@ -1,0 +1,159 @@
+"""The exception tree, and the stable codes by which errors of a row are told apart.
+
+This module imports nothing of the package; every layer may raise what it defines.
+"""
+
+from typing import NamedTuple
+
+__all__ = [
+    "CODES",
+    "ConfigError",
+    "DecodeError",
+    "EncodeError",
+    "Fault",
+    "KcodecError",
+    "RegistryError",
+    "SchemaError",
+]
+
+#: What can be wrong with one row: code -> the sentence shown as its reason. Codes are stable: new ones may be
+#: added, none is renamed or given another meaning. The order is that of the C enum in ``wire/status.pxd``.
+CODES: dict[str, str] = {
+    "truncated": "the input ends inside this value",
+    "varint_overlong": "the varint has more bytes than its type allows",
+    "varint_overflow": "the varint has bits beyond its type",
+    "negative_length": "a length is negative",
+    "invalid_boolean": "a boolean is neither 0 nor 1",
+    "invalid_utf8": "the text is not valid UTF-8",
+    "enum_index": "the enum index is not that of a symbol",
+    "union_index": "the union index is not that of a branch",
+    "block_count": "the count of a block is out of range",
+    "block_size": "the byte size of a block disagrees with its items",
+    "trailing_bytes": "bytes are left after the value",
+    "decimal_precision": "the decimal has more digits than its declared precision",
+    "out_of_range": "the value is outside the range of its type",
+    "unresolvable": "the writer's value cannot be read as the reader's type",
+    "depth_limit": "values are nested deeper than max_depth",
+    "size_limit": "the value expands to more than the limits allow",
+    "frame_truncated": "the frame is shorter than its header",
+    "frame_magic": "the first byte is not a known magic byte",
+    "unknown_schema_id": "the registry has no schema of this id",
+    "schema_error": "the schema of this id cannot be used here",
+    "null_value": "a null stands where the schema has no null",
+    "type_mismatch": "the Arrow type cannot be written as the schema's type",
+    "inexact": "the value cannot be written without loss",
+    "unknown_symbol": "the text is not a symbol of the enum",
+    "fixed_size": "the length is not the size of the fixed",
+    "union_members": "not exactly one member of the union is set",
+    "duplicate_key": "a map holds a key twice",
+}
+
+
+class Fault(NamedTuple):
+    """What was wrong with one row.
+
+    Attributes
+    ----------
+    row : int
+        Row number in the column given to the call.
+    offset : int or None
+        Byte position in the row's value, counted from its first byte, frame included; None when encoding.
+    path : str
+        Where in the value, such as ``items[2].sku``; empty at the root.
+    code : str
+        A key of `CODES`.
+    reason : str
+        One sentence.
+    schema_id : int or None
+        The schema id of the row's frame, where it has one.
+    """
+
+    row: int
+    offset: int | None
+    path: str
+    code: str
+    reason: str
+    schema_id: int | None = None
+
+
+class KcodecError(Exception):
+    """Base of every error that kcodec raises on purpose."""
+
+
+class SchemaError(KcodecError, ValueError):
+    """A schema that cannot be parsed, resolved or mapped to Arrow."""
+
+
+class ConfigError(KcodecError, ValueError):
+    """A setting that is unknown, has an invalid value, or contradicts another."""
+
+
+class RegistryError(KcodecError, LookupError):
+    """A registry that refused, failed, or does not have what was asked for.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong.
+    status : int, optional
+        The HTTP status, as the real server would answer.
+    error_code : int, optional
+        The registry's own code, such as 40403.
+    """
+
+    def __init__(self, message: str, status: int | None = None, error_code: int | None = None) -> None:
+        super().__init__(message, status, error_code)
+        self.message = message
+        self.status = status
+        self.error_code = error_code
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class _RowError(KcodecError, ValueError):
+    """An error of one row, with its facts as attributes."""
+
+    def __init__(
+        self,
+        row: int,
+        offset: int | None,
+        path: str,
+        code: str,
+        reason: str,
+        schema_id: int | None = None,
+    ) -> None:
+        super().__init__(row, offset, path, code, reason, schema_id)
+        self.row = row
+        self.offset = offset
+        self.path = path
+        self.code = code
+        self.reason = reason
+        self.schema_id = schema_id
+
+    def __str__(self) -> str:
+        where = f"row {self.row}"
+        if self.offset is not None:
+            where += f", byte {self.offset}"
+        if self.path:
+            where += f", {self.path}"
+        if self.schema_id is not None:
+            where += f", schema id {self.schema_id}"
+        return f"{self.code}: {where}: {self.reason}"
+
+
+class DecodeError(_RowError):
+    """Bytes that are not what their schema or format says.
+
+    The attributes are those of `Fault`.
+
+    Examples
+    --------
+    >>> error = DecodeError(3, 1, "name", "truncated", CODES["truncated"])
+    >>> str(error)
+    'truncated: row 3, byte 1, name: the input ends inside this value'
+    """
+
+
+class EncodeError(_RowError):
+    """A value that its schema or format cannot express. The attributes are those of `Fault`."""

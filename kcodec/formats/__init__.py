@@ -1,0 +1,1 @@
+"""Formats: each turns one wire encoding into the shared columns and back."""

@@ -1,0 +1,1 @@
+"""Schemas by id and by subject."""

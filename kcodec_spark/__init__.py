@@ -1,0 +1,1 @@
+"""Spark functions over kcodec."""

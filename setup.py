@@ -1,0 +1,57 @@
+"""The compiled modules; all other configuration is in pyproject.toml."""
+
+import os
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+DEBUG = os.environ.get("KCODEC_DEBUG") == "1"
+
+sources = sorted(Path("kcodec").rglob("*.pyx"))
+if not sources:
+    # A distribution without its .pyx files must fail to build, not become a package of plain Python.
+    raise SystemExit("kcodec: no .pyx files found: the source distribution is incomplete")
+
+shared = sorted(str(p) for pattern in ("*.pxd", "*.h") for p in Path("kcodec").rglob(pattern))
+if sys.platform == "win32":
+    flags = ["/Od", "/Zi"] if DEBUG else ["/O2"]
+else:
+    flags = ["-O0", "-g"] if DEBUG else ["-O3", "-fno-strict-aliasing", "-fno-plt"]
+
+extensions = [
+    Extension(
+        ".".join(path.with_suffix("").parts),
+        [str(path)],
+        depends=[str(path), *shared],
+        include_dirs=["kcodec/wire"],
+        extra_compile_args=flags,
+    )
+    for path in sources
+]
+
+directives = {
+    "language_level": 3,
+    "binding": True,
+    "embedsignature": True,
+    "embedsignature.format": "python",
+    "cdivision": True,
+    "wraparound": False,
+    "boundscheck": DEBUG,
+    "initializedcheck": DEBUG,
+    "freethreading_compatible": True,
+    "warn.unused": True,
+    "warn.maybe_uninitialized": True,
+    "warn.deprecated.DEF": True,
+}
+
+setup(
+    ext_modules=cythonize(
+        extensions,
+        compiler_directives=directives,
+        build_dir="build/cython",
+        annotate=DEBUG,
+        nthreads=0 if DEBUG else (os.cpu_count() or 1),
+    )
+)
