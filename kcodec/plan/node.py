@@ -80,12 +80,12 @@ class Node:
     children : tuple of Node
         What stands below it.
     size : int
-        FIXED and DECIMAL: bytes. MEMBER: which member. When encoding, UNION of a nullable column with two
-        children: see `Plan`.
+        FIXED and DECIMAL: bytes. MEMBER: which member.
     factor : int
         INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value
-        times ``-factor``, so reading divides, exactly or not at all. DECIMAL when encoding: power of ten that
-        turns the column's unscaled value into the wire's, as ``10**factor`` with a factor of 0 for none.
+        times ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
+    precision, scale : int
+        DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
     symbols : tuple of str or None
         ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
     data : bytes
@@ -100,6 +100,8 @@ class Node:
     children: "tuple[Node, ...]" = ()
     size: int = 0
     factor: int = 1
+    precision: int = 0
+    scale: int = 0
     symbols: tuple[str | None, ...] = ()
     data: bytes = b""
     code: str = ""
@@ -155,6 +157,8 @@ def _lines(node: Node, depth: int) -> list[str]:
         parts.append(f"size {node.size}")
     if node.factor != 1:
         parts.append(f"factor {node.factor}")
+    if node.precision:
+        parts.append(f"({node.precision}, {node.scale})")
     if node.symbols:
         parts.append("{" + ", ".join("-" if s is None else s for s in node.symbols) + "}")
     if node.op is Op.DEFAULT:

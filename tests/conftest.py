@@ -1,0 +1,45 @@
+"""Fixtures of the whole suite: both implementations, and the vectors of the reference implementations."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from kcodec._impl import IMPLEMENTATIONS
+
+settings.register_profile("quick", max_examples=60, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=2000, deadline=None)
+settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
+
+HERE = Path(__file__).parent
+
+
+def shared_folder() -> Path | None:
+    """Return the folder of the shared vectors and benchmarks, if this machine has it."""
+    folder = Path(os.environ.get("KCODEC_SHARED", HERE.parent.parent / "shared"))
+    return folder if folder.is_dir() else None
+
+
+def read_vectors(name: str, folder: Path = HERE / "vectors") -> list[dict]:
+    """Read a gzipped file of one JSON object a line; values hold U+2028, so only newlines separate lines."""
+    with gzip.open(folder / name, "rt", encoding="utf-8", newline="\n") as file:
+        return [json.loads(line) for line in file.read().split("\n") if line]
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
+def impl(request, monkeypatch) -> str:
+    """Run the test on the compiled modules and again on their plain-Python twins."""
+    monkeypatch.setenv("KCODEC_IMPL", request.param)
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Give the folder of the shared vectors; skip the test without it."""
+    folder = shared_folder()
+    if folder is None:
+        pytest.skip("no shared folder: set KCODEC_SHARED to run this test")
+    return folder
