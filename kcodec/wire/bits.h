@@ -1,0 +1,59 @@
+/* Loads, stores and bit counts that compile to one instruction, on any byte order. */
+#ifndef KCODEC_BITS_H
+#define KCODEC_BITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#include <stdlib.h>
+#define KC_BSWAP16(x) _byteswap_ushort(x)
+#define KC_BSWAP32(x) _byteswap_ulong(x)
+#define KC_BSWAP64(x) _byteswap_uint64(x)
+static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
+#define KC_LIKELY(x) (x)
+#define KC_UNLIKELY(x) (x)
+#else
+#define KC_BSWAP16(x) __builtin_bswap16(x)
+#define KC_BSWAP32(x) __builtin_bswap32(x)
+#define KC_BSWAP64(x) __builtin_bswap64(x)
+static inline int kc_ctz64(uint64_t x) { return __builtin_ctzll(x); }
+#define KC_LIKELY(x) __builtin_expect(!!(x), 1)
+#define KC_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define KC_LE16(x) KC_BSWAP16(x)
+#define KC_LE32(x) KC_BSWAP32(x)
+#define KC_LE64(x) KC_BSWAP64(x)
+#define KC_BE16(x) (x)
+#define KC_BE32(x) (x)
+#define KC_BE64(x) (x)
+#else
+#define KC_LE16(x) (x)
+#define KC_LE32(x) (x)
+#define KC_LE64(x) (x)
+#define KC_BE16(x) KC_BSWAP16(x)
+#define KC_BE32(x) KC_BSWAP32(x)
+#define KC_BE64(x) KC_BSWAP64(x)
+#endif
+
+static inline uint32_t kc_load_le32(const void *p) { uint32_t v; memcpy(&v, p, 4); return KC_LE32(v); }
+static inline uint64_t kc_load_le64(const void *p) { uint64_t v; memcpy(&v, p, 8); return KC_LE64(v); }
+static inline uint32_t kc_load_be32(const void *p) { uint32_t v; memcpy(&v, p, 4); return KC_BE32(v); }
+static inline uint64_t kc_load_be64(const void *p) { uint64_t v; memcpy(&v, p, 8); return KC_BE64(v); }
+static inline void kc_store_le32(void *p, uint32_t v) { v = KC_LE32(v); memcpy(p, &v, 4); }
+static inline void kc_store_le64(void *p, uint64_t v) { v = KC_LE64(v); memcpy(p, &v, 8); }
+static inline void kc_store_be32(void *p, uint32_t v) { v = KC_BE32(v); memcpy(p, &v, 4); }
+static inline void kc_store_be64(void *p, uint64_t v) { v = KC_BE64(v); memcpy(p, &v, 8); }
+
+/* A move of a fixed size is two instructions where memcpy of a variable one is a call. */
+static inline void kc_copy32(void *to, const void *from) { memcpy(to, from, 32); }
+
+/* One bit per byte of eight bytes that are each 0 or 1, the first in the lowest bit. */
+static inline uint8_t kc_pack8(const uint8_t *p) {
+    return (uint8_t)((kc_load_le64(p) * UINT64_C(0x0102040810204080)) >> 56);
+}
+
+#endif
