@@ -1,0 +1,277 @@
+"""Types: Arrow and Avro to Spark, Spark to Avro, as Spark's own ``SchemaConverters`` (4.3) has them.
+
+Only public names of ``pyspark.sql.types`` are used, and only once a function is called.
+"""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kcodec.errors import SchemaError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType
+
+__all__ = ["from_arrow_type", "to_avro_type", "to_sql_type"]
+
+CATALYST_TYPE = "spark.sql.catalyst.type"
+
+_ROOT = "the value"
+
+
+def from_arrow_type(arrow_type: pa.DataType) -> "DataType":
+    """Give the Spark type into which Spark's Python worker casts an Arrow type without loss.
+
+    Parameters
+    ----------
+    arrow_type : pyarrow.DataType
+        Such as the ``arrow_type`` of a codec.
+
+    Returns
+    -------
+    pyspark.sql.types.DataType
+        Names, order and nullability are those of the Arrow type. Milliseconds of a day (time32) are an
+        integer and nanosecond timestamps a long, since Spark has no such types; fixed_size_binary is binary;
+        unsigned integers take the next wider type, 64 bits ``decimal(20,0)``; time64 is ``time(6)``.
+
+    Raises
+    ------
+    SchemaError
+        If Spark has no type for it. Decimals over 38 digits are read as text by
+        ``AvroCodec(..., wide_decimals="string")``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from_arrow_type(pa.struct([pa.field("id", pa.int64(), False)])).simpleString()
+    'struct<id:bigint>'
+    """
+    return _from_arrow(arrow_type, "")
+
+
+def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
+    from pyspark.sql import types as spark
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    simple = _simple_types().get(kind.id)
+    if simple is not None:
+        return simple
+    if pa.types.is_struct(kind):
+        fields = []
+        for field in kind:
+            below = f"{path}.{field.name}" if path else field.name
+            fields.append(spark.StructField(field.name, _from_arrow(field.type, below), field.nullable))
+        names = [field.name for field in fields]
+        if len(set(names)) != len(names):
+            raise SchemaError(f"{path or _ROOT}: Spark cannot hold a struct in which a name stands twice: {names}")
+        return spark.StructType(fields)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return spark.ArrayType(_from_arrow(kind.value_type, f"{path}[]"), kind.value_field.nullable)
+    if pa.types.is_map(kind):
+        key, value = _from_arrow(kind.key_type, f"{path}[].key"), _from_arrow(kind.item_type, f"{path}[].value")
+        return spark.MapType(key, value, kind.item_field.nullable)
+    if pa.types.is_timestamp(kind):
+        if kind.unit == "ns":
+            return spark.LongType()
+        return spark.TimestampNTZType() if kind.tz is None else spark.TimestampType()
+    if pa.types.is_decimal(kind):
+        if kind.precision > 38:
+            raise SchemaError(
+                f'{path or _ROOT}: Spark\'s decimals have at most 38 digits, not {kind.precision}; '
+                f'wide_decimals="string" reads them as text'
+            )
+        return spark.DecimalType(kind.precision, kind.scale)
+    raise SchemaError(f"{path or _ROOT}: Spark has no type for Arrow's {kind}")
+
+
+def _simple_types() -> "dict[int, DataType]":
+    from pyspark.sql import types as spark
+
+    ids = pa.lib
+    return {
+        ids.Type_NA: spark.NullType(),
+        ids.Type_BOOL: spark.BooleanType(),
+        ids.Type_INT8: spark.ByteType(),
+        ids.Type_INT16: spark.ShortType(),
+        ids.Type_INT32: spark.IntegerType(),
+        ids.Type_INT64: spark.LongType(),
+        ids.Type_UINT8: spark.ShortType(),
+        ids.Type_UINT16: spark.IntegerType(),
+        ids.Type_UINT32: spark.LongType(),
+        ids.Type_UINT64: spark.DecimalType(20, 0),
+        ids.Type_HALF_FLOAT: spark.FloatType(),
+        ids.Type_FLOAT: spark.FloatType(),
+        ids.Type_DOUBLE: spark.DoubleType(),
+        ids.Type_STRING: spark.StringType(),
+        ids.Type_LARGE_STRING: spark.StringType(),
+        ids.Type_STRING_VIEW: spark.StringType(),
+        ids.Type_BINARY: spark.BinaryType(),
+        ids.Type_LARGE_BINARY: spark.BinaryType(),
+        ids.Type_BINARY_VIEW: spark.BinaryType(),
+        ids.Type_FIXED_SIZE_BINARY: spark.BinaryType(),
+        ids.Type_DATE32: spark.DateType(),
+        ids.Type_DATE64: spark.DateType(),
+        ids.Type_TIME32: spark.IntegerType(),
+        ids.Type_TIME64: spark.TimeType(6),
+        ids.Type_DURATION: spark.DayTimeIntervalType(),
+    }
+
+
+def to_sql_type(schema: str, **options: Any) -> "DataType":
+    """Give the Spark type of an Avro schema, as ``SchemaConverters.toSqlType`` does.
+
+    Parameters
+    ----------
+    schema : str
+        Avro schema, as JSON.
+    **options
+        Those of `kcodec.AvroCodec` that choose types, such as ``recursive_depth``.
+
+    Returns
+    -------
+    pyspark.sql.types.DataType
+        The type of the values that `from_avro` gives.
+
+    Raises
+    ------
+    SchemaError
+        If the schema is not valid, or Spark has no type for it.
+
+    Notes
+    -----
+    Two differences: nanosecond timestamps are longs, since pyspark has no class for Spark's preview type, and
+    the property ``spark.sql.catalyst.type``, by which Spark marks intervals that it wrote, is not looked at.
+
+    Examples
+    --------
+    >>> to_sql_type('["null", {"type": "int", "logicalType": "date"}]').simpleString()
+    'date'
+    """
+    from kcodec import AvroCodec
+
+    return from_arrow_type(AvroCodec(schema, **options).arrow_type)
+
+
+def to_avro_type(
+    data_type: "DataType", nullable: bool = False, record_name: str = "topLevelRecord", namespace: str = ""
+) -> str:
+    """Give the Avro schema of a Spark type, as ``SchemaConverters.toAvroType`` does.
+
+    Parameters
+    ----------
+    data_type : pyspark.sql.types.DataType
+        Type of a column.
+    nullable : bool
+        Whether the column may be null: the schema is then a union with null as its second branch.
+    record_name, namespace : str
+        Name and namespace of the record, where the type is a struct; names of nested records follow from them.
+
+    Returns
+    -------
+    str
+        JSON text, laid out as Java's ``Schema.toString()``.
+
+    Raises
+    ------
+    SchemaError
+        If Spark refuses the type too (maps whose keys are no strings, variants), or a name is not one in Avro.
+
+    Examples
+    --------
+    >>> from pyspark.sql.types import LongType
+    >>> to_avro_type(LongType(), nullable=True)
+    '["long","null"]'
+    """
+    tree = _to_avro(data_type, nullable, record_name, namespace)
+    return json.dumps(tree, separators=(",", ":"), ensure_ascii=False)
+
+
+def _to_avro(kind: "DataType", nullable: bool, record_name: str, namespace: str) -> Any:
+    from pyspark.sql import types as spark
+
+    tree: Any
+    if isinstance(kind, spark.StructType):
+        tree = _record(kind, record_name, namespace)
+    elif isinstance(kind, spark.ArrayType):
+        tree = {"type": "array", "items": _to_avro(kind.elementType, kind.containsNull, record_name, namespace)}
+    elif isinstance(kind, spark.MapType) and kind.keyType == spark.StringType():
+        values = _to_avro(kind.valueType, kind.valueContainsNull, record_name, namespace)
+        tree = {"type": "map", "values": values}
+    elif isinstance(kind, spark.DecimalType):
+        full_name = f"{namespace}.{record_name}.fixed" if namespace else f"{record_name}.fixed"
+        tree = {
+            "type": "fixed",
+            **_name(full_name, ""),
+            "size": _bytes_for(kind.precision),
+            "logicalType": "decimal",
+            "precision": kind.precision,
+            "scale": kind.scale,
+        }
+    elif isinstance(kind, spark.TimeType):
+        tree = {"type": "long", "logicalType": "time-micros", CATALYST_TYPE: kind.simpleString()}
+    elif isinstance(kind, spark.DayTimeIntervalType):
+        tree = {"type": "long", CATALYST_TYPE: kind.simpleString()}
+    elif isinstance(kind, spark.YearMonthIntervalType):
+        tree = {"type": "int", CATALYST_TYPE: kind.simpleString()}
+    else:
+        # A collated string is a StringType that differs from the plain one.
+        plain = type(kind) is not spark.StringType or kind == spark.StringType()
+        tree = _avro_primitives().get(type(kind)) if plain else None
+        if tree is None:
+            raise SchemaError(f"Spark's type {kind.simpleString()} has no Avro schema")
+    return [tree, "null"] if nullable and tree != "null" else tree
+
+
+def _avro_primitives() -> "dict[type[DataType], Any]":
+    from pyspark.sql import types as spark
+
+    return {
+        spark.NullType: "null",
+        spark.BooleanType: "boolean",
+        spark.ByteType: "int",
+        spark.ShortType: "int",
+        spark.IntegerType: "int",
+        spark.LongType: "long",
+        spark.FloatType: "float",
+        spark.DoubleType: "double",
+        spark.StringType: "string",
+        spark.BinaryType: "bytes",
+        spark.DateType: {"type": "int", "logicalType": "date"},
+        spark.TimestampType: {"type": "long", "logicalType": "timestamp-micros"},
+        spark.TimestampNTZType: {"type": "long", "logicalType": "local-timestamp-micros"},
+    }
+
+
+def _record(kind: Any, record_name: str, namespace: str) -> dict[str, Any]:
+    below = f"{namespace}.{record_name}" if namespace else record_name
+    names = [field.name for field in kind.fields]
+    if len(set(names)) != len(names):
+        raise SchemaError(f"record {record_name}: a field's name stands twice: {names}")
+    fields = [
+        {"name": _checked(f.name), "type": _to_avro(f.dataType, f.nullable, f.name, below)} for f in kind.fields
+    ]
+    return {"type": "record", **_name(record_name, namespace), "fields": fields}
+
+
+def _name(name: str, namespace: str) -> dict[str, str]:
+    space, _, name = name.rpartition(".") if "." in name else (namespace, "", name)
+    for part in space.split(".") if space else ():
+        _checked(part)
+    return {"name": _checked(name), **({"namespace": space} if space else {})}
+
+
+def _checked(name: str) -> str:
+    letters = name.replace("_", "a")
+    if not letters or not letters[0].isalpha() or not letters.isalnum():
+        raise SchemaError(f"{name!r} is not a name in Avro: rename the column")
+    return name
+
+
+def _bytes_for(precision: int) -> int:
+    """Return the bytes that hold every decimal of a precision, as ``Decimal.minBytesForPrecision``."""
+    size = 1
+    while 2 ** (8 * size - 1) < 10**precision:
+        size += 1
+    return size

@@ -1,0 +1,105 @@
+"""One JVM for all Spark tests: a classic session, and in the same JVM a Connect server with one session."""
+
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+REMOTE = "SPARK_CONNECT_MODE_ENABLED"
+
+
+def missing() -> str | None:
+    """Say what these tests lack on this machine."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        return "no pyspark: pip install kcodec[spark]"
+    java = Path(os.environ["JAVA_HOME"], "bin", "java") if os.environ.get("JAVA_HOME") else "java"
+    return None if shutil.which(java) else "no Java: Spark needs Java 17 or newer"
+
+
+def pytest_collection_modifyitems(items):
+    lacking = missing()
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.spark)
+            # pyspark 4.3 warns of newer pandas, and of what pandas and grpc deprecate.
+            for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
+                item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
+            if lacking:
+                item.add_marker(pytest.mark.skip(reason=lacking))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def jvm():
+    """Start the JVM; its Python workers find the packages of this checkout."""
+    from pyspark.sql import SparkSession
+
+    saved = {name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "PYTHONPATH", REMOTE)}
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), saved["PYTHONPATH"]]))
+    os.environ.pop(REMOTE, None)
+    port = free_port()
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.timeType.enabled": "true",
+    }
+    builder = SparkSession.builder.master("local[2]").appName("kcodec")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    classic = builder.getOrCreate()
+    classic.sparkContext.setLogLevel("OFF")
+    os.environ[REMOTE] = "1"
+    connect = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+    yield {"classic": classic, "connect": connect}
+    connect.stop()
+    os.environ.pop(REMOTE, None)
+    gateway = classic.sparkContext._gateway
+    classic.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
+    for name, value in saved.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+@pytest.fixture
+def classic(jvm, monkeypatch):
+    """Give the classic session, as the one that pyspark's functions take themselves for."""
+    monkeypatch.delenv(REMOTE, raising=False)
+    return jvm["classic"]
+
+
+@pytest.fixture
+def connect(jvm, monkeypatch):
+    """Give the Connect session."""
+    monkeypatch.setenv(REMOTE, "1")
+    return jvm["connect"]
+
+
+@pytest.fixture(params=["classic", "connect"])
+def spark(request):
+    """Run the test on the classic session and again on the Connect session."""
+    return request.getfixturevalue(request.param)

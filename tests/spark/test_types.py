@@ -1,0 +1,112 @@
+"""Spark types: against Spark's own SchemaConverters, called in the JVM."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import types as T
+
+from kcodec import SchemaError
+from kcodec_spark import types
+
+
+def struct(*fields):
+    return T.StructType([T.StructField(*field) for field in fields])
+
+
+DECIMALS = [T.DecimalType(precision, precision // 3) for precision in range(1, 39)]
+NESTED = struct(
+    ("a", T.IntegerType()),
+    ("b", struct(("d", T.DecimalType(9, 3)), ("n", T.NullType())), False),
+    ("arr", T.ArrayType(struct(("x", T.DecimalType(4, 1)), ("y", T.ArrayType(T.DecimalType(4, 1)))))),
+    ("m", T.MapType(T.StringType(), struct(("y", T.DateType())))),
+    ("b2", struct(("b2", struct(("b2", T.TimestampType(), False))))),
+)
+SPARK_TYPES = [
+    T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType(), T.FloatType(), T.DoubleType(),
+    T.StringType(), T.BinaryType(), T.DateType(), T.TimestampType(), T.TimestampNTZType(), T.NullType(),
+    T.TimeType(0), T.TimeType(3), T.TimeType(6), T.DayTimeIntervalType(), T.DayTimeIntervalType(1, 2),
+    T.YearMonthIntervalType(), T.YearMonthIntervalType(0, 0),
+    T.ArrayType(T.IntegerType()), T.ArrayType(T.IntegerType(), False), T.ArrayType(T.ArrayType(T.NullType())),
+    T.MapType(T.StringType(), T.LongType()), T.MapType(T.StringType(), T.DecimalType(5, 1), False),
+    struct(), struct(("Ünï_1", T.LongType())), NESTED, *DECIMALS,
+]  # fmt: skip
+REFUSED = [
+    T.CalendarIntervalType(), T.VariantType(), T.VarcharType(5), T.CharType(5), T.StringType("UTF8_LCASE"),
+    T.MapType(T.IntegerType(), T.LongType()), T.MapType(T.StringType("UTF8_LCASE"), T.LongType()),
+    struct(("a b", T.LongType())), struct(("1a", T.LongType())), struct(("", T.LongType())),
+    struct(("a", T.LongType()), ("a", T.LongType())),
+]  # fmt: skip
+
+
+@pytest.fixture
+def converters(classic):
+    """Call SchemaConverters."""
+    jvm = classic._jvm
+    own = jvm.org.apache.spark.sql.avro.SchemaConverters
+
+    class Converters:
+        def to_avro(self, kind, *arguments):
+            return own.toAvroType(jvm.org.apache.spark.sql.types.DataType.fromJson(kind.json()), *arguments).toString()
+
+        def to_sql(self, schema, stable=False, prefix="", depth=-1):
+            parsed = jvm.org.apache.avro.Schema.Parser().parse(schema)
+            found = own.toSqlType(parsed, stable, prefix, depth)
+            return json.loads(found.dataType().json())
+
+    return Converters()
+
+
+@pytest.mark.parametrize("kind", SPARK_TYPES, ids=lambda kind: kind.simpleString()[:60])
+def test_avro_schema_of_a_spark_type_is_sparks_own(converters, kind):
+    for arguments in ((False, "topLevelRecord", ""), (True, "rec", "my.ns"), (True, "a.rec", "")):
+        assert types.to_avro_type(kind, *arguments) == converters.to_avro(kind, *arguments)
+
+
+@pytest.mark.parametrize("kind", REFUSED, ids=lambda kind: kind.simpleString())
+def test_spark_types_refused_by_spark_are_refused(converters, kind):
+    from py4j.protocol import Py4JJavaError
+
+    with pytest.raises(Py4JJavaError):
+        converters.to_avro(kind, False, "topLevelRecord", "")
+    with pytest.raises(SchemaError):
+        types.to_avro_type(kind)
+
+
+ARROW_TYPES = {
+    "smallint": [pa.int16(), pa.uint8()],
+    "int": [pa.int32(), pa.uint16(), pa.time32("ms"), pa.time32("s")],
+    "bigint": [pa.int64(), pa.uint32(), pa.timestamp("ns"), pa.timestamp("ns", "UTC")],
+    "decimal(20,0)": [pa.uint64()],
+    "decimal(38,3)": [pa.decimal128(38, 3), pa.decimal256(38, 3)],
+    "string": [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())],
+    "binary": [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(7)],
+    "timestamp": [pa.timestamp("us", "UTC"), pa.timestamp("ms", "Europe/Berlin")],
+    "timestamp_ntz": [pa.timestamp("us"), pa.timestamp("s")],
+    "time(6)": [pa.time64("us"), pa.time64("ns")],
+    "void": [pa.null()],
+    "array<int>": [pa.list_(pa.int32()), pa.large_list(pa.time32("ms")), pa.list_(pa.int32(), 3)],
+    "map<string,struct<a:binary>>": [pa.map_(pa.string(), pa.struct([("a", pa.binary(2))]))],
+    "struct<>": [pa.struct([])],
+}
+
+
+@pytest.mark.parametrize("name", ARROW_TYPES)
+def test_spark_type_of_an_arrow_type(name):
+    assert {types.from_arrow_type(kind).simpleString() for kind in ARROW_TYPES[name]} == {name}
+
+
+def test_nullability_is_kept():
+    item = pa.field("item", pa.struct([pa.field("x", pa.int64(), False), pa.field("y", pa.int64())]), False)
+    kind = types.from_arrow_type(pa.struct([pa.field("l", pa.list_(item), False)]))
+    inner = struct(("x", T.LongType(), False), ("y", T.LongType()))
+    assert kind == struct(("l", T.ArrayType(inner, False), False))
+
+
+def test_what_spark_cannot_hold_is_refused_with_its_path():
+    with pytest.raises(SchemaError, match=r'a\[\]\.d: .*38 digits, not 40.*wide_decimals="string"'):
+        types.from_arrow_type(pa.struct([("a", pa.list_(pa.struct([("d", pa.decimal256(40, 2))])))]))
+    with pytest.raises(SchemaError, match="the value: .*no type for Arrow's month_day_nano_interval"):
+        types.from_arrow_type(pa.month_day_nano_interval())
+    with pytest.raises(SchemaError, match="a name stands twice"):
+        types.from_arrow_type(pa.struct([("a", pa.int8()), ("a", pa.int8())]))
