@@ -1,1 +1,79 @@
 """Schemas by id and by subject."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kcodec.errors import ConfigError
+from kcodec.registry.base import Metadata, Reference, RegisteredSchema, Schema, SchemaRegistry, guid
+from kcodec.registry.references import Resolved, resolve
+
+__all__ = [
+    "Metadata",
+    "Reference",
+    "RegisteredSchema",
+    "Resolved",
+    "Schema",
+    "SchemaRegistry",
+    "guid",
+    "open",
+    "resolve",
+]
+
+
+def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
+    """Open a registry.
+
+    Parameters
+    ----------
+    url : str
+        - ``memory://scope``: in the memory of this process, shared by all that name the same scope;
+        - ``sqlite:///schemas.db``, ``sqlite:////var/lib/schemas.db``: in a file, relative or absolute, which
+          several processes may use at once;
+        - ``http://host:8081``, ``https://host``, or several of these separated by commas: a Schema Registry
+          server, through confluent-kafka's client (``pip install kcodec[registry]``).
+    config : mapping, optional
+        For servers: any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient`` but
+        ``url``.
+
+    Returns
+    -------
+    SchemaRegistry
+        Nothing is asked of a server until it is used.
+
+    Raises
+    ------
+    ConfigError
+        If the URL is none of these, or there is configuration for a registry that takes none.
+    RegistryError
+        If a file cannot be opened.
+
+    Examples
+    --------
+    >>> registry = open("memory://example")
+    >>> registered = registry.register("orders-value", Schema('{"type": "int"}'))
+    >>> registered.id, registered.version, registered.schema.text
+    (1, 1, '"int"')
+    >>> registry.get(1).guid == registered.guid
+    True
+    """
+    if not isinstance(url, str):
+        raise ConfigError(f"a registry's URL is a str, not {type(url).__name__}")
+    scheme, separator, rest = url.partition("://")
+    scheme = scheme.strip().lower()
+    if separator and scheme in ("http", "https"):
+        from kcodec.registry.http import HttpRegistry
+
+        return HttpRegistry(url, config)
+    if config:
+        raise ConfigError(f"a {scheme}:// registry takes no configuration")
+    if separator and scheme == "memory":
+        from kcodec.registry.memory import MemoryRegistry
+
+        return MemoryRegistry.shared(rest)
+    if separator and scheme == "sqlite" and len(rest) > 1 and rest[0] == "/":
+        from kcodec.registry.sqlite import SqliteRegistry
+
+        return SqliteRegistry(rest[1:])
+    # The rest may hold credentials.
+    what = f"{scheme}://" if separator else "a URL without a scheme"
+    raise ConfigError(f"{what} is not memory://scope, sqlite:///file or http(s)://host")

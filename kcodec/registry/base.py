@@ -1,0 +1,251 @@
+"""What a schema registry is to the rest of the package: one protocol, and the values that pass through it."""
+
+import hashlib
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from kcodec.errors import RegistryError
+
+__all__ = [
+    "SCHEMA_TYPES",
+    "Metadata",
+    "Reference",
+    "RegisteredSchema",
+    "Schema",
+    "SchemaRegistry",
+    "check_subject",
+    "guid",
+]
+
+#: The schema types that Confluent's registry knows.
+SCHEMA_TYPES = ("AVRO", "JSON", "PROTOBUF")
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A schema named by another.
+
+    Attributes
+    ----------
+    name : str
+        What the referring text calls it: an Avro full name, a Protobuf import path, a JSON Schema ``$ref``.
+    subject : str
+        Where it is registered.
+    version : int
+        Which version there; -1 stands for the latest and is replaced when the schema is registered.
+    """
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What else is registered with a schema; part of its identity.
+
+    Attributes
+    ----------
+    properties : tuple of (str, str)
+        Sorted by key.
+    tags : tuple of (str, tuple of str)
+        Sorted by path; the tags of one path sorted too.
+    sensitive : tuple of str
+        Sorted names of the properties that are secret.
+
+    Examples
+    --------
+    >>> Metadata.of({"owner": "billing", "app": "2"}).properties
+    (('app', '2'), ('owner', 'billing'))
+    """
+
+    properties: tuple[tuple[str, str], ...] = ()
+    tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    sensitive: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        properties: Mapping[str, str] | None = None,
+        tags: Mapping[str, Iterable[str]] | None = None,
+        sensitive: Iterable[str] | None = None,
+    ) -> "Metadata":
+        """Make one of plain mappings, in any order."""
+        return cls(
+            tuple(sorted((properties or {}).items())),
+            tuple((path, tuple(sorted(set(values)))) for path, values in sorted((tags or {}).items())),
+            tuple(sorted(set(sensitive or ()))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema as a client has it.
+
+    Attributes
+    ----------
+    text : str
+        JSON of Avro and JSON Schema, source text of Protobuf.
+    type : str
+        One of `SCHEMA_TYPES`.
+    references : tuple of Reference
+        The registered schemas that the text names.
+    metadata : Metadata or None
+        What is registered with it.
+    """
+
+    text: str
+    type: str = "AVRO"
+    references: tuple[Reference, ...] = ()
+    metadata: Metadata | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema as a registry has it.
+
+    Attributes
+    ----------
+    id : int or None
+        Its number in this registry, from 1: the same for the same content, whatever the subject. None where a
+        server was asked by GUID: it does not tell.
+    guid : str
+        Its name in any registry: see `guid`.
+    schema : Schema
+        The text as the registry keeps it.
+    subject : str or None
+        Where it was asked for; None if it was asked for by id or GUID.
+    version : int or None
+        Which version there; None also where a server does not tell.
+    """
+
+    id: int | None
+    guid: str
+    schema: Schema
+    subject: str | None = None
+    version: int | None = None
+
+
+class SchemaRegistry(Protocol):
+    """A store of schemas by id and by subject, with the answers of Confluent's Schema Registry.
+
+    Every method raises `kcodec.RegistryError`, with the ``status`` and ``error_code`` of the real server:
+    40401 no such subject, 40402 no such version, 40403 no such schema, 42201 not a schema, 42202 not a
+    version, 42206 still referred to, 42208 not a subject name.
+
+    Handles may be used from several threads, and pickle.
+    """
+
+    @property
+    def url(self) -> str:
+        """Where it is, without credentials."""
+
+    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+        """Register a schema under a subject; what is registered there already keeps its id and version."""
+
+    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+        """Find a schema under a subject by its content."""
+
+    def get(self, schema_id: int) -> RegisteredSchema:
+        """Find a schema by its id."""
+
+    def get_by_guid(self, guid: str) -> RegisteredSchema:
+        """Find a schema by its GUID."""
+
+    def get_version(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a version of a subject (-1: the latest); ``deleted`` finds softly deleted ones as well."""
+
+    def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
+        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
+
+    def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
+        """Name the subjects associated with a topic (of a Kafka cluster); embedded registries have none."""
+
+    def subjects(self) -> list[str]:
+        """Name the subjects that have a version."""
+
+    def versions(self, subject: str) -> list[int]:
+        """Give the numbers of a subject's versions."""
+
+    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
+        """Delete a version: softly, then permanently. Returns its number."""
+
+    def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
+        """Delete all versions of a subject: softly, then permanently. Returns their numbers."""
+
+    def close(self) -> None:
+        """Let go of files and connections; a handle that is used again opens them again."""
+
+
+def guid(schema: Schema) -> str:
+    """Compute the GUID of a schema: a digest of its content, the same in every registry.
+
+    MD5 over the UTF-8 text, then name, subject and big-endian 32-bit version of each reference, then, if
+    there is metadata, a byte 1, tags, properties and sensitive names in order. The type is not part of it.
+    (``entities/Schema.java`` of the Schema Registry's client.)
+
+    Parameters
+    ----------
+    schema : Schema
+        With the text that the registry keeps.
+
+    Returns
+    -------
+    str
+        In the form of a UUID.
+
+    Raises
+    ------
+    RegistryError
+        42201, if the text is not Unicode (lone surrogates).
+
+    Examples
+    --------
+    >>> guid(Schema('"boolean"'))
+    '01f692b3-0d4a-1c8a-3e60-0b1440637f8f'
+    """
+    digest = hashlib.md5(usedforsecurity=False)
+
+    def add(text: str) -> None:
+        try:
+            digest.update(text.encode())
+        except UnicodeEncodeError:
+            raise RegistryError("Invalid schema: the text has lone surrogates", 422, 42201) from None
+
+    add(schema.text)
+    for reference in schema.references:
+        add(reference.name)
+        add(reference.subject)
+        digest.update(reference.version.to_bytes(4, "big", signed=True))
+    if schema.metadata is not None:
+        digest.update(b"\x01")
+        for path, tags in schema.metadata.tags:
+            for text in (path, *tags):
+                add(text)
+        for pair in schema.metadata.properties:
+            for text in pair:
+                add(text)
+        for text in schema.metadata.sensitive:
+            add(text)
+    return str(uuid.UUID(bytes=digest.digest()))
+
+
+def check_subject(subject: str) -> str:
+    """Return a subject's name without the default context.
+
+    Raises
+    ------
+    RegistryError
+        42208, if it is empty, reserved, or has control characters.
+    """
+    name = subject.removeprefix(":.:") if isinstance(subject, str) else ""
+    if not name or name in ("__GLOBAL", "__EMPTY") or _CONTROL.search(name):
+        raise RegistryError(f"The specified subject {subject!r} is not a valid subject.", 422, 42208)
+    return name

@@ -1,0 +1,267 @@
+"""A Schema Registry server, through confluent-kafka's client: ``http://`` and ``https://``."""
+
+import os
+import re
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry.base import Metadata, Reference, RegisteredSchema, Schema, check_subject, guid
+
+__all__ = ["HttpRegistry"]
+
+_T = TypeVar("_T")
+
+_USER_INFO = "basic.auth.user.info"
+_SECRET = re.compile(r"user\.info|password|secret|token|proxy")
+
+#: Seconds that a request may take where the configuration does not say; the client itself would wait for
+#: ever.
+_TIMEOUT = 60
+
+_clients: dict[Any, Any] = {}
+_lock = threading.Lock()
+
+
+class HttpRegistry:
+    """A Schema Registry server.
+
+    The client is made when it is first needed, once per process for the same address and configuration. The
+    handle pickles as both; credentials in the address count as configuration, and appear in no text.
+
+    Parameters
+    ----------
+    url : str
+        Address, or several separated by commas.
+    config : mapping, optional
+        Any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient``; ``timeout`` is 60
+        seconds unless given.
+
+    Raises
+    ------
+    ConfigError
+        If the address is not one, or comes with credentials while ``basic.auth.user.info`` is given too.
+
+    Examples
+    --------
+    >>> HttpRegistry("https://me:secret@registry:8081", {"timeout": 5})
+    <HttpRegistry https://registry:8081>
+    """
+
+    def __init__(self, url: str, config: Mapping[str, Any] | None = None) -> None:
+        self._config = dict(config or {})
+        if "url" in self._config:
+            raise ConfigError("the address of a registry is not part of its configuration")
+        addresses, user_info = [], None
+        for address in url.split(","):
+            try:
+                parts = urlsplit(address.strip())
+                known = parts.scheme in ("http", "https") and parts.hostname is not None
+            except ValueError:
+                known = False
+            if not known:
+                raise ConfigError("the address of a registry is not http(s)://host[:port][/path]")
+            place, at, host = parts.netloc.rpartition("@")
+            if at and user_info is None:
+                user_info = unquote(place)
+            addresses.append(urlunsplit(parts._replace(netloc=host)))
+        if user_info is not None:
+            if _USER_INFO in self._config:
+                raise ConfigError(f"credentials in the address and in {_USER_INFO}")
+            self._config[_USER_INFO] = user_info
+        self._url = ",".join(addresses)
+
+    @property
+    def url(self) -> str:
+        """The address, without credentials."""
+        return self._url
+
+    def __repr__(self) -> str:
+        return f"<HttpRegistry {self._url}>"
+
+    def __reduce__(self) -> tuple[type["HttpRegistry"], tuple[str, dict[str, Any]]]:
+        return HttpRegistry, (self._url, self._config)
+
+    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+        """Register a schema under a subject.
+
+        Servers before 8.0 answer with the id alone: the version is then None, the text the one sent.
+        """
+        subject = check_subject(subject)
+        found = self._call(
+            lambda client: client.register_schema_full_response(subject, _sent(schema), normalize)
+        )
+        return self._registered(found, subject, schema)
+
+    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+        """Find a schema under a subject by its content."""
+        subject = check_subject(subject)
+        found = self._call(lambda client: client.lookup_schema(subject, _sent(schema), normalize))
+        return self._registered(found, subject, schema)
+
+    def get(self, schema_id: int) -> RegisteredSchema:
+        """Find a schema by its id."""
+        found = self._call(lambda client: client.get_schema(schema_id))
+        schema = self._received(found)
+        if found.rule_set is None:
+            return RegisteredSchema(schema_id, guid(schema), schema)
+        # The GUID covers the rules as well; the server tells it with a version.
+        place = self._call(lambda client: client.get_schema_versions(schema_id, deleted=True))[0]
+        version = self._call(lambda client: client.get_version(place.subject, place.version, deleted=True))
+        return RegisteredSchema(schema_id, version.guid or guid(schema), schema)
+
+    def get_by_guid(self, guid: str) -> RegisteredSchema:
+        """Find a schema by its GUID; the client does not tell the id."""
+        found = self._call(lambda client: client.get_schema_by_guid(guid))
+        return RegisteredSchema(None, guid, self._received(found))
+
+    def get_version(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a version of a subject; the latest is always asked for anew."""
+        subject = check_subject(subject)
+        wanted = "latest" if version == -1 else version
+        found = self._call(lambda client: client.get_version(subject, wanted, deleted))
+        return self._registered(found, subject)
+
+    def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
+        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
+        subject = check_subject(subject)
+        found = self._call(lambda client: client.get_latest_with_metadata(subject, dict(properties), True))
+        return self._registered(found, subject)
+
+    def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
+        """Name the subjects that the server associates with a topic; none where it knows no associations."""
+        kinds = ["key" if is_key else "value"]
+        try:
+            found = self._call(
+                lambda client: client.get_associations_by_resource_name(topic, cluster, "topic", kinds)
+            )
+        except RegistryError as error:
+            if error.status == 404:
+                return []
+            raise
+        return [each.subject for each in found]
+
+    def subjects(self) -> list[str]:
+        """Name the subjects that have a version."""
+        found: list[str] = self._call(lambda client: client.get_subjects())
+        return found
+
+    def versions(self, subject: str) -> list[int]:
+        """Give the numbers of a subject's versions."""
+        subject = check_subject(subject)
+        found: list[int] = self._call(lambda client: client.get_versions(subject))
+        return found
+
+    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
+        """Delete a version: softly, then permanently."""
+        subject = check_subject(subject)
+        found: int = self._call(lambda client: client.delete_version(subject, version, permanent))
+        self._call(lambda client: client.clear_caches())
+        return found
+
+    def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
+        """Delete all versions of a subject: softly, then permanently."""
+        subject = check_subject(subject)
+        found: list[int] = self._call(lambda client: client.delete_subject(subject, permanent))
+        self._call(lambda client: client.clear_caches())
+        return found
+
+    def close(self) -> None:
+        """Close this process's client of the same address and configuration."""
+        with _lock:
+            client = _clients.pop(self._key(), None)
+        if client is not None:
+            client.close()
+
+    def _key(self) -> Any:
+        # A client's connections must not be used in a child of the process that opened them.
+        settings = [
+            (name, value if isinstance(value, (str, int, float)) else id(value))
+            for name, value in self._config.items()
+        ]
+        return os.getpid(), self._url, frozenset(settings)
+
+    def _client(self) -> Any:
+        key = self._key()
+        with _lock:
+            client = _clients.get(key)
+            if client is None:
+                try:
+                    from confluent_kafka.schema_registry import SchemaRegistryClient
+                except ImportError as error:
+                    raise ConfigError(
+                        f"{self._url} needs confluent-kafka's registry client: pip install kcodec[registry] "
+                        f"({error})"
+                    ) from None
+                try:
+                    client = SchemaRegistryClient({"timeout": _TIMEOUT, **self._config, "url": self._url})
+                except (ValueError, TypeError, OSError) as error:
+                    raise ConfigError(f"{self._url}: {self._clean(error)}") from None
+                _clients[key] = client
+        return client
+
+    def _call(self, request: Callable[[Any], _T]) -> _T:
+        client = self._client()
+        from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+        try:
+            return request(client)
+        except SchemaRegistryError as error:
+            raise RegistryError(
+                self._clean(error.error_message), error.http_status_code, error.error_code
+            ) from None
+        except Exception as error:
+            # Whatever the client, its HTTP library and their authentication raise; it may hold a secret.
+            raise RegistryError(f"{self._url}: {type(error).__name__}: {self._clean(error)}") from None
+
+    def _clean(self, message: object) -> str:
+        text = str(message)
+        for name, value in self._config.items():
+            if isinstance(value, str) and value and _SECRET.search(name):
+                for secret in {value, *(part for part in value.split(":") if len(part) > 3)}:
+                    text = text.replace(secret, "***")
+        return text
+
+    def _registered(self, found: Any, subject: str, sent: Schema | None = None) -> RegisteredSchema:
+        schema = (
+            sent if sent is not None and found.schema.schema_str is None else self._received(found.schema)
+        )
+        if not isinstance(found.schema_id, int):
+            raise RegistryError(f"{self._url}: the answer has no id", None, 50005)
+        version = found.version if isinstance(found.version, int) else None
+        return RegisteredSchema(found.schema_id, found.guid or guid(schema), schema, subject, version)
+
+    def _received(self, found: Any) -> Schema:
+        if not isinstance(found.schema_str, str):
+            raise RegistryError(f"{self._url}: the answer has no schema", None, 50005)
+        metadata = None
+        if found.metadata is not None:
+            kept = found.metadata
+            metadata = Metadata.of(
+                kept.properties and kept.properties.properties, kept.tags and kept.tags.tags, kept.sensitive
+            )
+        references = tuple(
+            Reference(each.name, each.subject, each.version) for each in found.references or ()
+        )
+        return Schema(found.schema_str, found.schema_type or "AVRO", references, metadata)
+
+
+def _sent(schema: Schema) -> Any:
+    from confluent_kafka.schema_registry import Metadata as SentMetadata
+    from confluent_kafka.schema_registry import MetadataProperties, MetadataTags, SchemaReference
+    from confluent_kafka.schema_registry import Schema as SentSchema
+
+    metadata = None
+    if schema.metadata is not None:
+        kept = schema.metadata
+        metadata = SentMetadata(
+            MetadataTags({path: list(tags) for path, tags in kept.tags}),
+            MetadataProperties(dict(kept.properties)),
+            list(kept.sensitive),
+        )
+    references = [SchemaReference(each.name, each.subject, each.version) for each in schema.references]
+    return SentSchema(schema.text, schema.type, references, metadata)

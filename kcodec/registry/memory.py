@@ -1,0 +1,91 @@
+"""A registry in the memory of this process: ``memory://scope``."""
+
+import os
+import threading
+import uuid
+from typing import Any
+
+from kcodec.errors import RegistryError
+from kcodec.registry.embedded import EmbeddedRegistry
+
+__all__ = ["MemoryRegistry"]
+
+_TABLE_NAMES = ("schemas", "versions", "schema_references")
+
+_scopes: dict[str, "MemoryRegistry"] = {}
+_lock = threading.Lock()
+
+
+class MemoryRegistry(EmbeddedRegistry):
+    """A registry in memory, gone with its process.
+
+    It pickles with its content. Unpickled in the process it was made in, it is the same registry again;
+    anywhere else it is a copy, which is read and written on its own. (So executors can read what the driver
+    registered, and what they register stays with them.)
+
+    Parameters
+    ----------
+    scope : str
+        Its name, which `shared` finds it by.
+
+    Examples
+    --------
+    >>> from kcodec.registry import Schema
+    >>> registry = MemoryRegistry("docs")
+    >>> registry.register("orders-value", Schema('"string"')).id
+    1
+    """
+
+    def __init__(self, scope: str = "") -> None:
+        self._scope = scope
+        self._origin = (os.getpid(), uuid.uuid4().hex)
+        super().__init__(":memory:")
+
+    @classmethod
+    def shared(cls, scope: str) -> "MemoryRegistry":
+        """Return this process's registry of that name, made when it is first asked for."""
+        with _lock:
+            found = _scopes.get(scope)
+            if found is None:
+                found = _scopes[scope] = cls(scope)
+            return found
+
+    @property
+    def url(self) -> str:
+        """``memory://`` and the scope."""
+        return f"memory://{self._scope}"
+
+    def close(self) -> None:
+        """Do nothing: the content is in the connection."""
+
+    def _forked(self, session: Any) -> Any:
+        # The child has a copy of the whole database; only the lock may have been held by a thread that is
+        # gone.
+        new = super()._forked(session)
+        new.connection = session.connection
+        return new
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._transaction() as connection:
+            content = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in _TABLE_NAMES}
+            (sequence,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
+        return _restore, (self._scope, self._origin, content, sequence)
+
+
+def _restore(
+    scope: str, origin: tuple[int, str], content: dict[str, list[Any]], sequence: int
+) -> MemoryRegistry:
+    with _lock:
+        live = _scopes.get(scope)
+    if live is not None and live._origin == origin and origin[0] == os.getpid():
+        return live
+    if set(content) != set(_TABLE_NAMES):
+        raise RegistryError("not the content of a registry", 500, 50001)
+    copy = MemoryRegistry(scope)
+    with copy._transaction(write=True) as connection:
+        for name in _TABLE_NAMES:
+            for row in content[name]:
+                connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
+        connection.execute("DELETE FROM sqlite_sequence")
+        connection.execute("INSERT INTO sqlite_sequence VALUES ('schemas', ?)", (sequence,))
+    return copy

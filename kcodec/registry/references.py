@@ -1,0 +1,78 @@
+"""Follow the references of a schema to all the schemas it needs."""
+
+from typing import NamedTuple
+
+from kcodec.errors import SchemaError
+from kcodec.registry.base import Reference, Schema, SchemaRegistry
+
+__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "resolve"]
+
+#: Schemas that one schema may need.
+MAX_REFERENCES = 1000
+
+#: References that may lie between a schema and one it needs.
+MAX_REFERENCE_DEPTH = 100
+
+
+class Resolved(NamedTuple):
+    """A reference, and what stands there.
+
+    Attributes
+    ----------
+    reference : Reference
+        As the referring schema has it.
+    schema : Schema
+        The schema it names.
+    """
+
+    reference: Reference
+    schema: Schema
+
+
+def resolve(registry: SchemaRegistry, schema: Schema) -> list[Resolved]:
+    """Fetch every schema that a schema refers to, directly or through others.
+
+    Depth first, a name once, softly deleted versions too, as ``AbstractSchemaProvider.java`` of the Schema
+    Registry's client does.
+
+    Parameters
+    ----------
+    registry : SchemaRegistry
+        Where the references are registered.
+    schema : Schema
+        The schema.
+
+    Returns
+    -------
+    list of Resolved
+        Deepest first: each stands after all that it refers to itself.
+
+    Raises
+    ------
+    SchemaError
+        If references form a circle, or go beyond `MAX_REFERENCES` or `MAX_REFERENCE_DEPTH`.
+    RegistryError
+        If one does not exist.
+    """
+    found: dict[str, Resolved] = {}
+    path: list[tuple[str, int]] = []
+
+    def visit(references: tuple[Reference, ...]) -> None:
+        for reference in references:
+            place = (reference.subject, reference.version)
+            if place in path:
+                raise SchemaError(f"references form a circle: {reference}")
+            if reference.name in found:
+                continue
+            if len(path) >= MAX_REFERENCE_DEPTH:
+                raise SchemaError(f"references are nested deeper than {MAX_REFERENCE_DEPTH}")
+            target = registry.get_version(reference.subject, reference.version, deleted=True).schema
+            path.append(place)
+            visit(target.references)
+            path.pop()
+            found[reference.name] = Resolved(reference, target)
+            if len(found) > MAX_REFERENCES:
+                raise SchemaError(f"the schema needs more than {MAX_REFERENCES} others")
+
+    visit(schema.references)
+    return list(found.values())

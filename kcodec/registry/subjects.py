@@ -1,0 +1,112 @@
+"""Subject name strategies: under which subject a schema is registered."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.registry.base import Schema
+
+__all__ = ["STRATEGIES", "SubjectNameStrategy", "record_name", "record_subject", "strategy", "topic_subject"]
+
+#: ``strategy(topic, is_key, schema) -> subject``. ``schema`` is None where only a topic is known; a strategy
+#: that needs it then returns None.
+SubjectNameStrategy = Callable[[str | None, bool, Schema | None], str | None]
+
+_PACKAGE = "io.confluent.kafka.serializers.subject."
+
+
+def topic_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
+    """Name a subject after its topic: ``orders-value``, ``orders-key``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no topic.
+    """
+    if topic is None:
+        raise ConfigError("the TopicName strategy needs a topic")
+    return f"{topic}-key" if is_key else f"{topic}-value"
+
+
+def record_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
+    """Name a subject after its record: ``shop.v1.Order``.
+
+    Raises
+    ------
+    SchemaError
+        If the schema is not a record.
+    """
+    return None if schema is None else record_name(schema, is_key, "RecordNameStrategy")
+
+
+def _topic_record_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
+    if topic is None:
+        raise ConfigError("the TopicRecordName strategy needs a topic")
+    return None if schema is None else f"{topic}-{record_name(schema, is_key, 'TopicRecordNameStrategy')}"
+
+
+#: Confluent's strategies by the simple names of their classes.
+STRATEGIES: dict[str, SubjectNameStrategy] = {
+    "TopicNameStrategy": topic_subject,
+    "RecordNameStrategy": record_subject,
+    "TopicRecordNameStrategy": _topic_record_subject,
+}
+
+
+def strategy(value: Any) -> SubjectNameStrategy:
+    """Find a strategy by what stands in a configuration.
+
+    Parameters
+    ----------
+    value : str or callable
+        A class name as Confluent has it, with or without its package, with or without ``Strategy``; or a
+        `SubjectNameStrategy`.
+
+    Raises
+    ------
+    ConfigError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> strategy("io.confluent.kafka.serializers.subject.TopicNameStrategy")("orders", False, None)
+    'orders-value'
+    >>> strategy("RecordName")("orders", False, Schema('{"type": "record", "name": "n.R", "fields": []}'))
+    'n.R'
+    """
+    if callable(value):
+        found: SubjectNameStrategy = value
+        return found
+    if isinstance(value, str):
+        name = value.removeprefix(_PACKAGE)
+        for known in (name, f"{name}Strategy", f"{name}NameStrategy"):
+            if known in STRATEGIES:
+                return STRATEGIES[known]
+    raise ConfigError(f"subject name strategy {value!r} is not one of {', '.join(STRATEGIES)}")
+
+
+def record_name(schema: Schema, is_key: bool = False, configured: str = "RecordNameStrategy") -> str:
+    """Return the full name of an Avro record, or the title of a JSON Schema.
+
+    Raises
+    ------
+    SchemaError
+        If the schema is not a record, or has no name.
+    """
+    try:
+        parsed = json.loads(schema.text)
+    except ValueError as error:
+        raise SchemaError(f"not JSON: {error}") from None
+    if isinstance(parsed, dict):
+        if schema.type == "JSON" and isinstance(parsed.get("title"), str):
+            return str(parsed["title"])
+        if schema.type == "AVRO" and parsed.get("type") in ("record", "error"):
+            name, space = parsed.get("name"), parsed.get("namespace")
+            if isinstance(name, str) and name:
+                return f"{space}.{name}" if isinstance(space, str) and space and "." not in name else name
+    side = "key" if is_key else "value"
+    raise SchemaError(
+        f"In configuration {side}.subject.name.strategy = {configured}, the message {side} must only be a "
+        "record schema"
+    )
