@@ -19,7 +19,7 @@ PRIMITIVES = frozenset(["null", "boolean", "int", "long", "float", "double", "by
 NAMED = frozenset(["record", "enum", "fixed"])
 
 #: Levels of types within types that a schema may have, in its text or once its references are followed.
-MAX_NESTING = 100
+MAX_NESTING = 64
 
 #: Logical types by the Avro type they annotate; on any other type they are ignored.
 _LOGICAL = {
