@@ -4,7 +4,8 @@ Only public names of ``pyspark.sql.types`` are used, and only once a function is
 """
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -12,6 +13,8 @@ from kcodec.errors import SchemaError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
+
+    from kcodec.formats.avro_schema import Schema
 
 __all__ = ["from_arrow_type", "to_avro_type", "to_sql_type"]
 
@@ -65,12 +68,13 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
             fields.append(spark.StructField(field.name, _from_arrow(field.type, below), field.nullable))
         names = [field.name for field in fields]
         if len(set(names)) != len(names):
-            raise SchemaError(f"{path or _ROOT}: Spark cannot hold a struct in which a name stands twice: {names}")
+            raise SchemaError(f"{path or _ROOT}: a name stands twice in the struct: {names}")
         return spark.StructType(fields)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return spark.ArrayType(_from_arrow(kind.value_type, f"{path}[]"), kind.value_field.nullable)
     if pa.types.is_map(kind):
-        key, value = _from_arrow(kind.key_type, f"{path}[].key"), _from_arrow(kind.item_type, f"{path}[].value")
+        key = _from_arrow(kind.key_type, f"{path}[].key")
+        value = _from_arrow(kind.item_type, f"{path}[].value")
         return spark.MapType(key, value, kind.item_field.nullable)
     if pa.types.is_timestamp(kind):
         if kind.unit == "ns":
@@ -79,7 +83,7 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
     if pa.types.is_decimal(kind):
         if kind.precision > 38:
             raise SchemaError(
-                f'{path or _ROOT}: Spark\'s decimals have at most 38 digits, not {kind.precision}; '
+                f"{path or _ROOT}: Spark's decimals have at most 38 digits, not {kind.precision}; "
                 f'wide_decimals="string" reads them as text'
             )
         return spark.DecimalType(kind.precision, kind.scale)
@@ -119,20 +123,35 @@ def _simple_types() -> "dict[int, DataType]":
     }
 
 
-def to_sql_type(schema: str, **options: Any) -> "DataType":
+def to_sql_type(
+    schema: str,
+    *,
+    stable_identifiers: bool = False,
+    stable_prefix: str = "member_",
+    recursive_depth: int = -1,
+    wide_decimals: str | None = None,
+) -> "DataType":
     """Give the Spark type of an Avro schema, as ``SchemaConverters.toSqlType`` does.
 
     Parameters
     ----------
     schema : str
         Avro schema, as JSON.
-    **options
-        Those of `kcodec.AvroCodec` that choose types, such as ``recursive_depth``.
+    stable_identifiers : bool
+        Name the members of unions after their types rather than ``member0``, ``member1``, ... (Spark's option
+        ``enableStableIdentifiersForUnionType``).
+    stable_prefix : str
+        What these names begin with (``stableIdentifierPrefixForUnionType``).
+    recursive_depth : int
+        How often a record may stand within itself before it is left out (``recursiveFieldMaxDepth``); 0 and
+        less refuse recursive records.
+    wide_decimals : {None, "string"}
+        What decimals over 38 digits are: refused, or text.
 
     Returns
     -------
     pyspark.sql.types.DataType
-        The type of the values that `from_avro` gives.
+        The type of the values that Spark's ``from_avro`` gives.
 
     Raises
     ------
@@ -141,17 +160,160 @@ def to_sql_type(schema: str, **options: Any) -> "DataType":
 
     Notes
     -----
-    Two differences: nanosecond timestamps are longs, since pyspark has no class for Spark's preview type, and
-    the property ``spark.sql.catalyst.type``, by which Spark marks intervals that it wrote, is not looked at.
+    One difference: nanosecond timestamps are longs, since pyspark has no class for Spark's preview type.
 
     Examples
     --------
     >>> to_sql_type('["null", {"type": "int", "logicalType": "date"}]').simpleString()
     'date'
     """
-    from kcodec import AvroCodec
+    from kcodec.formats.avro_schema import parse
 
-    return from_arrow_type(AvroCodec(schema, **options).arrow_type)
+    converter = _ToSql(stable_identifiers, stable_prefix, recursive_depth, wide_decimals)
+    # The root is never left out: only a record within itself is.
+    return cast("DataType", converter.convert(parse(schema), {}))
+
+
+class _ToSql:
+    """The options of one conversion from Avro to Spark."""
+
+    def __init__(self, stable: bool, prefix: str, depth: int, wide_decimals: str | None) -> None:
+        self.stable = stable
+        self.prefix = prefix
+        self.depth = depth
+        self.wide_decimals = wide_decimals
+
+    def convert(self, schema: "Schema", around: dict[str, int]) -> "DataType | None":
+        """Return the Spark type; None where only a recursive record deeper than allowed would be left."""
+        from pyspark.sql import types as spark
+
+        if schema.type == "union":
+            return self.union(schema, around)
+        if schema.type == "record":
+            return self.record(schema, around)
+        if schema.type in ("array", "map"):
+            assert schema.item is not None
+            item = self.convert(schema.item, around)
+            if item is None:
+                return None
+            if schema.type == "array":
+                return spark.ArrayType(item, schema.item.nullable)
+            return spark.MapType(spark.StringType(), item, schema.item.nullable)
+        if schema.logical == "decimal":
+            return self.decimal(schema)
+        logical = _logical_types().get(schema.logical)
+        if logical is not None and (schema.logical in _BEFORE_CATALYST or CATALYST_TYPE not in schema.props):
+            return logical
+        if schema.type in ("int", "long") and CATALYST_TYPE in schema.props:
+            return _from_catalyst_name(schema.props[CATALYST_TYPE])
+        return _sql_primitives()[schema.type]
+
+    def decimal(self, schema: "Schema") -> "DataType":
+        from pyspark.sql import types as spark
+
+        if schema.precision <= 38:
+            return spark.DecimalType(schema.precision, schema.scale)
+        if self.wide_decimals == "string":
+            return spark.StringType()
+        raise SchemaError(
+            f"Spark's decimals have at most 38 digits, not {schema.precision}; "
+            f'wide_decimals="string" reads them as text'
+        )
+
+    def record(self, schema: "Schema", around: dict[str, int]) -> "DataType | None":
+        from pyspark.sql import types as spark
+
+        depth = around.get(schema.name, 0)
+        if depth and self.depth <= 0:
+            raise SchemaError(
+                f"{schema.name} is recursive: recursiveFieldMaxDepth, 1 to 15, says how deep to read it"
+            )
+        if depth and depth >= self.depth:
+            return None
+        around = {**around, schema.name: depth + 1}
+        fields = []
+        for field in schema.fields:
+            kind = self.convert(field.type, around)
+            if kind is not None:
+                fields.append(spark.StructField(field.name, kind, field.type.nullable))
+        return spark.StructType(fields)
+
+    def union(self, schema: "Schema", around: dict[str, int]) -> "DataType | None":
+        from pyspark.sql import types as spark
+
+        values = schema.values
+        kinds = {value.type for value in values}
+        if len(values) == 1:
+            return self.convert(values[0], around)
+        if len(values) == 2 and kinds == {"int", "long"}:
+            return spark.LongType()
+        if len(values) == 2 and kinds == {"float", "double"}:
+            return spark.DoubleType()
+        members = []
+        for number, value in enumerate(values):
+            kind = self.convert(value, around)
+            if kind is not None:
+                name = f"{self.prefix}{value.simple_name}" if self.stable else f"member{number}"
+                members.append(spark.StructField(name, kind, True))
+        names = [member.name.lower() for member in members]
+        if len(set(names)) != len(names):
+            raise SchemaError(f"the members of a union cannot be named after their types: {sorted(names)}")
+        return spark.StructType(members)
+
+
+#: Logical types that Spark looks at before its own property.
+_BEFORE_CATALYST = frozenset(
+    ["date", "timestamp-millis", "timestamp-micros", "local-timestamp-millis", "local-timestamp-micros"]
+)
+
+
+def _logical_types() -> "dict[str, DataType]":
+    from pyspark.sql import types as spark
+
+    return {
+        "date": spark.DateType(),
+        "time-micros": spark.TimeType(6),
+        "timestamp-millis": spark.TimestampType(),
+        "timestamp-micros": spark.TimestampType(),
+        "local-timestamp-millis": spark.TimestampNTZType(),
+        "local-timestamp-micros": spark.TimestampNTZType(),
+    }
+
+
+def _sql_primitives() -> "dict[str, DataType]":
+    from pyspark.sql import types as spark
+
+    return {
+        "null": spark.NullType(),
+        "boolean": spark.BooleanType(),
+        "int": spark.IntegerType(),
+        "long": spark.LongType(),
+        "float": spark.FloatType(),
+        "double": spark.DoubleType(),
+        "bytes": spark.BinaryType(),
+        "fixed": spark.BinaryType(),
+        "string": spark.StringType(),
+        "enum": spark.StringType(),
+    }
+
+
+def _from_catalyst_name(name: object) -> "DataType":
+    """Return the type that Spark itself noted in a schema it wrote: an interval or a time of day."""
+    from pyspark.sql import types as spark
+
+    text = str(name).strip().lower()
+    if match := re.fullmatch(r"time\(([0-6])\)", text):
+        return spark.TimeType(int(match[1]))
+    if match := re.fullmatch(r"interval (\w+)(?: to (\w+))?", text):
+        start, end = match[1], match[2] or match[1]
+        months, times = ("year", "month"), ("day", "hour", "minute", "second")
+        for units, kind in ((months, spark.YearMonthIntervalType), (times, spark.DayTimeIntervalType)):
+            if start in units and end in units and units.index(start) <= units.index(end):
+                return kind(units.index(start), units.index(end))
+    for simple in (spark.ByteType(), spark.ShortType(), spark.IntegerType(), spark.LongType()):
+        if text == simple.simpleString():
+            return simple
+    raise SchemaError(f"{CATALYST_TYPE} {name!r} is not a type that Spark writes as a number")
 
 
 def to_avro_type(
@@ -166,7 +328,7 @@ def to_avro_type(
     nullable : bool
         Whether the column may be null: the schema is then a union with null as its second branch.
     record_name, namespace : str
-        Name and namespace of the record, where the type is a struct; names of nested records follow from them.
+        Name and namespace of the record, where the type is a struct; names of nested records follow.
 
     Returns
     -------
@@ -176,7 +338,8 @@ def to_avro_type(
     Raises
     ------
     SchemaError
-        If Spark refuses the type too (maps whose keys are no strings, variants), or a name is not one in Avro.
+        If Spark refuses the type too (variants, maps whose keys are no strings), or a name is not one in
+        Avro.
 
     Examples
     --------
@@ -195,7 +358,8 @@ def _to_avro(kind: "DataType", nullable: bool, record_name: str, namespace: str)
     if isinstance(kind, spark.StructType):
         tree = _record(kind, record_name, namespace)
     elif isinstance(kind, spark.ArrayType):
-        tree = {"type": "array", "items": _to_avro(kind.elementType, kind.containsNull, record_name, namespace)}
+        items = _to_avro(kind.elementType, kind.containsNull, record_name, namespace)
+        tree = {"type": "array", "items": items}
     elif isinstance(kind, spark.MapType) and kind.keyType == spark.StringType():
         values = _to_avro(kind.valueType, kind.valueContainsNull, record_name, namespace)
         tree = {"type": "map", "values": values}
@@ -250,7 +414,8 @@ def _record(kind: Any, record_name: str, namespace: str) -> dict[str, Any]:
     if len(set(names)) != len(names):
         raise SchemaError(f"record {record_name}: a field's name stands twice: {names}")
     fields = [
-        {"name": _checked(f.name), "type": _to_avro(f.dataType, f.nullable, f.name, below)} for f in kind.fields
+        {"name": _checked(field.name), "type": _to_avro(field.dataType, field.nullable, field.name, below)}
+        for field in kind.fields
     ]
     return {"type": "record", **_name(record_name, namespace), "fields": fields}
 

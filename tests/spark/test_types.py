@@ -4,10 +4,14 @@ import json
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import types as T
 
 from kcodec import SchemaError
 from kcodec_spark import types
+
+REFUSALS = (Py4JJavaError, PySparkException)
 
 
 def struct(*fields):
@@ -23,9 +27,9 @@ NESTED = struct(
     ("b2", struct(("b2", struct(("b2", T.TimestampType(), False))))),
 )
 SPARK_TYPES = [
-    T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType(), T.FloatType(), T.DoubleType(),
-    T.StringType(), T.BinaryType(), T.DateType(), T.TimestampType(), T.TimestampNTZType(), T.NullType(),
-    T.TimeType(0), T.TimeType(3), T.TimeType(6), T.DayTimeIntervalType(), T.DayTimeIntervalType(1, 2),
+    T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType(), T.FloatType(),
+    T.DoubleType(), T.StringType(), T.BinaryType(), T.DateType(), T.TimestampType(), T.TimestampNTZType(),
+    T.NullType(), T.TimeType(0), T.TimeType(3), T.TimeType(6), T.DayTimeIntervalType(), T.DayTimeIntervalType(1, 2),
     T.YearMonthIntervalType(), T.YearMonthIntervalType(0, 0),
     T.ArrayType(T.IntegerType()), T.ArrayType(T.IntegerType(), False), T.ArrayType(T.ArrayType(T.NullType())),
     T.MapType(T.StringType(), T.LongType()), T.MapType(T.StringType(), T.DecimalType(5, 1), False),
@@ -47,7 +51,8 @@ def converters(classic):
 
     class Converters:
         def to_avro(self, kind, *arguments):
-            return own.toAvroType(jvm.org.apache.spark.sql.types.DataType.fromJson(kind.json()), *arguments).toString()
+            parsed = jvm.org.apache.spark.sql.types.DataType.fromJson(kind.json())
+            return own.toAvroType(parsed, *arguments).toString()
 
         def to_sql(self, schema, stable=False, prefix="", depth=-1):
             parsed = jvm.org.apache.avro.Schema.Parser().parse(schema)
@@ -65,9 +70,7 @@ def test_avro_schema_of_a_spark_type_is_sparks_own(converters, kind):
 
 @pytest.mark.parametrize("kind", REFUSED, ids=lambda kind: kind.simpleString())
 def test_spark_types_refused_by_spark_are_refused(converters, kind):
-    from py4j.protocol import Py4JJavaError
-
-    with pytest.raises(Py4JJavaError):
+    with pytest.raises(REFUSALS):
         converters.to_avro(kind, False, "topLevelRecord", "")
     with pytest.raises(SchemaError):
         types.to_avro_type(kind)
@@ -106,7 +109,104 @@ def test_nullability_is_kept():
 def test_what_spark_cannot_hold_is_refused_with_its_path():
     with pytest.raises(SchemaError, match=r'a\[\]\.d: .*38 digits, not 40.*wide_decimals="string"'):
         types.from_arrow_type(pa.struct([("a", pa.list_(pa.struct([("d", pa.decimal256(40, 2))])))]))
-    with pytest.raises(SchemaError, match="the value: .*no type for Arrow's month_day_nano_interval"):
+    with pytest.raises(SchemaError, match=r"the value: .*no type for Arrow's month_day_nano_interval"):
         types.from_arrow_type(pa.month_day_nano_interval())
     with pytest.raises(SchemaError, match="a name stands twice"):
         types.from_arrow_type(pa.struct([("a", pa.int8()), ("a", pa.int8())]))
+
+
+def named(kind, name, **more):
+    return {"type": kind, "name": name, **more}
+
+
+def record(name, **fields):
+    return named("record", name, fields=[{"name": key, "type": kind} for key, kind in fields.items()])
+
+
+def logical(kind, name, **more):
+    return {"type": kind, "logicalType": name, **more}
+
+
+def catalyst(kind, name, **more):
+    return {"type": kind, types.CATALYST_TYPE: name, **more}
+
+
+ENUM = named("enum", "a.E", symbols=["A", "B"])
+FIXED = named("fixed", "F", size=4)
+AVRO_SCHEMAS = [
+    "null", "boolean", "int", "long", "float", "double", "bytes", "string", ENUM, FIXED,
+    logical("int", "date"), logical("int", "time-millis"), logical("long", "time-micros"),
+    logical("long", "timestamp-millis"), logical("long", "timestamp-micros"),
+    logical("long", "local-timestamp-millis"), logical("long", "local-timestamp-micros"),
+    logical("string", "uuid"), logical("bytes", "decimal", precision=9, scale=2),
+    logical("bytes", "big-decimal"),
+    logical("bytes", "decimal", precision=38, scale=38), logical("bytes", "decimal", precision=2, scale=3),
+    named("fixed", "F", size=4, logicalType="decimal", precision=9, scale=4),
+    named("fixed", "F", size=4, logicalType="decimal", precision=10),
+    named("fixed", "F", size=16, logicalType="uuid"), named("fixed", "F", size=12, logicalType="duration"),
+    logical("long", "date"), logical("string", "timestamp-millis"), logical("long", "no-such-type"),
+    {"type": "array", "items": "int"}, {"type": "array", "items": ["null", "int"]},
+    {"type": "map", "values": "int"}, {"type": "map", "values": ["int", "null"]},
+    [], ["null"], ["int"], ["null", "int"], ["int", "null"], ["int", "long"], ["long", "null", "int"],
+    ["float", "double"], ["double", "null", "float"], ["int", "float"], ["null", "int", "string"],
+    ["int", "string", ENUM], ["null", {"type": "array", "items": "int"}, {"type": "map", "values": "int"}],
+    ["int", logical("long", "timestamp-millis")], [record("R"), "string"],
+    record("R"), record("n.R", a="int", A=["null", "string"], e=ENUM, e2=["null", "a.E"]),
+    record("R", inner=record("S", x=record("T", y="int"))),
+    record("R", l={"type": "array", "items": FIXED}, g="F"),
+    catalyst("int", "interval year to month"), catalyst("int", "interval month"), catalyst("int", "smallint"),
+    catalyst("long", "interval day to second"), catalyst("long", "interval hour to minute"),
+    catalyst("long", "time(3)"), catalyst("long", "time(3)", logicalType="time-micros"),
+    catalyst("int", "smallint", logicalType="date"), catalyst("long", "int", logicalType="timestamp-micros"),
+]  # fmt: skip
+NODE = record(
+    "N", v="int", n=["null", "N"], l={"type": "array", "items": "N"}, u=["int", "string", "N"],
+    m=["null", {"type": "map", "values": "N"}], q=[{"type": "array", "items": "N"}], w=["null", "int", "N"],
+)  # fmt: skip
+MEMBERS = ["int", "string", ENUM, {"type": "array", "items": "int"}, {"type": "map", "values": "int"}, FIXED]
+
+
+def text(schema):
+    return json.dumps(schema, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("schema", AVRO_SCHEMAS, ids=lambda schema: text(schema)[:70])
+def test_spark_type_of_an_avro_schema_is_sparks_own(converters, schema):
+    assert json.loads(types.to_sql_type(text(schema)).json()) == converters.to_sql(text(schema))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_recursive_records_are_read_as_deep_as_spark_does(converters, depth):
+    kind = types.to_sql_type(text(NODE), recursive_depth=depth)
+    assert json.loads(kind.json()) == converters.to_sql(text(NODE), False, "", depth)
+
+
+@pytest.mark.parametrize("prefix", ["member_", "", "Ü"])
+def test_members_are_named_after_their_types_as_spark_does(converters, prefix):
+    kind = types.to_sql_type(text(MEMBERS), stable_identifiers=True, stable_prefix=prefix)
+    assert json.loads(kind.json()) == converters.to_sql(text(MEMBERS), True, prefix)
+
+
+def test_avro_schemas_refused_by_spark_are_refused(converters):
+    wide = text(logical("bytes", "decimal", precision=40, scale=2))
+    clash = text(["int", named("enum", "a.E", symbols=["A"]), named("enum", "e", symbols=["A"])])
+    for schema, reason, options in (
+        (wide, "at most 38 digits, not 40", (False, "", -1)),
+        (text(NODE), "N is recursive: .*recursiveFieldMaxDepth", (False, "", 0)),
+        (clash, "named after their types", (True, "", -1)),
+        (text(catalyst("int", "no such type")), "is not a type", (False, "", -1)),
+    ):
+        with pytest.raises(REFUSALS):
+            converters.to_sql(schema, *options)
+        stable, prefix, depth = options
+        with pytest.raises(SchemaError, match=reason):
+            types.to_sql_type(schema, stable_identifiers=stable, stable_prefix=prefix, recursive_depth=depth)
+
+
+def test_what_differs_from_spark(converters):
+    for name, own in (("timestamp-nanos", "timestamp_ltz(9)"), ("local-timestamp-nanos", "timestamp_ntz(9)")):
+        schema = text(logical("long", name))
+        assert converters.to_sql(schema) == own
+        assert types.to_sql_type(schema) == T.LongType()
+    wide = text(logical("bytes", "decimal", precision=40, scale=2))
+    assert types.to_sql_type(wide, wide_decimals="string") == T.StringType()
