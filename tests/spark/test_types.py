@@ -29,7 +29,8 @@ NESTED = struct(
 SPARK_TYPES = [
     T.BooleanType(), T.ByteType(), T.ShortType(), T.IntegerType(), T.LongType(), T.FloatType(),
     T.DoubleType(), T.StringType(), T.BinaryType(), T.DateType(), T.TimestampType(), T.TimestampNTZType(),
-    T.NullType(), T.TimeType(0), T.TimeType(3), T.TimeType(6), T.DayTimeIntervalType(), T.DayTimeIntervalType(1, 2),
+    T.NullType(), T.TimeType(0), T.TimeType(3), T.TimeType(6), T.DayTimeIntervalType(),
+    T.DayTimeIntervalType(1, 2),
     T.YearMonthIntervalType(), T.YearMonthIntervalType(0, 0),
     T.ArrayType(T.IntegerType()), T.ArrayType(T.IntegerType(), False), T.ArrayType(T.ArrayType(T.NullType())),
     T.MapType(T.StringType(), T.LongType()), T.MapType(T.StringType(), T.DecimalType(5, 1), False),
