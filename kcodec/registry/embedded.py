@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
 from kcodec.errors import RegistryError, SchemaError
+from kcodec.formats.avro_schema import parse
 from kcodec.registry.base import (
     SCHEMA_TYPES,
     Metadata,
@@ -453,7 +454,9 @@ class EmbeddedRegistry:
         if schema.type == "AVRO":
             try:
                 others = [each.schema.text for each in resolve(self, kept)]
-                kept = Schema(avro_text(schema.text, others), "AVRO", kept.references, kept.metadata)
+                text = avro_text(schema.text, others)
+                parse(text, others)
+                kept = Schema(text, "AVRO", kept.references, kept.metadata)
             except SchemaError as error:
                 _invalid(f"Invalid schema: {error}")
         guid(kept)

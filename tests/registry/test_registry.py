@@ -1,0 +1,569 @@
+"""What every registry answers, and what each kind of handle promises of its own."""
+
+import json
+import os
+import pickle
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import uuid
+
+import pytest
+from conftest import HERE, read_vectors
+from registry_server import serve
+
+from kcodec import registry as registries
+from kcodec.errors import ConfigError, RegistryError, SchemaError
+from kcodec.registry import Metadata, Reference, Schema, guid, resolve
+from kcodec.registry.canonical import avro_text
+from kcodec.registry.memory import MemoryRegistry
+
+INT = Schema('"int"')
+ORDER = Schema('{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":"long"}]}')
+CART = Schema(
+    '{"type":"record","name":"Cart","namespace":"shop","fields":[{"name":"first","type":"Order"}]}',
+    references=(Reference("shop.Order", "order", 1),),
+)
+
+
+@pytest.fixture(params=["memory", "sqlite", "http"])
+def registry(request, tmp_path):
+    if request.param == "memory":
+        yield registries.open(f"memory://{uuid.uuid4()}")
+    elif request.param == "sqlite":
+        handle = registries.open(f"sqlite:///{tmp_path}/schemas.db")
+        yield handle
+        handle.close()
+    else:
+        with serve(MemoryRegistry()) as server:
+            handle = registries.open(server.url)
+            yield handle
+            handle.close()
+
+
+def refused(status, error_code):
+    class Check:
+        def __enter__(self):
+            self.raises = pytest.raises(RegistryError)
+            self.info = self.raises.__enter__()
+
+        def __exit__(self, *error):
+            assert self.raises.__exit__(*error)
+            assert (self.info.value.status, self.info.value.error_code) == (status, error_code)
+            return True
+
+    return Check()
+
+
+class TestContract:
+    """The same for every registry."""
+
+    def test_ids_belong_to_content_and_versions_to_subjects(self, registry):
+        first = registry.register("a-value", INT)
+        assert (first.id, first.version, first.subject, first.schema) == (1, 1, "a-value", INT)
+        assert first.guid == "ef524ea1-b91e-7317-3d93-8ade36c1db32"
+        again = registry.register("a-value", Schema('{"type": "int"}'))
+        assert (again.id, again.schema.text) == (1, '"int"')
+        assert registry.register("b-value", INT).id == 1
+        second = registry.register("a-value", ORDER)
+        assert (second.id, second.version) == (2, 2)
+        third = registry.register("b-value", Schema('"long"'))
+        assert (third.id, third.version) == (3, 2)
+        assert registry.versions("a-value") == [1, 2]
+        assert registry.subjects() == ["a-value", "b-value"]
+
+    def test_finds_by_every_name(self, registry):
+        registry.register("s", INT)
+        found = registry.register("s", ORDER)
+        assert registry.get(2).schema == ORDER
+        assert registry.get(2).guid == found.guid == guid(ORDER)
+        assert registry.get_by_guid(found.guid).schema == ORDER
+        assert registry.get_version("s", 1).schema == INT
+        for latest in ("latest", -1):
+            assert registry.get_version("s", latest) == found
+        looked = registry.lookup("s", ORDER)
+        assert (looked.id, looked.version) == (2, 2)
+
+    def test_answers_as_the_server_does_when_there_is_nothing(self, registry):
+        with refused(404, 40401):
+            registry.get_version("s")
+        with refused(404, 40401):
+            registry.lookup("s", INT)
+        with refused(404, 40401):
+            registry.versions("s")
+        registry.register("s", INT)
+        with refused(404, 40402):
+            registry.get_version("s", 7)
+        with refused(422, 42202):
+            registry.get_version("s", 0)
+        with refused(404, 40403):
+            registry.lookup("s", ORDER)
+        with refused(404, 40403):
+            registry.get(99)
+        with refused(404, 40403):
+            registry.get_by_guid("ffffffff-ffff-ffff-ffff-ffffffffffff")
+
+    @pytest.mark.parametrize(
+        "schema",
+        [
+            Schema(""),
+            Schema("{}"),
+            Schema('{"type":"nonsense"}'),
+            Schema('{"type":"record","fields":[]}'),
+            Schema('["null","null"]'),
+            Schema('{"type":"record","name":"1R","fields":[]}'),
+            Schema('{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'),
+            Schema("[" * 100_000),
+            Schema('{"type":"array","items":' * 300 + '"int"' + "}" * 300),
+            Schema('{"type":"record","name":"R","fields":[{"name":"a","type":"missing.T"}]}'),
+            Schema('"int"', type="THRIFT"),
+            Schema('"int"', references=(Reference("n.R", "nowhere", 1),)),
+            Schema('"int"', references=(Reference("", "s", 1),)),
+        ],
+    )
+    def test_refuses_what_is_no_schema(self, registry, schema):
+        with refused(422, 42201):
+            registry.register("s", schema)
+
+    @pytest.mark.parametrize("subject", ["", "a\x00b", "__GLOBAL", "__EMPTY", ":.:__EMPTY", "a\x9fb"])
+    def test_refuses_subject_names(self, registry, subject):
+        with refused(422, 42208):
+            registry.register(subject, INT)
+
+    @pytest.mark.parametrize("subject", ["orders/eu-value", "a b", "ü?#%", ":.:plain", "x" * 1000])
+    def test_takes_odd_subject_names(self, registry, subject):
+        registry.register(subject, INT)
+        assert registry.get_version(subject).id == 1
+        assert registry.subjects() == [subject.removeprefix(":.:")]
+
+    def test_references_are_kept_and_resolved_deepest_first(self, registry):
+        registry.register("order", ORDER)
+        cart = registry.register("cart", CART)
+        assert registry.get(cart.id).schema == CART
+        shop = Schema(
+            '{"type":"record","name":"Shop","fields":[{"name":"a","type":"shop.Cart"},{"name":"b","type":"shop.Order"}]}',
+            references=(Reference("shop.Cart", "cart", -1), Reference("shop.Order", "order", 1)),
+        )
+        kept = registry.get(registry.register("shop", shop).id).schema
+        assert kept.references == (Reference("shop.Cart", "cart", 1), Reference("shop.Order", "order", 1))
+        found = resolve(registry, kept)
+        assert [each.reference.name for each in found] == ["shop.Order", "shop.Cart"]
+        assert [each.schema for each in found] == [ORDER, CART]
+
+    def test_finds_a_schema_sent_with_its_references_written_out(self, registry):
+        registry.register("order", ORDER)
+        cart = registry.register("cart", CART)
+        inlined = CART.text.replace('"type":"Order"', f'"type":{ORDER.text}')
+        assert registry.lookup("cart", Schema(inlined)).id == cart.id
+
+    def test_metadata_is_part_of_the_content(self, registry):
+        # Releases of the client before 2.16.1 cannot hash tags, and so neither send nor receive them.
+        tags = {} if registry.url.startswith("http") else {"a": ["y", "x"]}
+        tagged = Schema('"int"', metadata=Metadata.of({"app": "1"}, tags, ["app"]))
+        assert registry.register("s", INT).id == 1
+        found = registry.register("s", tagged)
+        assert (found.id, found.version) == (2, 2)
+        assert registry.get_version("s", 2).schema == tagged
+        assert registry.get_latest_with_metadata("s", {"app": "1"}).id == 2
+        with refused(404, 40403):
+            registry.get_latest_with_metadata("s", {"app": "2"})
+
+    def test_other_types_keep_their_text(self, registry):
+        text = '{ "type": "object" }'
+        found = registry.register("j", Schema(text, "JSON"))
+        assert registry.get(found.id).schema == Schema(text, "JSON")
+        proto = 'syntax = "proto3";\nmessage M { int32 a = 1; }\n'
+        assert registry.get(registry.register("p", Schema(proto, "PROTOBUF")).id).schema.text == proto
+
+    def test_deletes_softly_then_permanently(self, registry):
+        registry.register("s", INT)
+        registry.register("s", ORDER)
+        with refused(404, 40407):
+            registry.delete_version("s", 1, permanent=True)
+        assert registry.delete_version("s", 1) == 1
+        with refused(404, 40406):
+            registry.delete_version("s", 1)
+        assert registry.versions("s") == [2]
+        with refused(404, 40402):
+            registry.get_version("s", 1)
+        assert registry.get_version("s", 1, deleted=True).id == 1
+        assert registry.get(1).schema == INT
+        assert registry.delete_version("s", 1, permanent=True) == 1
+        with refused(404, 40403):
+            registry.get(1)
+        with refused(404, 40405):
+            registry.delete_subject("s", permanent=True)
+        assert registry.delete_subject("s") == [2]
+        with refused(404, 40401):
+            registry.get_version("s")
+        with refused(404, 40404):
+            registry.delete_subject("s")
+        again = registry.register("s", INT)
+        assert (again.id, again.version) == (3, 3)
+
+    def test_keeps_what_others_refer_to(self, registry):
+        registry.register("order", ORDER)
+        registry.register("cart", CART)
+        with refused(422, 42206):
+            registry.delete_version("order", 1)
+        with refused(422, 42206):
+            registry.delete_subject("order")
+        assert registry.versions("order") == [1]
+        registry.delete_subject("cart")
+        assert registry.delete_subject("order") == [1]
+
+    def test_threads_share_a_handle(self, registry):
+        def work(number):
+            for step in range(10):
+                registry.register(f"s{number}", Schema(f'{{"type":"fixed","name":"F","size":{step + 1}}}'))
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(registry.get_version("s0", v).id for v in registry.versions("s0")) == list(range(1, 11))
+        assert all(registry.versions(f"s{number}") == list(range(1, 11)) for number in range(4))
+
+    def test_pickles(self, registry):
+        registry.register("s", INT)
+        copy = pickle.loads(pickle.dumps(registry))
+        assert copy.get(1).schema == INT
+        assert copy.url == registry.url
+        copy.close()
+
+
+class TestOpen:
+    @pytest.mark.parametrize(
+        "url",
+        ["", "schemas.db", "sqlite://", "sqlite:///", "redis://x", "http://", "http://a,ftp://b", "http://["],
+    )
+    def test_refuses_other_urls(self, url):
+        with pytest.raises(ConfigError):
+            registries.open(url)
+
+    def test_embedded_registries_take_no_configuration(self, tmp_path):
+        for url in ("memory://x", f"sqlite:///{tmp_path}/x.db"):
+            with pytest.raises(ConfigError):
+                registries.open(url, {"timeout": 1})
+
+    def test_no_error_shows_credentials(self):
+        with pytest.raises(ConfigError) as info:
+            registries.open("htps://me:hunter2@host")
+        assert "hunter2" not in str(info.value)
+        with pytest.raises(ConfigError) as info:
+            registries.open("me:hunter2@host")
+        assert "hunter2" not in str(info.value)
+
+
+class TestMemory:
+    def test_a_scope_is_shared_by_name(self):
+        name = str(uuid.uuid4())
+        registries.open(f"memory://{name}").register("s", INT)
+        assert registries.open(f"memory://{name}").get(1).schema == INT
+        with refused(404, 40403):
+            registries.open(f"memory://{name}x").get(1)
+
+    def test_pickles_to_itself_here_and_to_a_copy_elsewhere(self):
+        handle = registries.open(f"memory://{uuid.uuid4()}")
+        handle.register("s", INT)
+        assert pickle.loads(pickle.dumps(handle)) is handle
+        script = (
+            "import pickle, sys\n"
+            "handle = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
+            "from kcodec.registry import Schema\n"
+            "print(handle.get(1).schema.text, handle.register('s', Schema('\"long\"')).id, handle.url)"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", script, pickle.dumps(handle).hex()],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert run.stdout.split() == ['"int"', "2", handle.url]
+        assert handle.versions("s") == [1]
+
+    def test_survives_a_fork(self):
+        handle = registries.open(f"memory://{uuid.uuid4()}")
+        handle.register("s", INT)
+        script = (
+            "import os\n"
+            "from kcodec import registry\n"
+            "handle = registry.open('memory://x')\n"
+            "handle.register('s', registry.Schema('\"int\"'))\n"
+            "handle._session.lock.acquire()\n"
+            "child = os.fork()\n"
+            "if not child:\n"
+            "    os._exit(handle.register('s', registry.Schema('\"long\"')).id)\n"
+            "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert run.stdout.strip() == "2"
+
+
+WRITER = """
+import sys
+from kcodec import registry
+handle = registry.open(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+for step in range(int(sys.argv[3])):
+    text = '{"type":"fixed","name":"F","size":%d}' % (step + 1)
+    found = handle.register(f"subject-{sys.argv[2]}", registry.Schema(text))
+    shared = handle.register("shared", registry.Schema(text))
+    assert found.id == shared.id
+    print(found.id, found.version, shared.version, flush=True)
+"""
+
+
+def writer(url, name, steps):
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, url, name, str(steps)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+class TestSqlite:
+    def test_processes_write_at_once(self, tmp_path):
+        url = f"sqlite:///{tmp_path}/schemas.db"
+        writers = [writer(url, str(number), 25) for number in range(4)]
+        for process in writers:
+            assert process.stdout.readline() == "ready\n"
+        for process in writers:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in writers:
+            output, errors = process.communicate(timeout=120)
+            assert process.returncode == 0, errors
+            rows = [tuple(map(int, line.split())) for line in output.splitlines()]
+            assert [version for _, version, _ in rows] == list(range(1, 26))
+        handle = registries.open(url)
+        assert [handle.get_version("shared", version).id for version in handle.versions("shared")] == list(
+            range(1, 26)
+        )
+        handle.close()
+
+    def test_survives_kills(self, tmp_path):
+        url = f"sqlite:///{tmp_path}/schemas.db"
+        done = 0
+        for kill_after in (0, 1, 3, 7, 12):
+            process = writer(url, "k", 200)
+            process.stdout.readline()
+            process.stdin.write("go\n")
+            process.stdin.flush()
+            for _ in range(kill_after):
+                assert process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+            rest, _ = process.communicate(timeout=60)
+            done = max(done, kill_after + sum(1 for line in rest.splitlines() if len(line.split()) == 3))
+            handle = registries.open(url)
+            known = handle.versions("subject-k") if "subject-k" in handle.subjects() else []
+            assert known == list(range(1, len(known) + 1))
+            assert len(known) >= done
+            for version in known:
+                found = handle.get_version("subject-k", version)
+                assert json.loads(found.schema.text)["size"] == version == found.id
+            handle.close()
+            with sqlite3.connect(tmp_path / "schemas.db") as raw:
+                assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            raw.close()
+
+    def test_pickles_as_an_absolute_path(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        handle = registries.open("sqlite:///schemas.db")
+        handle.register("s", INT)
+        monkeypatch.chdir("/")
+        copy = pickle.loads(pickle.dumps(handle))
+        assert copy.get(1).schema == INT
+        assert repr(copy) == f"<SqliteRegistry sqlite:///{tmp_path}/schemas.db>"
+        for each in (copy, handle):
+            each.close()
+
+    def test_opens_again_after_close_and_after_a_fork(self, tmp_path):
+        handle = registries.open(f"sqlite:///{tmp_path}/x.db")
+        handle.register("s", INT)
+        handle.close()
+        assert handle.get(1).schema == INT
+        handle.close()
+
+    def test_refuses_other_files(self, tmp_path):
+        (tmp_path / "text").write_text("this is not a database, whatever its name says" * 100)
+        with refused(500, 50001):
+            registries.open(f"sqlite:///{tmp_path}/text")
+        with refused(500, 50001):
+            registries.open(f"sqlite:///{tmp_path}/no/such/folder/x.db")
+        raw = sqlite3.connect(tmp_path / "later.db")
+        raw.execute("PRAGMA user_version = 99")
+        raw.close()
+        with refused(500, 50001):
+            registries.open(f"sqlite:///{tmp_path}/later.db")
+
+
+class TestHttp:
+    def test_credentials_are_used_and_never_shown(self):
+        store = MemoryRegistry()
+        with serve(store, password="me:hunter2:x") as server:
+            address = server.url.replace("http://", "http://me:hunter2%3Ax@")
+            handle = registries.open(address, {"max.retries": 0})
+            assert handle.register("s", INT).id == 1
+            assert "hunter2" not in repr(handle) + handle.url
+            copy = pickle.loads(pickle.dumps(handle))
+            assert copy.get(1).schema == INT
+            given = registries.open(server.url, {"basic.auth.user.info": "me:hunter2:x"})
+            assert given.get(1).schema == INT
+            wrong = registries.open(server.url, {"basic.auth.user.info": "me:wrong-one", "max.retries": 0})
+            with refused(401, 40101):
+                wrong.get(1)
+            with pytest.raises(ConfigError) as info:
+                registries.open(address, {"basic.auth.user.info": "me:hunter2:x"})
+            assert "hunter2" not in str(info.value)
+            for each in (handle, given, wrong):
+                each.close()
+
+    def test_one_client_per_process(self):
+        with serve(MemoryRegistry()) as server:
+            one, two = registries.open(server.url), registries.open(server.url)
+            one.register("s", INT)
+            one.get(1)
+            before = len(server.requests)
+            assert two.get(1).schema == INT
+            assert one._client() is two._client() is not registries.open(server.url, {"timeout": 3})._client()
+            assert len(server.requests) <= before + 1
+            one.close()
+
+    def test_servers_that_answer_with_the_id_alone(self):
+        with serve(MemoryRegistry(), old=True) as server:
+            handle = registries.open(server.url)
+            found = handle.register("s", INT)
+            assert (found.id, found.version, found.schema, found.guid) == (1, None, INT, guid(INT))
+            handle.close()
+
+    def test_nobody_there(self):
+        handle = registries.open(
+            "http://127.0.0.1:9", {"max.retries": 0, "basic.auth.user.info": "me:hunter2"}
+        )
+        with pytest.raises(RegistryError) as info:
+            handle.get(1)
+        assert info.value.status is None
+        assert "hunter2" not in str(info.value)
+        handle.close()
+
+    def test_settings_of_the_client_are_checked_by_it(self):
+        handle = registries.open("http://127.0.0.1:9", {"no.such.setting": "hunter2"})
+        with pytest.raises(ConfigError, match=r"no\.such\.setting"):
+            handle.get(1)
+
+    def test_associations(self):
+        with serve(MemoryRegistry()) as server:
+            handle = registries.open(server.url)
+            assert handle.associated_subjects("t", False) == []
+            server.associations["t"] = ["elsewhere"]
+            assert handle.associated_subjects("t", False) == ["elsewhere"]
+            handle.close()
+
+
+class TestReferences:
+    class Chain:
+        """A registry whose every schema refers to the next version, for ever or around."""
+
+        def __init__(self, around):
+            self.around = around
+
+        def get_version(self, subject, version, *, deleted=False):
+            following = (version + 1) % self.around
+            schema = Schema('"int"', references=(Reference(f"n{following}", "s", following),))
+            return registries.RegisteredSchema(1, "", schema)
+
+    def test_circles_are_refused(self):
+        with pytest.raises(SchemaError, match="circle"):
+            resolve(self.Chain(3), Schema('"int"', references=(Reference("n0", "s", 0),)))
+
+    def test_endless_chains_are_refused(self):
+        with pytest.raises(SchemaError, match="deeper"):
+            resolve(self.Chain(10**6), Schema('"int"', references=(Reference("n0", "s", 0),)))
+
+    def test_too_many_are_refused(self):
+        class Flat:
+            def get_version(self, subject, version, *, deleted=False):
+                return registries.RegisteredSchema(1, "", INT)
+
+        many = tuple(Reference(f"n{number}", "s", number) for number in range(1, 1010))
+        with pytest.raises(SchemaError, match="more than"):
+            resolve(Flat(), Schema('"int"', references=many))
+
+
+def test_guids_of_the_real_registry():
+    """Rule sets are not kept here, and references are sorted only by normalization."""
+    checked = 0
+    for line in read_vectors("registry_guid.jsonl.gz"):
+        if "ruleSet" in line or line["id"] == "guid/protobuf/two-refs-normalized":
+            continue
+        metadata = line.get("metadata")
+        references = tuple(
+            Reference(r["name"], r["subject"], r["version"]) for r in line.get("references", ())
+        )
+        schema = Schema(
+            line["canonical"],
+            line["type"],
+            references,
+            metadata
+            and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
+        )
+        assert guid(schema) == line["guid"], line["id"]
+        checked += 1
+    assert checked == 13
+
+
+def test_canonical_text_of_the_real_registry():
+    """Names and unions that Avro refuses are refused where schemas are parsed, not where they are printed."""
+    import gzip
+
+    with gzip.open(HERE / "vectors" / "avro_normalize.json.gz", "rt", encoding="utf-8") as file:
+        lines = json.load(file)
+    accepted = refused = 0
+    for line in lines:
+        if "canonical" in line:
+            assert avro_text(line["schema"], line.get("refs", ())) == line["canonical"]
+            accepted += 1
+        elif line["schema"] not in ('["null", "null"]', '{"type": "record", "name": "1R", "fields": []}'):
+            with pytest.raises(SchemaError):
+                avro_text(line["schema"])
+            refused += 1
+    assert (accepted, refused) == (38, 5)
+
+
+@pytest.mark.parametrize(
+    "text", ["0.5", "0.001", "1e7", "123456789.25", "1e-5", "-2.5e-3", "1e300", "0.0", "9999999.0"]
+)
+def test_doubles_are_printed_as_java_does(text):
+    printed = avro_text(f'{{"type":"double","x":{text}}}')
+    expected = {
+        "0.5": "0.5",
+        "0.001": "0.001",
+        "1e7": "1.0E7",
+        "123456789.25": "1.2345678925E8",
+        "1e-5": "1.0E-5",
+        "-2.5e-3": "-0.0025",
+        "1e300": "1.0E300",
+        "0.0": "0.0",
+        "9999999.0": "9999999.0",
+    }[text]
+    assert printed == f'{{"type":"double","x":{expected}}}'
+
+
+def test_nothing_optional_is_imported():
+    script = (
+        "import sys; from kcodec import registry; r = registry.open('memory://x'); registry.open('http://h');"
+        "print([m for m in ('numpy', 'fastavro', 'confluent_kafka', 'pyspark') if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert run.stdout.strip() == "[]"
