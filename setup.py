@@ -42,7 +42,6 @@ directives = {
     "initializedcheck": DEBUG,
     "freethreading_compatible": True,
     "warn.unused": True,
-    "warn.maybe_uninitialized": True,
     "warn.deprecated.DEF": True,
 }
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 __all__ = [
     "CODES",
+    "CapacityError",
     "ConfigError",
     "DecodeError",
     "EncodeError",
@@ -82,6 +83,10 @@ class KcodecError(Exception):
 
 class SchemaError(KcodecError, ValueError):
     """A schema that cannot be parsed, resolved or mapped to Arrow."""
+
+
+class CapacityError(KcodecError, OverflowError):
+    """More data in one column than its offsets can address, or than memory holds."""
 
 
 class ConfigError(KcodecError, ValueError):

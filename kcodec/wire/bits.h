@@ -48,6 +48,17 @@ static inline void kc_store_le64(void *p, uint64_t v) { v = KC_LE64(v); memcpy(p
 static inline void kc_store_be32(void *p, uint32_t v) { v = KC_BE32(v); memcpy(p, &v, 4); }
 static inline void kc_store_be64(void *p, uint64_t v) { v = KC_BE64(v); memcpy(p, &v, 8); }
 
+/* Whether a * b leaves 64 bits; the product where it does not. */
+static inline int kc_mul64(int64_t a, int64_t b, int64_t *product) {
+#if defined(_MSC_VER)
+    int64_t high;
+    *product = _mul128(a, b, &high);
+    return high != (*product >> 63);
+#else
+    return __builtin_mul_overflow(a, b, product);
+#endif
+}
+
 /* A move of a fixed size is two instructions where memcpy of a variable one is a call. */
 static inline void kc_copy32(void *to, const void *from) { memcpy(to, from, 32); }
 

@@ -24,6 +24,7 @@ cdef extern from "bits.h" nogil:
     void store_le64 "kc_store_le64"(void *target, uint64_t value)
     void store_be32 "kc_store_be32"(void *target, uint32_t value)
     void store_be64 "kc_store_be64"(void *target, uint64_t value)
+    bint multiply_overflows "kc_mul64"(int64_t a, int64_t b, int64_t *product)
     void copy32 "kc_copy32"(void *target, const void *source)
     uint8_t pack8 "kc_pack8"(const uint8_t *source)
 
@@ -46,9 +47,9 @@ cdef inline uint64_t zigzag64(int64_t value) noexcept nogil:
 
 cdef inline uint64_t gather7(uint64_t word) noexcept nogil:
     """Put the low seven bits of eight bytes next to each other."""
-    word = ((word & 0x7F007F007F007F00) >> 1) | (word & 0x007F007F007F007F)
-    word = ((word & 0x3FFF00003FFF0000) >> 2) | (word & 0x00003FFF00003FFF)
-    return ((word & 0x0FFFFFFF00000000) >> 4) | (word & 0x000000000FFFFFFF)
+    word = ((word & 0x7F007F007F007F00ULL) >> 1) | (word & 0x007F007F007F007FULL)
+    word = ((word & 0x3FFF00003FFF0000ULL) >> 2) | (word & 0x00003FFF00003FFFULL)
+    return ((word & 0x0FFFFFFF00000000ULL) >> 4) | (word & 0x000000000FFFFFFFULL)
 
 
 cdef inline Status read_varint64_bytes(
@@ -62,11 +63,11 @@ cdef inline Status read_varint64_bytes(
         if p >= end:
             return TRUNCATED
         result |= <uint64_t>(p[0] & 0x7F) << shift
-        p += 1
-        if p[-1] < 0x80:
-            at[0] = p
+        if p[0] < 0x80:
+            at[0] = p + 1
             value[0] = result
             return OK
+        p += 1
         shift += 7
     if p >= end:
         return TRUNCATED
@@ -89,11 +90,11 @@ cdef inline Status read_varint32_bytes(
         if p >= end:
             return TRUNCATED
         result |= <uint32_t>(p[0] & 0x7F) << shift
-        p += 1
-        if p[-1] < 0x80:
-            at[0] = p
+        if p[0] < 0x80:
+            at[0] = p + 1
             value[0] = result
             return OK
+        p += 1
         shift += 7
     if p >= end:
         return TRUNCATED
@@ -120,7 +121,7 @@ cdef inline Status read_varint64(
         return OK
     if limit - p >= 8:
         word = load_le64(p)
-        stops = ~word & 0x8080808080808080
+        stops = ~word & 0x8080808080808080ULL
         if likely(stops != 0):
             size = (ctz64(stops) >> 3) + 1
             if unlikely(size > end - p):
@@ -146,13 +147,13 @@ cdef inline Status read_varint32(
         return OK
     if limit - p >= 8:
         word = load_le64(p)
-        stops = ~word & 0x8080808080
+        stops = ~word & 0x8080808080ULL
         if likely(stops != 0):
             size = (ctz64(stops) >> 3) + 1
             if unlikely(size > end - p):
                 return TRUNCATED
             word = gather7(word & (stops ^ (stops - 1)))
-            if unlikely(word > 0xFFFFFFFF):
+            if unlikely(word > 0xFFFFFFFFULL):
                 return VARINT_OVERFLOW
             value[0] = <uint32_t>word
             at[0] = p + size

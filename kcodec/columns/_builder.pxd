@@ -1,0 +1,104 @@
+"""Output columns that grow in pyarrow's memory pool.
+
+The columns of one call are an array of `Column`, numbered as in `kcodec.columns.layout`. A *scope* is the run of
+values that share an index: the rows are one scope, the items of a list are another. A column does not count its
+values: fixed-width values are stored at their index, and of everything else the offsets say where it ends. So a
+value that fails half-way leaves nothing to undo; the next one is written over it.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memset
+
+
+cdef enum Kind:
+    NOTHING      # null: no memory
+    BITS         # bool: a byte a value while building
+    FIXED        # `width` bytes a value
+    TEXT         # offsets and data, UTF-8
+    BLOB         # offsets and data
+    LIST         # offsets; children are a scope of their own
+    MAP          # the same with 32-bit offsets always, key and value
+    STRUCT
+
+
+cdef struct Column:
+    int32_t kind
+    int32_t width
+    int32_t end           # the column after the last one below this one
+    int32_t scope         # the list or map whose items it belongs to, -1 for the rows
+    uint8_t *data         # values, or bytes of TEXT and BLOB; BITS: as `valid`
+    void *offsets         # int32_t or int64_t
+    uint8_t *valid        # a byte a value, of the block in hand; NULL if the column cannot be null
+    # What follows is not for row loops.
+    int64_t items_room    # values that data, offsets and bitmap have room for
+    int64_t bytes_room    # bytes that TEXT and BLOB have room for
+    int64_t scratch_room  # values that the byte maps have room for
+    int64_t first         # where the byte maps start; they are biased so that [index] is right
+    int64_t packed        # values already packed into bits
+    int64_t nulls
+    uint8_t *valid_map
+    uint8_t *data_map
+    uint8_t *bitmap
+    uint8_t *bits
+
+
+cdef class Builder:
+    cdef Column *columns
+    cdef readonly int32_t count
+    cdef readonly bint wide       # 64-bit offsets (but for maps)
+    cdef int64_t rows
+    cdef object layout
+    cdef list buffers             # per column: [bitmap, offsets, data]
+
+    cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil
+    cdef int64_t bytes_used(self, int32_t column, int64_t length) noexcept nogil
+    cdef bint has_room(
+        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+    ) noexcept nogil
+    cdef int grow(
+        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+    ) except -1
+    cdef int64_t predict(self, int64_t used, int64_t row, int64_t slack)
+    cdef object too_large(self, int32_t at, object what)
+    cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL
+    cdef int grow_items(self, int32_t at, int64_t items) except -1
+    cdef int grow_scratch(self, int32_t at, int64_t items) except -1
+    cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil
+    cdef void pack(self, int64_t row) noexcept nogil
+    cdef object finish(self)
+    cdef object array(self, int32_t at, int64_t length)
+
+
+cdef inline int64_t offset_at(const Column *column, int64_t index, bint wide) noexcept nogil:
+    if wide and column.kind != MAP:
+        return (<int64_t *>column.offsets)[index]
+    return (<int32_t *>column.offsets)[index]
+
+
+cdef inline void set_null(Column *columns, int32_t at, int64_t index, bint wide) noexcept nogil:
+    """Make the value at an index null, or the empty value where null cannot be; with all fields below it."""
+    cdef int32_t end = columns[at].end
+    cdef Column *column
+    while at < end:
+        column = &columns[at]
+        at += 1
+        if column.valid != NULL:
+            column.valid[index] = 0
+        if column.kind == FIXED:
+            if column.width == 8:
+                (<uint64_t *>column.data)[index] = 0
+            elif column.width == 4:
+                (<int32_t *>column.data)[index] = 0
+            else:
+                memset(column.data + index * column.width, 0, column.width)
+        elif column.kind == BITS:
+            column.data[index] = 0
+        elif column.kind == MAP:
+            (<int32_t *>column.offsets)[index + 1] = (<int32_t *>column.offsets)[index]
+            at = column.end
+        elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST:
+            if wide:
+                (<int64_t *>column.offsets)[index + 1] = (<int64_t *>column.offsets)[index]
+            else:
+                (<int32_t *>column.offsets)[index + 1] = (<int32_t *>column.offsets)[index]
+            at = column.end

@@ -1,0 +1,351 @@
+"""Output columns that grow in pyarrow's memory pool; see the .pxd for how they are kept.
+
+Memory is asked for per block of rows, before the block: its payloads bound what they can yield in any column. Row
+loops therefore store without a check. Validity and booleans are bytes while a block is decoded, and packed into
+bits when it is done; text is checked for UTF-8 then too, all of a block at once.
+"""
+
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memmove
+
+from kcodec.wire.cursor cimport pack8
+from kcodec.wire.utf8 cimport utf8_valid
+
+import pyarrow as pa
+
+from kcodec.columns.layout import layout as layout_of
+from kcodec.errors import CapacityError
+
+cdef enum:
+    SLOP = 32          # short values are moved as 32 bytes, whatever their length
+    BITMAP = 0         # numbers of the buffers of a column
+    OFFSETS = 1
+    DATA = 2
+
+
+cdef Kind kind_of(object kind) except *:
+    if pa.types.is_null(kind):
+        return NOTHING
+    if pa.types.is_boolean(kind):
+        return BITS
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return TEXT
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return BLOB
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return LIST
+    if pa.types.is_map(kind):
+        return MAP
+    if pa.types.is_struct(kind):
+        return STRUCT
+    return FIXED
+
+
+cdef class Builder:
+    """The columns of one Arrow type, for a known number of rows."""
+
+    def __cinit__(self, arrow_type, int64_t rows):
+        cdef Column *column
+        self.layout = layout_of(arrow_type)
+        self.count = len(self.layout)
+        self.rows = rows
+        for entry in self.layout:
+            kind = entry.type
+            if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_list(kind):
+                self.wide = True
+        self.columns = <Column *>calloc(self.count, sizeof(Column))
+        if self.columns == NULL:
+            raise MemoryError
+        self.buffers = [[None, None, None] for _ in self.layout]
+        for entry in self.layout:
+            column = &self.columns[entry.index]
+            column.kind = kind_of(entry.type)
+            column.end = entry.end
+            column.scope = -1
+            if entry.parent >= 0:
+                column.scope = self.columns[entry.parent].scope
+                if self.columns[entry.parent].kind == LIST or self.columns[entry.parent].kind == MAP:
+                    column.scope = entry.parent
+            if column.kind == FIXED:
+                column.width = entry.type.byte_width
+            if column.kind != NOTHING and (entry.nullable or entry.parent < 0):
+                column.valid_map = <uint8_t *>1  # marks that there is one; allocated when room is made
+        for entry in self.layout:
+            if self.columns[entry.index].scope < 0:
+                self.grow_items(entry.index, rows)
+
+    def __dealloc__(self):
+        cdef int32_t at
+        if self.columns != NULL:
+            for at in range(self.count):
+                if self.columns[at].scratch_room:
+                    free(self.columns[at].valid_map)
+                    free(self.columns[at].data_map)
+            free(self.columns)
+
+    cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil:
+        """Count the values of a column after so many rows."""
+        cdef int32_t scope = self.columns[column].scope
+        if scope < 0:
+            return row
+        if self.columns[scope].items_room == 0:
+            return 0
+        return offset_at(&self.columns[scope], self.length(scope, row), self.wide)
+
+    cdef int64_t bytes_used(self, int32_t column, int64_t length) noexcept nogil:
+        if self.columns[column].items_room == 0:
+            return 0
+        return offset_at(&self.columns[column], length, self.wide)
+
+    cdef bint has_room(
+        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+    ) noexcept nogil:
+        """Tell whether a block fits.
+
+        Parameters
+        ----------
+        row, block : int64_t
+            First row of the block, and its number of rows.
+        payload : int64_t
+            Bytes of its payloads.
+        extra : int64_t
+            Bytes and items that it may yield beyond what its payloads hold.
+        divisor : const int64_t *
+            Per list or map: the bytes that one of its items takes at least.
+        """
+        cdef int32_t at
+        cdef Column *column
+        cdef int64_t length
+        cdef int64_t items
+        for at in range(self.count):
+            column = &self.columns[at]
+            if column.scope < 0:
+                length = row
+                items = row + block
+            else:
+                length = self.length(at, row)
+                items = length + payload // divisor[column.scope] + extra + 1
+                if items > column.items_room:
+                    return False
+            if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
+                return False
+            if column.kind == TEXT or column.kind == BLOB:
+                if self.bytes_used(at, length) + payload + extra + SLOP > column.bytes_room:
+                    return False
+        return True
+
+    cdef int grow(
+        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+    ) except -1:
+        """Make room for a block, and by what the rows so far took, for those that follow."""
+        cdef int32_t at
+        cdef Column *column
+        cdef int64_t length
+        cdef int64_t items
+        cdef int64_t used
+        cdef int64_t needed
+        for at in range(self.count):
+            column = &self.columns[at]
+            length = self.length(at, row)
+            items = row + block
+            if column.scope >= 0:
+                items = length + payload // divisor[column.scope] + extra + 1
+                if items > column.items_room:
+                    if not self.wide and items > INT32_MAX:
+                        raise self.too_large(at, "items")
+                    self.grow_items(at, max(items, self.predict(length, row, items - length)))
+            if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
+                self.grow_scratch(at, items - column.first + (items - column.first) // 2 + 8)
+            if column.kind == TEXT or column.kind == BLOB:
+                used = self.bytes_used(at, length)
+                needed = used + payload + extra + SLOP
+                if needed > column.bytes_room:
+                    if not self.wide and needed > INT32_MAX:
+                        raise self.too_large(at, "bytes")
+                    column.bytes_room = max(needed, self.predict(used, row, needed - used))
+                    column.data = self.resize(at, DATA, column.bytes_room)
+        return 0
+
+    cdef int64_t predict(self, int64_t used, int64_t row, int64_t slack):
+        """Guess what all rows will take, from those that are done."""
+        if row == 0:
+            return 0
+        return <int64_t>(<double>used / <double>row * <double>self.rows * 1.02) + 2 * slack
+
+    cdef object too_large(self, int32_t at, what):
+        name = self.layout[at].name or "the column"
+        return CapacityError(
+            f"{name}: more than 2 GiB of {what} in one call; pass large=True for 64-bit offsets, or fewer rows"
+        )
+
+    cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL:
+        cdef list mine = self.buffers[at]
+        if mine[which] is None:
+            mine[which] = pa.allocate_buffer(size, resizable=True)
+        else:
+            mine[which].resize(size, False)
+        return <uint8_t *><uintptr_t>mine[which].address
+
+    cdef int grow_items(self, int32_t at, int64_t items) except -1:
+        """Give a column room for so many values; bytes of text and blobs come apart."""
+        cdef Column *column = &self.columns[at]
+        cdef bint fresh = column.items_room == 0
+        cdef int64_t width
+        if column.kind == FIXED:
+            column.data = self.resize(at, DATA, items * column.width + 8)
+        elif column.kind == BITS:
+            column.bits = self.resize(at, DATA, items // 8 + 8)
+        elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
+            width = 8 if self.wide and column.kind != MAP else 4
+            column.offsets = self.resize(at, OFFSETS, (items + 1) * width)
+            if fresh:
+                (<int32_t *>column.offsets)[0] = 0
+                if width == 8:
+                    (<int64_t *>column.offsets)[0] = 0
+        if column.valid_map != NULL:
+            column.bitmap = self.resize(at, BITMAP, items // 8 + 8)
+        # A column of no rows has its first offset, and that is room.
+        column.items_room = items if items > 0 else 1
+        return 0
+
+    cdef int grow_scratch(self, int32_t at, int64_t items) except -1:
+        cdef Column *column = &self.columns[at]
+        cdef uint8_t *memory
+        if column.valid_map != NULL:
+            memory = <uint8_t *>realloc(column.valid_map if column.scratch_room else NULL, items)
+            if memory == NULL:
+                raise MemoryError
+            column.valid_map = memory
+            column.valid = memory - column.first
+        if column.kind == BITS:
+            memory = <uint8_t *>realloc(column.data_map, items)
+            if memory == NULL:
+                raise MemoryError
+            column.data_map = memory
+            column.data = memory - column.first
+        column.scratch_room = items
+        return 0
+
+    cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil:
+        """Check the text of a block; return the first column that is not all UTF-8, or -1."""
+        cdef int32_t at
+        cdef Column *column
+        cdef int64_t value
+        cdef int64_t stop
+        cdef int64_t start
+        cdef int64_t end
+        cdef const uint8_t *data
+        for at in range(self.count):
+            column = &self.columns[at]
+            if column.kind != TEXT or column.items_room == 0:
+                continue
+            value = self.length(at, first_row)
+            stop = self.length(at, row)
+            start = offset_at(column, value, self.wide)
+            end = offset_at(column, stop, self.wide)
+            if start == end:
+                continue
+            data = column.data
+            if is_ascii(data + start, end - start):
+                continue
+            if not utf8_valid(data + start, end - start):
+                return at
+            # All of it is valid; so is each value, unless one starts inside a character.
+            while value < stop:
+                start = offset_at(column, value, self.wide)
+                if start < end and (data[start] & 0xC0) == 0x80:
+                    return at
+                value += 1
+        return -1
+
+    cdef void pack(self, int64_t row) noexcept nogil:
+        """Pack the byte maps of a finished block into bits."""
+        cdef int32_t at
+        cdef Column *column
+        cdef int64_t length
+        for at in range(self.count):
+            column = &self.columns[at]
+            if column.scratch_room == 0:
+                continue
+            length = self.length(at, row)
+            if column.valid_map != NULL:
+                pack_map(column.valid_map, column.bitmap, column.first, length)
+            if column.kind == BITS:
+                pack_map(column.data_map, column.bits, column.first, length)
+            column.first = length & ~<int64_t>7
+            if column.valid_map != NULL:
+                column.valid = column.valid_map - column.first
+            if column.kind == BITS:
+                column.data = column.data_map - column.first
+
+    cdef object finish(self):
+        """Trim the buffers to what they hold and hand them over as an array."""
+        return self.array(0, self.rows)
+
+    cdef object array(self, int32_t at, int64_t length):
+        cdef Column *column = &self.columns[at]
+        cdef int64_t nulls = 0
+        cdef int64_t width
+        entry = self.layout[at]
+        kind = entry.type
+        if column.kind == NOTHING:
+            return pa.nulls(length)
+        if column.items_room == 0:
+            return pa.array([], kind)
+        bitmap, offsets, data = self.buffers[at]
+        self.buffers[at] = None
+        if bitmap is not None:
+            nulls = count_zeros(column.bitmap, length)
+            if nulls:
+                bitmap.resize((length + 7) // 8, True)
+            else:
+                bitmap = None
+        if column.kind == STRUCT:
+            children = [self.array(child, length) for child in entry.children]
+            return pa.Array.from_buffers(kind, length, [bitmap], nulls, 0, children)
+        if column.kind == FIXED or column.kind == BITS:
+            data.resize((length + 7) // 8 if column.kind == BITS else length * column.width, True)
+            return pa.Array.from_buffers(kind, length, [bitmap, data], nulls)
+        used = offset_at(column, length, self.wide)
+        width = 8 if self.wide and column.kind != MAP else 4
+        offsets.resize((length + 1) * width, True)
+        if column.kind == TEXT or column.kind == BLOB:
+            if data is not None:
+                data.resize(used, True)
+            return pa.Array.from_buffers(kind, length, [bitmap, offsets, data], nulls)
+        children = [self.array(child, used) for child in entry.children]
+        if column.kind == MAP:
+            entries = pa.struct([kind.key_field, kind.item_field])
+            children = [pa.Array.from_buffers(entries, used, [None], 0, 0, children)]
+        return pa.Array.from_buffers(kind, length, [bitmap, offsets], nulls, 0, children)
+
+
+cdef bint is_ascii(const uint8_t *data, int64_t size) noexcept nogil:
+    cdef uint8_t seen = 0
+    cdef int64_t at
+    for at in range(size):
+        seen |= data[at]
+    return seen < 0x80
+
+
+cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length) noexcept nogil:
+    """Pack bytes that stand for values `first` (a multiple of 8) to `length`, and keep those of the last byte."""
+    cdef int64_t at
+    cdef int64_t whole = (length & ~<int64_t>7) - first
+    cdef int64_t rest = length & 7
+    for at in range(0, whole, 8):
+        bits[(first + at) >> 3] = pack8(source + at)
+    if rest:
+        memmove(source, source + whole, rest)
+        for at in range(rest, 8):
+            source[at] = 0
+        bits[(first + whole) >> 3] = pack8(source)
+
+
+cdef int64_t count_zeros(const uint8_t *bits, int64_t length) noexcept nogil:
+    cdef int64_t ones = 0
+    cdef int64_t at
+    for at in range(length):
+        ones += (bits[at >> 3] >> (at & 7)) & 1
+    return length - ones

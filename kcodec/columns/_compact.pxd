@@ -1,0 +1,14 @@
+"""Removing items from the end of a scope: what duplicate keys of a map ask for."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.columns._builder cimport Column
+
+
+cdef void move_items(
+    Column *columns, int32_t scope, int64_t start, int64_t end, int64_t to, bint wide
+) noexcept nogil
+
+cdef int64_t drop_earlier_duplicates(
+    Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
+) noexcept nogil

@@ -1,0 +1,154 @@
+"""Maps hold a key once: of several entries with one key the last is kept."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memmove, memset
+
+from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
+
+cdef enum:
+    FEW = 8  # up to so many keys are compared with each other, more are hashed
+
+
+cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) noexcept nogil:
+    if wide and column.kind != MAP:
+        (<int64_t *>column.offsets)[index] = value
+    else:
+        (<int32_t *>column.offsets)[index] = <int32_t>value
+
+
+cdef void move_items(
+    Column *columns, int32_t scope, int64_t start, int64_t end, int64_t to, bint wide
+) noexcept nogil:
+    """Move the items from `start` to `end` of a list or map down to `to`; what stood there is gone."""
+    cdef int32_t at = scope + 1
+    cdef Column *column
+    cdef int64_t count = end - start
+    cdef int64_t item
+    cdef int64_t begin
+    cdef int64_t stop
+    cdef int64_t place
+    while at < columns[scope].end:
+        column = &columns[at]
+        if column.valid != NULL:
+            memmove(column.valid + to, column.valid + start, count)
+        if column.kind == FIXED:
+            memmove(column.data + to * column.width, column.data + start * column.width, count * column.width)
+        elif column.kind == BITS:
+            memmove(column.data + to, column.data + start, count)
+        elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
+            begin = offset_at(column, start, wide)
+            place = offset_at(column, to, wide)
+            if column.kind == TEXT or column.kind == BLOB:
+                memmove(column.data + place, column.data + begin, offset_at(column, end, wide) - begin)
+            else:
+                move_items(columns, at, begin, offset_at(column, end, wide), place, wide)
+            for item in range(count):
+                stop = offset_at(column, start + item + 1, wide)
+                place += stop - begin
+                set_offset(column, to + item + 1, place, wide)
+                begin = stop
+            at = column.end
+            continue
+        at += 1
+
+
+cdef bint same_key(const Column *keys, int64_t a, int64_t b, bint wide) noexcept nogil:
+    cdef int64_t at_a = offset_at(keys, a, wide)
+    cdef int64_t at_b = offset_at(keys, b, wide)
+    cdef int64_t size = offset_at(keys, a + 1, wide) - at_a
+    if size != offset_at(keys, b + 1, wide) - at_b:
+        return False
+    return memcmp(keys.data + at_a, keys.data + at_b, size) == 0
+
+
+cdef uint64_t hash_key(const Column *keys, int64_t item, uint64_t seed, bint wide) noexcept nogil:
+    cdef int64_t at = offset_at(keys, item, wide)
+    cdef int64_t end = offset_at(keys, item + 1, wide)
+    cdef uint64_t result = seed
+    while at < end:
+        result = (result ^ keys.data[at]) * 0x9E3779B97F4A7C15ULL
+        result ^= result >> 29
+        at += 1
+    return result * 0xBF58476D1CE4E5B9ULL >> 17
+
+
+cdef bint mark_by_comparing(
+    const Column *keys, int64_t first, int64_t last, uint8_t *dropped, bint wide
+) noexcept nogil:
+    cdef bint found = False
+    cdef int64_t a
+    cdef int64_t b
+    for a in range(first, last - 1):
+        for b in range(a + 1, last):
+            if same_key(keys, a, b, wide):
+                dropped[a - first] = 1
+                found = True
+                break
+    return found
+
+
+cdef int mark_by_hash(
+    const Column *keys, int64_t first, int64_t last, uint8_t *dropped, bint wide
+) noexcept nogil:
+    """Mark all but the last entry of each key; 1 if there are any, 0 if not, -1 without memory."""
+    cdef int64_t size = 16
+    cdef int64_t *slots
+    cdef int64_t item
+    cdef int64_t slot
+    cdef int found = 0
+    # Whoever writes the keys cannot know where this memory is, so cannot make them collide.
+    cdef uint64_t seed = <uint64_t><uintptr_t>dropped * 0x94D049BB133111EBULL
+    while size < 2 * (last - first):
+        size *= 2
+    slots = <int64_t *>calloc(size, sizeof(int64_t))
+    if slots == NULL:
+        return -1
+    for item in range(first, last):
+        slot = <int64_t>(hash_key(keys, item, seed, wide) & <uint64_t>(size - 1))
+        while slots[slot] != 0 and not same_key(keys, first + slots[slot] - 1, item, wide):
+            slot = (slot + 1) & (size - 1)
+        if slots[slot] != 0:
+            dropped[slots[slot] - 1] = 1
+            found = 1
+        slots[slot] = item - first + 1
+    free(slots)
+    return found
+
+
+cdef int64_t drop_earlier_duplicates(
+    Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
+) noexcept nogil:
+    """Keep the last entry of each key of one map; return where the map now ends, -1 without memory."""
+    cdef const Column *keys = &columns[map_column + 1]
+    cdef uint8_t few[FEW]
+    cdef uint8_t *dropped = few
+    cdef int64_t count = last - first
+    cdef int64_t item = 0
+    cdef int64_t start
+    cdef int64_t to = first
+    cdef int found
+    if count <= FEW:
+        memset(few, 0, FEW)
+        found = mark_by_comparing(keys, first, last, few, wide)
+    else:
+        dropped = <uint8_t *>calloc(count, 1)
+        if dropped == NULL:
+            return -1
+        found = mark_by_hash(keys, first, last, dropped, wide)
+    if found == 1:
+        while item < count:
+            if dropped[item]:
+                item += 1
+                continue
+            start = item
+            while item < count and not dropped[item]:
+                item += 1
+            if first + start != to:
+                move_items(columns, map_column, first + start, first + item, to, wide)
+            to += item - start
+    elif found == 0:
+        to = last
+    if dropped != few:
+        free(dropped)
+    return -1 if found < 0 else to

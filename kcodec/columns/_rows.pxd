@@ -1,0 +1,32 @@
+"""An input column as rows of bytes, whatever its layout."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef enum Layout:
+    OFFSETS32
+    OFFSETS64
+    VIEWS
+    FIXED_WIDTH
+
+
+cdef struct Slice:
+    # One value. `start` is NULL for a null row; memory is readable up to `limit`, at least to `end`.
+    const uint8_t *start
+    const uint8_t *end
+    const uint8_t *limit
+
+
+cdef class Rows:
+    cdef readonly int64_t length
+    cdef object array
+    cdef Layout layout
+    cdef int64_t first
+    cdef int64_t width
+    cdef const uint8_t *validity
+    cdef const void *offsets
+    cdef const uint8_t *data
+    cdef const uint8_t *limit
+    cdef const uint8_t **pieces
+
+    cdef void slice(self, int64_t row, Slice *out) noexcept nogil

@@ -1,0 +1,101 @@
+"""An input column as rows of bytes, whatever its layout.
+
+Arrow keeps a column of bytes in one of four ways::
+
+    binary, string              validity | int32 offsets, one more than rows | data
+    large_binary, large_string  validity | int64 offsets, one more than rows | data
+    binary_view, string_view    validity | 16 bytes a row | data, data, ...
+                                up to 12 bytes:  int32 length, the bytes
+                                longer:          int32 length, 4 bytes, int32 which data, int32 offset
+    fixed_size_binary           validity | data, the same width for every row
+
+A slice of a column shares its buffers and starts at a row of its own.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport free, malloc
+
+import pyarrow as pa
+
+
+cdef const uint8_t *address(object buffer) except? NULL:
+    return NULL if buffer is None else <const uint8_t *><uintptr_t>buffer.address
+
+
+cdef int64_t size_of(object buffer) except -1:
+    return 0 if buffer is None else buffer.size
+
+
+cdef class Rows:
+    """The rows of one binary-like array; holds the array, so that its memory stays."""
+
+    def __cinit__(self, array):
+        kind = array.type
+        buffers = array.buffers()
+        self.array = array
+        self.length = len(array)
+        self.first = array.offset
+        self.validity = address(buffers[0]) if array.null_count else NULL
+        if pa.types.is_fixed_size_binary(kind):
+            self.layout = FIXED_WIDTH
+            self.width = kind.byte_width
+            self.data = address(buffers[1])
+            self.limit = self.data + size_of(buffers[1])
+        elif pa.types.is_binary_view(kind) or pa.types.is_string_view(kind):
+            self.layout = VIEWS
+            self.data = address(buffers[1])
+            self.pieces = <const uint8_t **>malloc((len(buffers) or 1) * sizeof(uint8_t *))
+            if self.pieces == NULL:
+                raise MemoryError
+            for number, piece in enumerate(buffers[2:]):
+                self.pieces[number] = address(piece)
+        else:
+            self.layout = OFFSETS64 if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind) \
+                else OFFSETS32
+            self.offsets = address(buffers[1])
+            self.data = address(buffers[2])
+            self.limit = self.data + size_of(buffers[2])
+
+    def __dealloc__(self):
+        free(self.pieces)
+
+    cdef void slice(self, int64_t row, Slice *out) noexcept nogil:
+        cdef const int32_t *offsets32
+        cdef const int64_t *offsets64
+        cdef const uint8_t *view
+        cdef int32_t size
+        row += self.first
+        if self.validity != NULL and not (self.validity[row >> 3] >> (row & 7)) & 1:
+            out.start = NULL
+            out.end = NULL
+            return
+        if self.layout == OFFSETS32:
+            offsets32 = <const int32_t *>self.offsets
+            out.start = self.data + offsets32[row]
+            out.end = self.data + offsets32[row + 1]
+        elif self.layout == OFFSETS64:
+            offsets64 = <const int64_t *>self.offsets
+            out.start = self.data + offsets64[row]
+            out.end = self.data + offsets64[row + 1]
+        elif self.layout == FIXED_WIDTH:
+            out.start = self.data + row * self.width
+            out.end = out.start + self.width
+        else:
+            view = self.data + row * 16
+            size = (<const int32_t *>view)[0]
+            if size <= 12:
+                out.start = view + 4
+            else:
+                out.start = self.pieces[(<const int32_t *>view)[2]] + (<const int32_t *>view)[3]
+            out.end = out.start + size
+            out.limit = out.end
+            return
+        out.limit = self.limit
+        if out.start == NULL:
+            # An array without a data buffer holds empty values only; NULL would mean a null row.
+            out.start = <const uint8_t *>&EMPTY
+            out.end = out.start
+            out.limit = out.start
+
+
+cdef uint8_t EMPTY = 0

@@ -1,0 +1,798 @@
+"""Avro binary to columns: the row loop.
+
+Wire forms::
+
+    null                    nothing
+    boolean                 00 | 01
+    int, long, enum, union  zigzag varint (of the value, symbol index, branch index)
+    float, double           4 | 8 bytes, little-endian
+    bytes, string           long length | bytes
+    fixed                   bytes
+    array, map              blocks, ended by a count of 0:  long count | items
+                            or, for skipping:               long -count | long bytes | items
+    record                  its fields
+
+The ops of a program (kcodec/plan/program.pyx) store into columns that have room for all a block of rows can hold
+(kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the wire is
+counted against `Context.room` instead. A row that fails is written over with null.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+
+from kcodec.columns._builder cimport Builder, Column, set_null
+from kcodec.columns._compact cimport drop_earlier_duplicates
+from kcodec.columns._rows cimport Rows, Slice
+from kcodec.plan.program cimport (
+    CALL, DO_ABSENT, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_DECIMAL, DO_DECIMAL_TEXT, DO_DEFAULT, DO_DOUBLE,
+    DO_ENUM, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT, DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT,
+    DO_INT_TO_LONG, DO_INT_TO_TIME, DO_JUMP, DO_LONG, DO_LONG_SCALED, DO_LONG_TO_DOUBLE,
+    DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MAP, DO_MEMBER, DO_NULLABLE, DO_NULLABLE_DOUBLE,
+    DO_NULLABLE_LONG, DO_NULLABLE_TEXT, DO_PRESENT, DO_STRING, DO_UNION, SKIP_ARRAY, SKIP_BYTES,
+    SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_STRING, Op, Program as Compiled,
+)
+from kcodec.wire.cursor cimport (
+    copy32, ctz64, gather7, likely, load_le32, load_le64, multiply_overflows, read_varint32, read_varint64, store_le32,
+    store_le64, unlikely, unzigzag32, unzigzag64,
+)
+from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
+from kcodec.wire.status cimport (
+    BLOCK_COUNT, BLOCK_SIZE, DEPTH_LIMIT, ENUM_INDEX, INVALID_BOOLEAN, INVALID_UTF8, NEED_ROOM,
+    NEGATIVE_LENGTH, NO_MEMORY, OK, OUT_OF_RANGE, SIZE_LIMIT, TRAILING_BYTES, TRUNCATED, UNION_INDEX,
+    UNRESOLVABLE, Status,
+)
+from kcodec.wire.utf8 cimport utf8_valid
+
+from kcodec.errors import CODES, Fault
+
+__all__ = ["Program", "decode", "encode"]
+
+encode = None
+from kcodec.plan.program import Program
+
+_CODES = list(CODES)
+
+ctypedef fused offset_t:
+    int32_t
+    int64_t
+
+cdef enum:
+    BLOCK_ROWS = 512          # rows of a block, at most
+    BLOCK_BYTES = 1 << 16     # and when its payloads hold this much, it is full
+    TRAIL = 512               # steps of an error's path that are kept
+
+
+cdef enum Answer:
+    DONE
+    GROW
+    FAULT
+    RECHECK
+    OUT_OF_MEMORY
+
+
+cdef struct Context:
+    const Op *ops
+    Column *columns
+    const uint8_t *end        # of the payload
+    const uint8_t *limit      # of the memory that may be read
+    int64_t room              # what may still be stored beyond what the payloads hold
+    int64_t expanded          # by the row in hand
+    int64_t zero_items
+    int64_t max_expansion
+    int64_t max_zero_items
+    int32_t depth
+    int32_t max_depth
+    bint checked              # check UTF-8 per value, to find the guilty one
+    # Of a failure:
+    Status status
+    int32_t op
+    const uint8_t *at
+    int64_t item
+    int32_t trail_size
+    int32_t trail_ops[TRAIL]
+    int64_t trail_items[TRAIL]
+
+
+cdef struct State:
+    Context context
+    int64_t row               # first of the block
+    int64_t count             # rows of the block
+    int64_t done              # of these
+    int64_t payload           # bytes of the block
+    int64_t extra             # room beyond the payloads that a block gets
+    int64_t expansion         # of all programs, per row
+    int32_t program           # of the row that failed
+    Slice slices[BLOCK_ROWS]
+
+
+cdef inline const uint8_t *fail(
+    Context *context, Status status, int32_t op, const uint8_t *at, int64_t item
+) noexcept nogil:
+    context.status = status
+    context.op = op
+    context.at = at
+    context.item = item
+    context.trail_size = 0
+    return NULL
+
+
+cdef inline void leave(Context *context, int32_t op, int64_t item, int64_t outer) noexcept nogil:
+    """Note on the way out of a failure which item of a collection it was in; -1: a CALL."""
+    if context.trail_size < TRAIL:
+        context.trail_ops[context.trail_size] = op
+        context.trail_items[context.trail_size] = item
+        context.trail_size += 1
+    context.item = outer
+
+
+cdef inline Status charge(Context *context, int64_t amount) noexcept nogil:
+    """Count what is stored beyond what the payload holds."""
+    context.expanded += amount
+    if unlikely(context.expanded > context.max_expansion):
+        return SIZE_LIMIT
+    context.room -= amount
+    return NEED_ROOM if unlikely(context.room < 0) else OK
+
+
+cdef inline Status read_length(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int64_t *length
+) noexcept nogil:
+    cdef uint64_t raw
+    cdef Status status = read_varint64(at, end, limit, &raw)
+    length[0] = unzigzag64(raw)
+    return status
+
+
+cdef const uint8_t *run(
+    Context *context, int32_t first, int32_t stop, int64_t index, int64_t count, const uint8_t *p, offset_t *tag
+) noexcept nogil:
+    """Run a range of ops for `count` values of a scope, the first at `index`; return the position, or NULL."""
+    cdef const Op *op
+    cdef Column *column
+    cdef const uint8_t *end = context.end
+    cdef const uint8_t *limit = context.limit
+    cdef const uint8_t *at
+    cdef const uint8_t *start
+    cdef const uint8_t *outer_end
+    cdef const uint8_t *outer_limit
+    cdef offset_t *offsets
+    cdef int32_t *offsets32
+    cdef int32_t pc
+    cdef int32_t branch
+    cdef uint32_t word
+    cdef uint64_t raw
+    cdef uint64_t stops
+    cdef int64_t value
+    cdef int64_t length
+    cdef int64_t items
+    cdef int64_t begin
+    cdef int64_t size
+    cdef int64_t present
+    cdef float real
+    cdef Status status
+    cdef bint sized
+
+    while count > 0:
+        pc = first
+        while pc < stop:
+            op = &context.ops[pc]
+            column = &context.columns[op.column]
+            at = p
+            if op.code == DO_STRING or op.code == DO_BYTES:
+                offsets = <offset_t *>column.offsets + index
+                if likely(limit - p >= 33) and (p[0] & 0xC1) == 0:
+                    # The length is one byte and at most 31.
+                    length = p[0] >> 1
+                    p += 1
+                    if unlikely(length > end - p):
+                        return fail(context, TRUNCATED, pc, at if at >= end else p, index)
+                    copy32(column.data + offsets[0], p)
+                else:
+                    status = read_length(&p, end, limit, &length)
+                    if unlikely(status != OK):
+                        return fail(context, status, pc, at, index)
+                    if unlikely(length < 0):
+                        return fail(context, NEGATIVE_LENGTH, pc, at, index)
+                    if unlikely(length > end - p):
+                        return fail(context, TRUNCATED, pc, p, index)
+                    memcpy(column.data + offsets[0], p, length)
+                if unlikely(context.checked) and op.code == DO_STRING and not utf8_valid(p, length):
+                    return fail(context, INVALID_UTF8, pc, p, index)
+                offsets[1] = offsets[0] + <offset_t>length
+                p += length
+                pc += 1
+            elif op.code == DO_LONG:
+                status = read_varint64(&p, end, limit, &raw)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                (<int64_t *>column.data)[index] = unzigzag64(raw)
+                pc += 1
+            elif op.code == DO_INT:
+                status = read_varint32(&p, end, limit, &word)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                (<int32_t *>column.data)[index] = unzigzag32(word)
+                pc += 1
+            elif op.code == DO_DOUBLE:
+                if unlikely(end - p < 8):
+                    return fail(context, TRUNCATED, pc, p, index)
+                (<uint64_t *>column.data)[index] = load_le64(p)
+                p += 8
+                pc += 1
+            elif op.code == DO_NULLABLE_TEXT or op.code == DO_NULLABLE_DOUBLE or op.code == DO_NULLABLE_LONG \
+                    or op.code == DO_NULLABLE:
+                if likely(end > p) and (p[0] & 0xFD) == 0:
+                    branch = p[0] >> 1
+                    present = branch ^ op.size
+                    # The common forms, without a branch on what is random: whether there is a value.
+                    if op.code == DO_NULLABLE_TEXT:
+                        if likely(limit - p >= 34):
+                            length = p[1] & -present
+                            if likely((length & 0xC1) == 0):
+                                length >>= 1
+                                if likely(1 + present + length <= end - p):
+                                    offsets = <offset_t *>column.offsets + index
+                                    copy32(column.data + offsets[0], p + 2)
+                                    p += 1 + present
+                                    if unlikely(context.checked) and not utf8_valid(p, length):
+                                        return fail(context, INVALID_UTF8, pc + 1, p, index)
+                                    offsets[1] = offsets[0] + <offset_t>length
+                                    column.valid[index] = <uint8_t>present
+                                    p += length
+                                    pc = op.next
+                                    continue
+                    elif op.code == DO_NULLABLE_DOUBLE:
+                        if likely(end - p >= 9):
+                            (<uint64_t *>column.data)[index] = load_le64(p + 1) & <uint64_t>(-present)
+                            column.valid[index] = <uint8_t>present
+                            p += 1 + (present << 3)
+                            pc = op.next
+                            continue
+                    elif op.code == DO_NULLABLE_LONG:
+                        if likely(limit - p >= 9):
+                            raw = load_le64(p + 1)
+                            stops = ~raw & 0x8080808080808080ULL
+                            if likely(stops != 0):
+                                size = ((ctz64(stops) >> 3) + 1) & -present
+                                value = unzigzag64(gather7(raw & (stops ^ (stops - 1)))) & -present
+                                if likely(1 + size <= end - p) \
+                                        and likely(not multiply_overflows(value, op.factor, &value)):
+                                    (<int64_t *>column.data)[index] = value
+                                    column.valid[index] = <uint8_t>present
+                                    p += 1 + size
+                                    pc = op.next
+                                    continue
+                    p += 1
+                else:
+                    status = read_varint64(&p, end, limit, &raw)
+                    if unlikely(status != OK):
+                        return fail(context, status, pc, at, index)
+                    if unlikely(raw != 0 and raw != 2):
+                        return fail(context, UNION_INDEX, pc, at, index)
+                    present = <int64_t>(raw >> 1) ^ op.size
+                if present:
+                    if column.valid != NULL:
+                        column.valid[index] = 1
+                    pc += 1
+                else:
+                    set_null(context.columns, op.column, index, offset_t is int64_t)
+                    pc = op.next
+            elif op.code == DO_BOOLEAN:
+                if unlikely(p >= end):
+                    return fail(context, TRUNCATED, pc, p, index)
+                if unlikely(p[0] > 1):
+                    return fail(context, INVALID_BOOLEAN, pc, p, index)
+                column.data[index] = p[0]
+                p += 1
+                pc += 1
+            elif op.code == DO_LONG_SCALED:
+                status = read_varint64(&p, end, limit, &raw)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                if unlikely(multiply_overflows(unzigzag64(raw), op.factor, &value)):
+                    return fail(context, OUT_OF_RANGE, pc, at, index)
+                (<int64_t *>column.data)[index] = value
+                pc += 1
+            elif op.code == DO_ENUM:
+                status = read_varint32(&p, end, limit, &word)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                branch = unzigzag32(word)
+                if unlikely(branch < 0 or branch >= op.size):
+                    return fail(context, ENUM_INDEX, pc, at, index)
+                start = op.texts[branch].data
+                length = op.texts[branch].size
+                if unlikely(start == NULL):
+                    return fail(context, UNRESOLVABLE, pc, at, index)
+                status = charge(context, length)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                offsets = <offset_t *>column.offsets + index
+                memcpy(column.data + offsets[0], start, length)
+                offsets[1] = offsets[0] + <offset_t>length
+                pc += 1
+            elif op.code == DO_DECIMAL or op.code == DO_DECIMAL_TEXT:
+                length = op.size
+                if length == 0:
+                    status = read_length(&p, end, limit, &length)
+                    if unlikely(status != OK):
+                        return fail(context, status, pc, at, index)
+                    if unlikely(length < 0):
+                        return fail(context, NEGATIVE_LENGTH, pc, at, index)
+                if unlikely(length > end - p):
+                    return fail(context, TRUNCATED, pc, p, index)
+                if op.code == DO_DECIMAL:
+                    status = decimal_from_bytes(
+                        p, length, op.precision, column.width >> 3, column.data + index * column.width
+                    )
+                    if unlikely(status != OK):
+                        return fail(context, status, pc, p, index)
+                else:
+                    offsets = <offset_t *>column.offsets + index
+                    status = put_decimal_text(context, op, p, length, column.data + offsets[0], &size)
+                    if unlikely(status != OK):
+                        return fail(context, status, pc, p, index)
+                    offsets[1] = offsets[0] + <offset_t>size
+                p += length
+                pc += 1
+            elif op.code == DO_ARRAY or op.code == DO_MAP:
+                offsets = <offset_t *>column.offsets + index
+                offsets32 = <int32_t *>column.offsets + index
+                begin = offsets32[0] if op.code == DO_MAP else offsets[0]
+                items = begin
+                while True:
+                    at = p
+                    status = read_length(&p, end, limit, &length)
+                    if unlikely(status != OK):
+                        return fail(context, status, pc, at, index)
+                    if length == 0:
+                        break
+                    sized = length < 0
+                    start = at
+                    if sized:
+                        if length == INT64_MIN:
+                            return fail(context, BLOCK_COUNT, pc, at, index)
+                        length = -length
+                        start = p
+                        status = read_length(&p, end, limit, &size)
+                        if unlikely(status != OK):
+                            return fail(context, status, pc, start, index)
+                        if unlikely(size < 0 or size > end - p):
+                            return fail(context, BLOCK_SIZE, pc, start, index)
+                        size += p - end    # where the block must end, counted from the end of the payload
+                    if unlikely(op.minimum == 0):
+                        status = charge_zero_items(context, length)
+                        if status != OK:
+                            return fail(context, status, pc, at, index)
+                    p = run(context, pc + 1, op.next, items, length, p, tag)
+                    if unlikely(p == NULL):
+                        leave(context, pc, context.item - begin, index)
+                        return NULL
+                    if sized and p - end != size:
+                        return fail(context, BLOCK_SIZE, pc, start, index)
+                    items += length
+                if op.code == DO_MAP:
+                    if items - begin > 1:
+                        items = drop_earlier_duplicates(
+                            context.columns, op.column, begin, items, offset_t is int64_t
+                        )
+                        if unlikely(items < 0):
+                            return fail(context, NO_MEMORY, pc, p, index)
+                    offsets32[1] = <int32_t>items
+                else:
+                    offsets[1] = <offset_t>items
+                pc = op.next
+            elif op.code == DO_PRESENT:
+                if column.valid != NULL:
+                    column.valid[index] = 1
+                pc += 1
+            elif op.code == DO_UNION:
+                status = read_varint64(&p, end, limit, &raw)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                if unlikely((raw & 1) or (raw >> 1) >= <uint64_t>op.size):
+                    return fail(context, UNION_INDEX, pc, at, index)
+                pc = op.table[raw >> 1]
+            elif op.code == DO_JUMP:
+                pc = op.next
+            elif op.code == DO_MEMBER:
+                set_null(context.columns, op.column, index, offset_t is int64_t)
+                if column.valid != NULL:
+                    column.valid[index] = 1
+                column = &context.columns[op.size]
+                if column.valid != NULL:
+                    column.valid[index] = 1
+                pc += 1
+            elif op.code == DO_ABSENT:
+                set_null(context.columns, op.column, index, offset_t is int64_t)
+                pc += 1
+            elif op.code == DO_FLOAT:
+                if unlikely(end - p < 4):
+                    return fail(context, TRUNCATED, pc, p, index)
+                (<uint32_t *>column.data)[index] = load_le32(p)
+                p += 4
+                pc += 1
+            elif op.code == DO_FLOAT_TO_DOUBLE:
+                if unlikely(end - p < 4):
+                    return fail(context, TRUNCATED, pc, p, index)
+                word = load_le32(p)
+                memcpy(&real, &word, 4)
+                (<double *>column.data)[index] = real
+                p += 4
+                pc += 1
+            elif op.code == DO_FIXED or op.code == SKIP_BYTES:
+                if unlikely(op.size > end - p):
+                    return fail(context, TRUNCATED, pc, p, index)
+                if op.code == DO_FIXED:
+                    memcpy(column.data + index * column.width, p, op.size)
+                p += op.size
+                pc += 1
+            elif op.code == DO_INT_TO_LONG or op.code == DO_INT_TO_TIME or op.code == DO_INT_TO_FLOAT \
+                    or op.code == DO_INT_TO_DOUBLE or op.code == SKIP_INT:
+                status = read_varint32(&p, end, limit, &word)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                value = unzigzag32(word)
+                if op.code == DO_INT_TO_LONG:
+                    (<int64_t *>column.data)[index] = value * op.factor
+                elif op.code == DO_INT_TO_FLOAT:
+                    (<float *>column.data)[index] = <float>value
+                elif op.code == DO_INT_TO_DOUBLE:
+                    (<double *>column.data)[index] = <double>value
+                elif op.code == DO_INT_TO_TIME:
+                    if unlikely(value < 0 or value >= op.factor):
+                        return fail(context, OUT_OF_RANGE, pc, at, index)
+                    if column.width == 4:
+                        (<int32_t *>column.data)[index] = <int32_t>value
+                    else:
+                        (<int64_t *>column.data)[index] = value
+                pc += 1
+            elif op.code == DO_LONG_TO_TIME or op.code == DO_LONG_TO_FLOAT or op.code == DO_LONG_TO_DOUBLE \
+                    or op.code == SKIP_LONG:
+                status = read_varint64(&p, end, limit, &raw)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                value = unzigzag64(raw)
+                if op.code == DO_LONG_TO_TIME:
+                    if unlikely(value < 0 or value >= op.factor):
+                        return fail(context, OUT_OF_RANGE, pc, at, index)
+                    (<int64_t *>column.data)[index] = value
+                elif op.code == DO_LONG_TO_FLOAT:
+                    (<float *>column.data)[index] = <float>value
+                elif op.code == DO_LONG_TO_DOUBLE:
+                    (<double *>column.data)[index] = <double>value
+                pc += 1
+            elif op.code == SKIP_STRING:
+                status = read_length(&p, end, limit, &length)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                if unlikely(length < 0):
+                    return fail(context, NEGATIVE_LENGTH, pc, at, index)
+                if unlikely(length > end - p):
+                    return fail(context, TRUNCATED, pc, p, index)
+                p += length
+                pc += 1
+            elif op.code == SKIP_NULLABLE:
+                status = read_varint64(&p, end, limit, &raw)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, at, index)
+                if unlikely(raw != 0 and raw != 2):
+                    return fail(context, UNION_INDEX, pc, at, index)
+                pc = op.next if <int32_t>(raw >> 1) == op.size else pc + 1
+            elif op.code == SKIP_ARRAY:
+                items = 0
+                while True:
+                    at = p
+                    status = read_length(&p, end, limit, &length)
+                    if unlikely(status != OK):
+                        return fail(context, status, pc, at, index)
+                    if length == 0:
+                        break
+                    if length < 0:
+                        if length == INT64_MIN:
+                            return fail(context, BLOCK_COUNT, pc, at, index)
+                        at = p
+                        items -= length
+                        status = read_length(&p, end, limit, &length)
+                        if unlikely(status != OK):
+                            return fail(context, status, pc, at, index)
+                        if unlikely(length < 0 or length > end - p):
+                            return fail(context, BLOCK_SIZE, pc, at, index)
+                        p += length
+                        continue
+                    if op.minimum == 0:
+                        if length > context.max_zero_items - context.zero_items:
+                            return fail(context, SIZE_LIMIT, pc, at, index)
+                        context.zero_items += length
+                    p = run(context, pc + 1, op.next, items, length, p, tag)
+                    if unlikely(p == NULL):
+                        leave(context, pc, context.item, index)
+                        return NULL
+                    items += length
+                pc = op.next
+            elif op.code == CALL:
+                if context.depth >= context.max_depth:
+                    return fail(context, DEPTH_LIMIT, pc, p, index)
+                context.depth += 1
+                p = run(context, op.size, op.scale, 0, 1, p, tag)
+                if unlikely(p == NULL):
+                    leave(context, pc, -1, index)
+                    return NULL
+                context.depth -= 1
+                pc += 1
+            elif op.code == DO_DEFAULT:
+                status = charge(context, op.texts[0].size)
+                if unlikely(status != OK):
+                    return fail(context, status, pc, p, index)
+                outer_end = end
+                outer_limit = limit
+                context.end = op.texts[0].data + op.texts[0].size
+                context.limit = context.end
+                start = run(context, pc + 1, op.next, index, 1, op.texts[0].data, tag)
+                context.end = outer_end
+                context.limit = outer_limit
+                if unlikely(start == NULL):
+                    # A constant is valid: only room can be missing, and that is found where the value would be.
+                    context.at = p
+                    return NULL
+                pc = op.next
+            else:  # DO_FAIL
+                return fail(context, <Status>op.status, pc, p, index)
+        index += 1
+        count -= 1
+    return p
+
+
+cdef Status charge_zero_items(Context *context, int64_t count) noexcept nogil:
+    """Count items that take no bytes; they still take room in their columns."""
+    if count > context.max_zero_items - context.zero_items:
+        return SIZE_LIMIT
+    context.zero_items += count
+    context.room -= count
+    return NEED_ROOM if context.room < 0 else OK
+
+
+cdef Status put_decimal_text(
+    Context *context, const Op *op, const uint8_t *data, int64_t size, uint8_t *out, int64_t *length
+) noexcept nogil:
+    cdef size_t written
+    cdef Status status
+    if <int64_t>decimal_text_room(size, op.scale, True) > context.room:
+        return NEED_ROOM
+    status = decimal_to_text(data, size, op.scale, True, op.precision, <char *>out, &written)
+    if status != OK:
+        return status
+    length[0] = written
+    return charge(context, written)
+
+
+cdef Answer advance(
+    State *state, Builder builder, Rows rows, const Op **programs, const int32_t *stops, int32_t program_count,
+    const int32_t *selector, const int32_t *starts, int64_t start, const int64_t *divisor, bint trailing, bint stop
+) noexcept nogil:
+    """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
+    cdef Context *context = &state.context
+    cdef int64_t row
+    cdef int64_t skip
+    cdef int32_t program = 0
+    cdef Slice *slice
+    cdef const uint8_t *p
+    while True:
+        if state.done == state.count:
+            if state.count:
+                row = state.row + state.count
+                if not context.checked and builder.invalid_text(state.row, row) >= 0:
+                    return RECHECK
+                builder.pack(row)
+                context.checked = False
+                state.row = row
+            if state.row == rows.length:
+                return DONE
+            state.count = 0
+            state.done = 0
+            state.payload = 0
+            while state.count < BLOCK_ROWS and state.row + state.count < rows.length:
+                slice = &state.slices[state.count]
+                rows.slice(state.row + state.count, slice)
+                if state.count and state.payload + (slice.end - slice.start) > BLOCK_BYTES:
+                    break
+                state.payload += slice.end - slice.start
+                state.count += 1
+        if state.done == 0:
+            context.room = state.extra + state.count * state.expansion
+            if not builder.has_room(state.row, state.count, state.payload, context.room, divisor):
+                return GROW
+        while state.done < state.count:
+            slice = &state.slices[state.done]
+            row = state.row + state.done
+            if selector != NULL:
+                program = selector[row]
+            if slice.start == NULL or program < 0 or program >= program_count or programs[program] == NULL:
+                set_null(builder.columns, 0, row, builder.wide)
+                state.done += 1
+                continue
+            skip = start if starts == NULL else starts[row]
+            context.ops = programs[program]
+            context.end = slice.end
+            context.limit = slice.limit
+            context.expanded = 0
+            context.zero_items = 0
+            context.depth = 0
+            if builder.columns[0].valid != NULL:
+                builder.columns[0].valid[row] = 1
+            if unlikely(skip > slice.end - slice.start):
+                p = fail(context, TRUNCATED, 0, slice.end, row)
+            elif builder.wide:
+                p = run(context, 0, stops[program], row, 1, slice.start + skip, <int64_t *>NULL)
+            else:
+                p = run(context, 0, stops[program], row, 1, slice.start + skip, <int32_t *>NULL)
+            if unlikely(p != NULL and p != slice.end and not trailing):
+                p = fail(context, TRAILING_BYTES, -1, p, row)
+            if likely(p != NULL):
+                state.done += 1
+                continue
+            if context.status == NEED_ROOM:
+                # What is done is a block of its own; the rest starts again, with more room.
+                state.extra = 2 * state.extra + (1 << 12)
+                state.count = state.done
+                if state.done == 0:
+                    state.count = 1
+                    state.payload = slice.end - slice.start
+                break
+            if context.status == NO_MEMORY:
+                return OUT_OF_MEMORY
+            if stop and not context.checked:
+                # An earlier row of the block may have failed too, by its text.
+                return RECHECK
+            set_null(builder.columns, 0, row, builder.wide)
+            state.program = program
+            state.done += 1
+            return FAULT
+
+
+cdef class _Int32Buffer:
+    """A buffer of one int32 per row."""
+
+    cdef Py_buffer view
+    cdef bint held
+
+    def __cinit__(self, values, int64_t rows, name):
+        PyObject_GetBuffer(values, &self.view, PyBUF_SIMPLE)
+        self.held = True
+        if self.view.len < rows * 4:
+            raise ValueError(f"{name} has {self.view.len} bytes for {rows} rows of int32")
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+
+cdef object fault_of(State *state, Compiled program):
+    """Put the facts of a failed row together."""
+    cdef Context *context = &state.context
+    cdef int32_t op = context.op
+    cdef int32_t at
+    code = _CODES[<int>context.status - 1]
+    offset = context.at - state.slices[state.done - 1].start
+    row = state.row + state.done - 1
+    if op < 0:
+        return Fault(row, offset, "", code, CODES[code])
+    reason = program.reason(op, code) if context.status == program.ops[op].status else CODES[code]
+    path = ""
+    indexes = []
+    for at in range(context.trail_size):
+        if context.trail_items[at] >= 0:
+            indexes.append(context.trail_items[at])
+        else:
+            path = _join(program.path(op, indexes[::-1]), path)
+            op = context.trail_ops[at]
+            indexes = []
+    return Fault(row, offset, _join(program.path(op, indexes[::-1]), path), code, reason)
+
+
+def _join(outer, inner):
+    return f"{outer}.{inner}" if outer and inner and inner[0] not in "[." else outer + inner
+
+
+def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):
+    """Decode a column of Avro datums.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any layout; null rows stay null.
+    programs : sequence of Program or None
+        Programs of one Arrow type; rows that choose None are null.
+    selector : buffer of int32, optional
+        Per row which program; negative: none. By default the first for all.
+    starts : buffer of int32, optional
+        Per row where the payload starts.
+    start : int, default 0
+        Where it starts, without `starts`.
+    trailing : bool, default False
+        Accept bytes after the value.
+    stop : bool, default False
+        Return after the first row that fails; the array then is not to be used.
+
+    Returns
+    -------
+    array : pyarrow.Array
+        A value per row; null for rows that failed.
+    faults : list of Fault
+        The rows that failed, in order.
+    """
+    cdef Rows rows = Rows(values)
+    cdef Compiled program = next(each for each in programs if each is not None)
+    cdef Builder builder = Builder(program.plan.arrow_type, rows.length)
+    cdef State *state = <State *>calloc(1, sizeof(State))
+    cdef int32_t count = len(programs)
+    cdef const Op **ops = <const Op **>calloc(count, sizeof(Op *))
+    cdef int32_t *stops = <int32_t *>calloc(count, sizeof(int32_t))
+    cdef int64_t *divisor = <int64_t *>calloc(builder.count, sizeof(int64_t))
+    cdef const int32_t *select = NULL
+    cdef const int32_t *start_of = NULL
+    cdef int64_t start_everywhere = start
+    cdef bint accept = trailing
+    cdef bint first_only = stop
+    cdef _Int32Buffer chosen
+    cdef _Int32Buffer places
+    cdef Answer answer
+    cdef int32_t at
+    faults = []
+    mark = 0
+    marked_row = -1
+    try:
+        if state == NULL or ops == NULL or stops == NULL or divisor == NULL:
+            raise MemoryError
+        if selector is not None:
+            chosen = _Int32Buffer(selector, rows.length, "selector")
+            select = <const int32_t *>chosen.view.buf
+        if starts is not None:
+            places = _Int32Buffer(starts, rows.length, "starts")
+            start_of = <const int32_t *>places.view.buf
+        for at in range(builder.count):
+            divisor[at] = 1 << 30
+        for at in range(count):
+            program = programs[at]
+            if program is None:
+                continue
+            ops[at] = program.ops
+            stops[at] = program.stop
+            state.expansion = max(state.expansion, program.expansion)
+            for column, least in program.divisors.items():
+                divisor[column] = min(divisor[column], least)
+            state.context.max_depth = program.limits.max_depth
+            state.context.max_zero_items = program.limits.max_zero_byte_items
+            state.context.max_expansion = program.limits.max_expansion
+        state.context.columns = builder.columns
+        while True:
+            with nogil:
+                answer = advance(
+                    state, builder, rows, ops, stops, count, select, start_of, start_everywhere, divisor, accept,
+                    first_only,
+                )
+            if marked_row != state.row:
+                mark = len(faults)
+                marked_row = state.row
+            if answer == DONE:
+                return builder.finish(), faults
+            if answer == GROW:
+                builder.grow(state.row, state.count, state.payload, state.context.room, divisor)
+            elif answer == FAULT:
+                program = programs[state.program]
+                faults.append(fault_of(state, program))
+                if stop:
+                    return None, faults
+            elif answer == RECHECK:
+                del faults[mark:]
+                state.context.checked = True
+                state.done = 0
+            else:
+                raise MemoryError
+    finally:
+        free(state)
+        free(ops)
+        free(stops)
+        free(divisor)

@@ -1,0 +1,114 @@
+"""Plans as flat, read-only C tables."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef enum Code:
+    # Decoding: what is on the wire, and the column's form where that differs.
+    DO_BOOLEAN
+    DO_INT
+    DO_INT_TO_LONG
+    DO_INT_TO_FLOAT
+    DO_INT_TO_DOUBLE
+    DO_INT_TO_TIME
+    DO_LONG
+    DO_LONG_SCALED
+    DO_LONG_TO_FLOAT
+    DO_LONG_TO_DOUBLE
+    DO_LONG_TO_TIME
+    DO_FLOAT
+    DO_FLOAT_TO_DOUBLE
+    DO_DOUBLE
+    DO_BYTES
+    DO_STRING
+    DO_FIXED
+    DO_ENUM
+    DO_DECIMAL
+    DO_DECIMAL_TEXT
+    DO_ARRAY
+    DO_MAP
+    DO_UNION
+    DO_NULLABLE         # a union of null and one other; `size` is the null branch
+    DO_NULLABLE_TEXT    # the same with the value's own op folded in
+    DO_NULLABLE_DOUBLE
+    DO_NULLABLE_LONG
+    DO_PRESENT
+    DO_ABSENT
+    DO_MEMBER
+    DO_DEFAULT
+    DO_FAIL
+    DO_JUMP
+    # Dropping.
+    SKIP_BYTES          # `size` bytes
+    SKIP_INT
+    SKIP_LONG
+    SKIP_STRING
+    SKIP_ARRAY          # and maps
+    SKIP_NULLABLE
+    CALL
+    # Encoding: see _avro_encode.pyx.
+    PUT_NULL
+    PUT_BOOLEAN
+    PUT_INT
+    PUT_LONG
+    PUT_FLOAT
+    PUT_DOUBLE
+    PUT_BYTES
+    PUT_FIXED
+    PUT_ENUM
+    PUT_DECIMAL
+    PUT_ARRAY
+    PUT_MAP
+    PUT_UNION
+    PUT_NULLABLE
+    PUT_DEFAULT
+    PUT_FAIL
+
+
+cdef struct Text:
+    const uint8_t *data
+    int64_t size
+
+
+cdef struct Op:
+    int32_t code
+    int32_t column
+    int32_t next          # the op after this one and all that belongs to it
+    int32_t size          # bytes of a fixed, branches of a union, member of a union, null branch; see Code
+    int64_t factor        # columns hold the wire's value times this
+    int32_t precision
+    int32_t scale
+    int32_t status        # DO_FAIL
+    int32_t minimum       # bytes that one item of an array takes at least
+    const Text *texts     # symbols of an enum (data NULL: none); DO_DEFAULT: the bytes
+    const int32_t *table  # DO_UNION: the op where each branch starts
+
+
+cdef class Program:
+    cdef readonly object plan
+    cdef readonly object limits
+    cdef Op *ops
+    cdef readonly int32_t count
+    cdef readonly int32_t stop          # ops of the root; those of CALLs follow
+    cdef int32_t capacity
+    cdef readonly int64_t expansion     # bytes that one run of every op may yield beyond its payload
+    cdef list keep                      # Python objects that ops point into
+    cdef list paths                     # per op: steps, None where an index goes
+    cdef list reasons                   # per op: its own reason, or None
+    cdef dict divisors                  # per list or map column: least bytes of an item
+    cdef dict entries                   # CALL targets: name -> first op
+    cdef list calls                     # ops to be patched
+    cdef object layout
+
+    cdef void *memory(self, int64_t size) except NULL
+    cdef const Text *text_table(self, object values) except NULL
+    cdef int fold_nullable(self, int32_t at) except -1
+    cdef int compile_put(self, object node, tuple path) except -1
+    cdef int32_t add(self, int32_t code, object path, int32_t column=*) except -1
+    cdef int compile(self, object node, tuple path) except -1
+    cdef int compile_union(self, object node, tuple path) except -1
+    cdef int compile_items(self, object node, tuple path) except -1
+    cdef int compile_leaf(self, object node, tuple path) except -1
+    cdef int compile_dropped(self, object node, tuple path) except -1
+    cdef object path(self, int32_t op, list indexes)
+    cdef object reason(self, int32_t op, object code)

@@ -1,0 +1,317 @@
+"""Plans as flat, read-only C tables.
+
+A record that cannot be null has no op of its own: its fields' ops stand one after the other. A nullable value is
+an op before the value's, which it jumps over when there is none. Only collections own a range of ops that runs
+once per item. What an op needs beside its numbers (symbols, branch tables, constants) it points to.
+"""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, realloc
+
+import pyarrow as pa
+
+from kcodec.columns.layout import layout
+from kcodec.errors import CODES
+from kcodec.plan.node import Limits, Op as Step
+
+_CODES = list(CODES)
+
+#: What is dropped as a run of bytes, or by its varint, or by its length.
+_SKIPPED = {
+    Step.INT: SKIP_INT, Step.LONG: SKIP_LONG, Step.ENUM: SKIP_INT,
+    Step.BYTES: SKIP_STRING, Step.STRING: SKIP_STRING,
+}
+
+
+def least_bytes(node):
+    """Tell how many bytes a value of a node takes at least; 0 only for what never takes any."""
+    op = node.op
+    if op in (Step.NULL, Step.ABSENT, Step.DEFAULT, Step.FAIL):
+        return 0
+    if op is Step.FLOAT:
+        return 4
+    if op is Step.DOUBLE:
+        return 8
+    if op is Step.FIXED:
+        return node.size
+    if op is Step.DECIMAL:
+        return node.size or 1
+    if op in (Step.RECORD, Step.PRESENT, Step.MEMBER):
+        return sum(least_bytes(child) for child in node.children)
+    return 1
+
+
+cdef class Program:
+    """A plan made ready to run. It is never changed once made, so threads may share it.
+
+    Parameters
+    ----------
+    plan : kcodec.plan.Plan
+        What to do.
+    limits : kcodec.plan.Limits, optional
+        Bounds on what one row may cost.
+    """
+
+    def __init__(self, plan, limits=Limits()):
+        cdef int32_t op
+        self.plan = plan
+        self.limits = limits
+        self.layout = layout(plan.arrow_type)
+        self.keep = []
+        self.paths = []
+        self.reasons = []
+        self.divisors = {}
+        self.entries = {}
+        self.calls = []
+        if plan.direction == "decode":
+            self.compile(plan.root, ())
+            self.stop = self.count
+            for name, node in plan.named:
+                first = self.count
+                self.compile(node, ())
+                self.entries[name] = (first, self.count)
+            for op, name in self.calls:
+                self.ops[op].size, self.ops[op].scale = self.entries[name]
+        else:
+            self.compile_put(plan.root, ())
+            self.stop = self.count
+
+    def __dealloc__(self):
+        free(self.ops)
+
+    def __reduce__(self):
+        return Program, (self.plan, self.limits)
+
+    cdef int32_t add(self, int32_t code, object path, int32_t column=-1) except -1:
+        cdef Op *grown
+        cdef Op *op
+        if self.count == self.capacity:
+            self.capacity = 2 * self.capacity + 16
+            grown = <Op *>realloc(self.ops, self.capacity * sizeof(Op))
+            if grown == NULL:
+                raise MemoryError
+            self.ops = grown
+        op = &self.ops[self.count]
+        op.code = code
+        op.column = column
+        op.next = self.count + 1
+        op.size = 0
+        op.factor = 1
+        op.precision = 0
+        op.scale = 0
+        op.status = 0
+        op.minimum = 1
+        op.texts = NULL
+        op.table = NULL
+        self.paths.append(path)
+        self.reasons.append(None)
+        self.count += 1
+        return self.count - 1
+
+    cdef void *memory(self, int64_t size) except NULL:
+        """Give memory that lives as long as the program."""
+        block = bytearray(size or 1)
+        self.keep.append(block)
+        return PyByteArray_AS_STRING(block)
+
+    cdef const Text *text_table(self, object values) except NULL:
+        cdef Text *texts = <Text *>self.memory(len(values) * sizeof(Text))
+        cdef int64_t at
+        for at, value in enumerate(values):
+            texts[at].data = NULL
+            texts[at].size = 0
+            if value is not None:
+                # A byte more than there is, so that the empty text has an address too.
+                block = bytearray(value + b"\0")
+                self.keep.append(block)
+                texts[at].data = <const uint8_t *>PyByteArray_AS_STRING(block)
+                texts[at].size = len(value)
+        return texts
+
+    cdef int compile(self, object node, tuple path) except -1:
+        cdef int32_t at
+        op = node.op
+        if node.name:
+            path = (*path, f".{node.name}" if path else node.name)
+        if op is Step.RECORD:
+            for child in node.children:
+                self.compile(child, path)
+        elif op is Step.PRESENT:
+            self.add(DO_PRESENT, path, node.column)
+            self.compile(node.children[0], path)
+        elif op is Step.ABSENT:
+            self.add(DO_ABSENT, path, node.column)
+        elif op is Step.MEMBER:
+            at = self.add(DO_MEMBER, path, node.column)
+            self.ops[at].size = self.layout[node.column].children[node.size]
+            self.compile(node.children[0], path)
+        elif op is Step.DEFAULT:
+            at = self.add(DO_DEFAULT, path, node.column)
+            self.ops[at].texts = self.text_table([node.data])
+            self.expansion += len(node.data)
+            self.compile(node.children[0], path)
+            self.ops[at].next = self.count
+        elif op is Step.FAIL:
+            at = self.add(DO_FAIL, path, node.column)
+            self.ops[at].status = _CODES.index(node.code) + 1
+            self.reasons[at] = node.reason
+        elif op is Step.CALL:
+            self.calls.append((self.add(CALL, path), node.reason))
+        elif op is Step.UNION:
+            self.compile_union(node, path)
+        elif op is Step.ARRAY or op is Step.MAP:
+            self.compile_items(node, path)
+        elif op is Step.NULL:
+            pass
+        elif node.column < 0:
+            self.compile_dropped(node, path)
+        else:
+            self.compile_leaf(node, path)
+        return 0
+
+    cdef int compile_union(self, object node, tuple path) except -1:
+        cdef int32_t at
+        cdef int32_t branch
+        cdef int32_t *table
+        branches = node.children
+        steps = [child.op for child in branches]
+        if len(branches) == 2 and {*steps} == {Step.ABSENT, Step.PRESENT}:
+            at = self.add(DO_NULLABLE, path, node.column)
+            self.ops[at].size = steps.index(Step.ABSENT)
+            value = branches[1 - self.ops[at].size]
+            self.ops[at].column = value.column
+            self.compile(value.children[0], path)
+            self.fold_nullable(at)
+            self.ops[at].next = self.count
+            return 0
+        if len(branches) == 2 and Step.NULL in steps and node.column < 0:
+            at = self.add(SKIP_NULLABLE, path)
+            self.ops[at].size = steps.index(Step.NULL)
+            self.compile(branches[1 - self.ops[at].size], path)
+            self.ops[at].next = self.count
+            return 0
+        at = self.add(DO_UNION, path)
+        self.ops[at].size = len(branches)
+        table = <int32_t *>self.memory(len(branches) * sizeof(int32_t))
+        self.ops[at].table = table
+        jumps = []
+        for branch in range(len(branches)):
+            table[branch] = self.count
+            self.compile(branches[branch], path)
+            jumps.append(self.add(DO_JUMP, path))
+        for branch in jumps:
+            self.ops[branch].next = self.count
+        self.ops[at].next = self.count
+        return 0
+
+    cdef int fold_nullable(self, int32_t at) except -1:
+        """Fold a nullable's value into the op when it is one op of a common kind."""
+        cdef int32_t code
+        if self.count != at + 2 or self.ops[at + 1].column != self.ops[at].column:
+            return 0
+        code = self.ops[at + 1].code
+        if code == DO_STRING:
+            self.ops[at].code = DO_NULLABLE_TEXT
+        elif code == DO_DOUBLE:
+            self.ops[at].code = DO_NULLABLE_DOUBLE
+        elif code == DO_LONG or code == DO_LONG_SCALED:
+            self.ops[at].code = DO_NULLABLE_LONG
+            self.ops[at].factor = self.ops[at + 1].factor
+        return 0
+
+    cdef int compile_items(self, object node, tuple path) except -1:
+        cdef int32_t at
+        cdef int32_t code
+        least = sum(least_bytes(child) for child in node.children)
+        code = SKIP_ARRAY if node.column < 0 else DO_ARRAY if node.op is Step.ARRAY else DO_MAP
+        at = self.add(code, path, node.column)
+        self.ops[at].minimum = min(least, 1 << 30)
+        if node.column >= 0:
+            self.divisors[node.column] = min(max(least, 1), self.divisors.get(node.column, 1 << 30))
+        if node.op is Step.ARRAY:
+            self.compile(node.children[0], (*path, None))
+        else:
+            self.compile(node.children[0], (*path, None, ".key"))
+            self.compile(node.children[1], (*path, None, ".value"))
+        self.ops[at].next = self.count
+        return 0
+
+    cdef int compile_leaf(self, object node, tuple path) except -1:
+        cdef int32_t at
+        cdef int32_t code
+        op = node.op
+        kind = self.layout[node.column].type
+        if op is Step.BOOLEAN:
+            code = DO_BOOLEAN
+        elif op is Step.INT:
+            if pa.types.is_float32(kind):
+                code = DO_INT_TO_FLOAT
+            elif pa.types.is_float64(kind):
+                code = DO_INT_TO_DOUBLE
+            elif pa.types.is_time(kind):
+                code = DO_INT_TO_TIME
+            else:
+                code = DO_INT if kind.bit_width == 32 else DO_INT_TO_LONG
+        elif op is Step.LONG:
+            if pa.types.is_float32(kind):
+                code = DO_LONG_TO_FLOAT
+            elif pa.types.is_float64(kind):
+                code = DO_LONG_TO_DOUBLE
+            elif pa.types.is_time(kind):
+                code = DO_LONG_TO_TIME
+            else:
+                code = DO_LONG if node.factor == 1 else DO_LONG_SCALED
+        elif op is Step.FLOAT:
+            code = DO_FLOAT if kind.bit_width == 32 else DO_FLOAT_TO_DOUBLE
+        elif op is Step.DOUBLE:
+            code = DO_DOUBLE
+        elif op is Step.BYTES or op is Step.STRING:
+            code = DO_STRING if pa.types.is_string(kind) or pa.types.is_large_string(kind) else DO_BYTES
+        elif op is Step.FIXED:
+            code = DO_FIXED
+        elif op is Step.ENUM:
+            code = DO_ENUM
+        elif op is Step.DECIMAL:
+            code = DO_DECIMAL if pa.types.is_decimal(kind) else DO_DECIMAL_TEXT
+        else:
+            raise ValueError(f"{op} is not an op of one value")
+        at = self.add(code, path, node.column)
+        self.ops[at].size = node.size
+        self.ops[at].factor = node.factor
+        self.ops[at].precision = node.precision
+        self.ops[at].scale = node.scale
+        if op is Step.ENUM:
+            texts = [None if symbol is None else symbol.encode() for symbol in node.symbols]
+            self.ops[at].texts = self.text_table(texts)
+            self.ops[at].size = len(texts)
+            self.expansion += max((len(text) for text in texts if text), default=0)
+        elif code == DO_INT_TO_TIME or code == DO_LONG_TO_TIME:
+            # The first value that is not a time of day.
+            self.ops[at].factor = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+        elif code == DO_DECIMAL_TEXT:
+            self.expansion += node.precision + node.scale + 3
+        return 0
+
+    cdef int compile_dropped(self, object node, tuple path) except -1:
+        cdef int32_t at
+        op = node.op
+        if op in _SKIPPED:
+            self.add(_SKIPPED[op], path)
+        elif op is Step.DECIMAL and node.size == 0:
+            self.add(SKIP_STRING, path)
+        else:
+            at = self.add(SKIP_BYTES, path)
+            self.ops[at].size = 1 if op is Step.BOOLEAN else least_bytes(node)
+        return 0
+
+    cdef int compile_put(self, object node, tuple path) except -1:
+        return 0
+
+    cdef object path(self, int32_t op, list indexes):
+        """Write an op's path, with the positions of the items it was in, outermost first."""
+        rest = iter(indexes)
+        return "".join(f"[{next(rest)}]" if step is None else step for step in self.paths[op])
+
+    cdef object reason(self, int32_t op, object code):
+        return CODES[code] if self.reasons[op] is None else self.reasons[op]
