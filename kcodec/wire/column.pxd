@@ -1,0 +1,65 @@
+"""A column of byte slices, as kernels see it: data with offsets, or with one size for all."""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef enum:
+    # Answer of a kernel besides Status: the slice reaches outside the data.
+    BAD_SLICE = -1
+
+
+cdef struct Column:
+    const uint8_t *data
+    int64_t size             # of the data
+    const uint8_t *offsets   # rows + 1 of them
+    int width                # bytes of an offset: 4, 8, or 0 where every slice has `stride` bytes
+    int64_t stride
+    Py_ssize_t rows
+
+
+cdef inline int64_t offset_at(const Column *column, Py_ssize_t row) noexcept nogil:
+    if column.width == 4:
+        return (<const int32_t *>column.offsets)[row]
+    if column.width == 8:
+        return (<const int64_t *>column.offsets)[row]
+    return row * column.stride
+
+
+cdef inline bint slice_at(
+    const Column *column, Py_ssize_t row, const uint8_t **start, int64_t *size
+) noexcept nogil:
+    """Give one slice; False if it is not within the data."""
+    cdef int64_t first = offset_at(column, row)
+    cdef int64_t last = offset_at(column, row + 1)
+    start[0] = column.data + first
+    size[0] = last - first
+    return 0 <= first <= last <= column.size
+
+
+cdef inline int read_buffer(object source, Py_buffer *view) except -1:
+    return PyObject_GetBuffer(source, view, PyBUF_SIMPLE)
+
+
+cdef inline int write_buffer(object target, Py_buffer *view) except -1:
+    return PyObject_GetBuffer(target, view, PyBUF_SIMPLE | PyBUF_WRITABLE)
+
+
+cdef inline int make_column(
+    Column *column, const Py_buffer *data, const Py_buffer *offsets, int width, int64_t stride, Py_ssize_t rows
+) except -1:
+    """Put a column together from its buffers, which must hold that many rows."""
+    if width not in (0, 4, 8) or rows < 0 or stride < 0:
+        raise ValueError("width, stride or rows of a column out of range")
+    if width == 0:
+        if stride > 0 and rows > data.len // stride:
+            raise ValueError(f"{rows} values of {stride} bytes do not fit in {data.len} bytes")
+    elif offsets.len // width < rows + 1:
+        raise ValueError(f"{rows} rows need {rows + 1} offsets")
+    column.data = <const uint8_t *>data.buf
+    column.size = data.len
+    column.offsets = <const uint8_t *>offsets.buf
+    column.width = width
+    column.stride = stride
+    column.rows = rows
+    return 0

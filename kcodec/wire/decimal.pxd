@@ -1,0 +1,119 @@
+"""Decimals, value by value: unscaled bytes, slots of Arrow decimals, text.
+
+Unscaled bytes are big-endian two's complement of any length; no bytes at all are 0, and padded forms are read. A slot
+is the 16 or 32 bytes of an Arrow decimal128 or decimal256: ``words`` is 2 or 4, ``precision`` at most 38 or 76 there.
+Everything is exact. Answers besides OK: DECIMAL_PRECISION (more digits than ``precision``), INEXACT (digits would be
+lost), TYPE_MISMATCH (text that is not a number).
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.wire.status cimport DECIMAL_PRECISION, INEXACT, OK, TYPE_MISMATCH, Status
+
+
+cdef extern from "decimal.h" nogil:
+    enum:
+        KC_DECIMAL_OK
+        KC_DECIMAL_PRECISION
+        KC_DECIMAL_INEXACT
+        KC_DECIMAL_SYNTAX
+
+    # A number read from text.
+    ctypedef struct decimal_number "kc_decimal_number":
+        bint negative
+
+    # Slot -> the fewest bytes; how many. 8 * words bytes are free behind target, and may be overwritten.
+    size_t decimal_to_bytes "kc_decimal_to_bytes"(const uint8_t *slot, int words, uint8_t *target) noexcept
+
+    # Bytes that must be free behind ``out`` in `decimal_to_text`: more than the text itself takes.
+    size_t decimal_text_room "kc_decimal_text_room"(size_t size, int32_t scale, bint plain) noexcept
+
+    # Bytes that must be free behind ``target`` in `decimal_number_to_bytes`, for take + zeros digits.
+    size_t decimal_bytes_room "kc_decimal_bytes_room"(size_t digits) noexcept
+
+    # Aligned number -> the fewest bytes; how many.
+    size_t decimal_number_to_bytes "kc_decimal_number_to_bytes"(
+        const decimal_number *number, size_t take, size_t zeros, uint8_t *target
+    ) noexcept
+
+    int kc_decimal_from_bytes(
+        const uint8_t *source, size_t size, int precision, int words, uint8_t *slot
+    ) noexcept
+    int kc_decimal_resize(const uint8_t *source, size_t size, uint8_t *target, size_t wanted) noexcept
+    int kc_decimal_to_fixed(const uint8_t *slot, int words, uint8_t *target, size_t wanted) noexcept
+    int kc_decimal_rescale(
+        const uint8_t *source, int words, int64_t digits, int precision, uint8_t *slot
+    ) noexcept
+    int kc_decimal_text(
+        const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out, size_t *length
+    ) noexcept
+    int kc_decimal_slot_from_text(
+        const char *text, size_t size, int32_t scale, int precision, int words, uint8_t *slot
+    ) noexcept
+    int kc_decimal_parse(const char *text, size_t size, decimal_number *number) noexcept
+    int kc_decimal_align(
+        const decimal_number *number, int32_t scale, int64_t precision, size_t *take, size_t *zeros
+    ) noexcept
+
+
+cdef inline Status decimal_status(int answer) noexcept nogil:
+    if answer == KC_DECIMAL_OK:
+        return OK
+    if answer == KC_DECIMAL_PRECISION:
+        return DECIMAL_PRECISION
+    if answer == KC_DECIMAL_INEXACT:
+        return INEXACT
+    return TYPE_MISMATCH
+
+
+cdef inline Status decimal_from_bytes(
+    const uint8_t *source, size_t size, int precision, int words, uint8_t *slot
+) noexcept nogil:
+    """Bytes -> slot; DECIMAL_PRECISION."""
+    return decimal_status(kc_decimal_from_bytes(source, size, precision, words, slot))
+
+
+cdef inline Status decimal_to_fixed(
+    const uint8_t *slot, int words, uint8_t *target, size_t wanted
+) noexcept nogil:
+    """Slot -> exactly ``wanted`` bytes; DECIMAL_PRECISION if it needs more."""
+    return decimal_status(kc_decimal_to_fixed(slot, words, target, wanted))
+
+
+cdef inline Status decimal_resize(
+    const uint8_t *source, size_t size, uint8_t *target, size_t wanted
+) noexcept nogil:
+    """Bytes -> exactly ``wanted`` bytes of the same value; DECIMAL_PRECISION if it needs more."""
+    return decimal_status(kc_decimal_resize(source, size, target, wanted))
+
+
+cdef inline Status decimal_rescale(
+    const uint8_t *source, int words, int64_t digits, int precision, uint8_t *slot
+) noexcept nogil:
+    """Slot times ``10**digits`` (which may be negative) -> slot; INEXACT, else DECIMAL_PRECISION."""
+    return decimal_status(kc_decimal_rescale(source, words, digits, precision, slot))
+
+
+cdef inline Status decimal_to_text(
+    const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out, size_t *length
+) noexcept nogil:
+    """Bytes -> text as Java's BigDecimal prints it; DECIMAL_PRECISION."""
+    return decimal_status(kc_decimal_text(source, size, scale, plain, precision, out, length))
+
+
+cdef inline Status decimal_from_text(
+    const char *text, size_t size, int32_t scale, int precision, int words, uint8_t *slot
+) noexcept nogil:
+    """Plain or scientific text -> slot; TYPE_MISMATCH, INEXACT, DECIMAL_PRECISION."""
+    return decimal_status(kc_decimal_slot_from_text(text, size, scale, precision, words, slot))
+
+
+cdef inline Status decimal_parse(
+    const char *text, size_t size, int32_t scale, int64_t precision,
+    decimal_number *number, size_t *take, size_t *zeros
+) noexcept nogil:
+    """Read text for `decimal_number_to_bytes`; TYPE_MISMATCH, INEXACT, DECIMAL_PRECISION."""
+    cdef int answer = kc_decimal_parse(text, size, number)
+    if answer == KC_DECIMAL_OK:
+        answer = kc_decimal_align(number, scale, precision, take, zeros)
+    return decimal_status(answer)

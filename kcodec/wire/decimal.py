@@ -1,0 +1,280 @@
+"""Columns of decimals: unscaled bytes, text, and the slots of Arrow decimals.
+
+An unscaled value is an integer in big-endian two's complement of any length, as ``java.math.BigInteger.toByteArray``
+writes it and Avro, Connect and Protobuf carry it; forms with repeated sign bytes are read, and no bytes at all are 0.
+Everything is exact: what would need rounding is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kcodec._impl import kernel
+from kcodec.wire.slices import Column, Slices, column, narrow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["decimals_from_arrow", "decimals_from_text", "decimals_to_arrow", "decimals_to_text"]
+
+#: Digits that a value of text may have unless told otherwise: conversion takes time by their square.
+MAX_DIGITS = 10_000
+
+
+def decimals_to_text(
+    data: Any,
+    offsets: Any = None,
+    scale: int = 0,
+    *,
+    size: int | None = None,
+    plain: bool = False,
+    precision: int = MAX_DIGITS,
+    large: bool = False,
+) -> Slices:
+    """Write decimals as Java's ``BigDecimal.toString()`` or ``toPlainString()`` prints them.
+
+    Parameters
+    ----------
+    data : buffer
+        Unscaled bytes, one value after the other.
+    offsets : array of int32 or int64, optional
+        Where each value starts, and where the last one ends.
+    scale : int, default 0
+        Digits behind the point, in the range of a Java int; negative scales are powers of ten.
+    size : int, optional
+        Bytes of each value, instead of offsets.
+    plain : bool, default False
+        Never use an exponent.
+    precision : int, default 10000
+        Most digits that a value may have. It bounds the work that hostile bytes can cause.
+    large : bool, default False
+        Give 64-bit offsets.
+
+    Returns
+    -------
+    Slices
+        ASCII text.
+
+    Raises
+    ------
+    DecodeError
+        ``decimal_precision``: a value has more digits; ``row`` is its index, ``offset`` its first byte in data.
+    ValueError
+        The offsets do not ascend within the data.
+    OverflowError
+        The text has more than 2 GiB and ``large`` is not set.
+
+    Examples
+    --------
+    >>> decimals_to_text(bytes.fromhex("04d2 ff 00"), [0, 2, 3, 4], scale=2).to_list()
+    [b'12.34', b'-0.01', b'0.00']
+    >>> decimals_to_text(b"\\x01", [0, 1], scale=-3).to_list()
+    [b'1E+3']
+    >>> decimals_to_text(b"\\x01", [0, 1], scale=-3, plain=True).to_list()
+    [b'1000']
+    """
+    source = column(data, offsets, size)
+    call = kernel("wire._decimal").to_text
+
+    def run(first: int, out: Any, ends: Any) -> int:
+        return int(call(*source, first, scale, plain, precision, out, ends))
+
+    return _grow(run, source, 3 * memoryview(source.data).nbytes, large)
+
+
+def decimals_from_text(
+    data: Any,
+    offsets: Any,
+    scale: int,
+    *,
+    precision: int = MAX_DIGITS,
+    size: int | None = None,
+    large: bool = False,
+) -> Slices:
+    """Read decimals from text, plain or with an exponent, as Java's ``BigDecimal`` reads them.
+
+    Parameters
+    ----------
+    data : buffer
+        ASCII text: ``[+-]digits[.digits][e[+-]digits]``.
+    offsets : array of int32 or int64
+        Where each value starts, and where the last one ends.
+    scale : int
+        Scale of the result, in the range of a Java int.
+    precision : int, default 10000
+        Most digits that an unscaled value may have. It bounds the work that hostile text can cause.
+    size : int, optional
+        Write exactly that many bytes for each value; by default the fewest.
+    large : bool, default False
+        Give 64-bit offsets.
+
+    Returns
+    -------
+    Slices
+        Unscaled bytes.
+
+    Raises
+    ------
+    DecodeError
+        ``type_mismatch``: not a number. ``inexact``: digits behind the scale would be lost. ``decimal_precision``:
+        more digits than the precision, or more bytes than the size. ``row`` is the index, ``offset`` the value's
+        first byte in data.
+    ValueError
+        The offsets do not ascend within the data.
+    OverflowError
+        The result has more than 2 GiB and ``large`` is not set.
+
+    Examples
+    --------
+    >>> decimals_from_text(b"12.34-1e-2", [0, 5, 10], scale=2).to_list()
+    [b'\\x04\\xd2', b'\\xff']
+    """
+    source = column(data, offsets)
+    call = kernel("wire._decimal").from_text
+    wanted = _size(size)
+
+    def run(first: int, out: Any, ends: Any) -> int:
+        return int(call(*source, first, scale, precision, wanted, out, ends))
+
+    return _grow(run, source, max(wanted, 0) * source.rows + memoryview(source.data).nbytes, large)
+
+
+def decimals_to_arrow(
+    data: Any,
+    offsets: Any = None,
+    *,
+    precision: int,
+    size: int | None = None,
+    bits: int = 128,
+    rescale: int = 0,
+) -> NDArray[np.uint8]:
+    """Make the value buffer of an Arrow decimal array from unscaled bytes.
+
+    Parameters
+    ----------
+    data : buffer
+        Unscaled bytes, one value after the other.
+    offsets : array of int32 or int64, optional
+        Where each value starts, and where the last one ends.
+    precision : int
+        Precision of the Arrow type.
+    size : int, optional
+        Bytes of each value, instead of offsets.
+    bits : {128, 256}, default 128
+        Width of the Arrow type.
+    rescale : int, default 0
+        The Arrow type's scale less that of the bytes: values are multiplied by ``10**rescale``.
+
+    Returns
+    -------
+    numpy.ndarray of uint8
+        16 or 32 bytes for each value, as Arrow has them.
+
+    Raises
+    ------
+    DecodeError
+        ``decimal_precision``: a value has more digits than the precision (than 76 before rescaling).
+        ``inexact``: rescaling would lose digits. ``row`` is the index, ``offset`` the value's first byte in data.
+    ValueError
+        The precision is not one of that width, or the offsets do not ascend within the data.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> values = decimals_to_arrow(bytes.fromhex("04d2 ff"), [0, 2, 3], precision=5)
+    >>> pa.Array.from_buffers(pa.decimal128(5, 2), 2, [None, pa.py_buffer(values)]).to_pylist()
+    [Decimal('12.34'), Decimal('-0.01')]
+    """
+    import numpy as np
+
+    words = _words(bits)
+    if not 1 <= precision <= 19 * words:
+        raise ValueError(f"precision of a decimal{bits} must be within 1 and {19 * words}")
+    source = column(data, offsets, size)
+    out = np.empty(8 * words * source.rows, np.uint8)
+    kernel("wire._decimal").to_slots(*source, precision, words, rescale, out)
+    return out
+
+
+def decimals_from_arrow(
+    values: Any, *, size: int | None = None, bits: int = 128, rescale: int = 0, large: bool = False
+) -> Slices:
+    """Make unscaled bytes from the value buffer of an Arrow decimal array.
+
+    Parameters
+    ----------
+    values : buffer
+        16 or 32 bytes for each value, as Arrow has them.
+    size : int, optional
+        Write exactly that many bytes for each value; by default the fewest.
+    bits : {128, 256}, default 128
+        Width of the Arrow type.
+    rescale : int, default 0
+        Scale of the result less that of the Arrow type: values are multiplied by ``10**rescale``.
+    large : bool, default False
+        Give 64-bit offsets.
+
+    Returns
+    -------
+    Slices
+        Unscaled bytes.
+
+    Raises
+    ------
+    EncodeError
+        ``decimal_precision``: a value needs more bytes than the size, or has more than 76 digits after rescaling.
+        ``inexact``: rescaling would lose digits. ``row`` is the index.
+    OverflowError
+        The result has more than 2 GiB and ``large`` is not set.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> array = pa.array([1234, -1], pa.decimal128(5, 0))
+    >>> decimals_from_arrow(array.buffers()[1]).to_list()
+    [b'\\x04\\xd2', b'\\xff']
+    """
+    import numpy as np
+
+    words = _words(bits)
+    wanted = _size(size)
+    length = memoryview(values).nbytes
+    if length % (8 * words):
+        raise ValueError(f"{length} bytes are not a whole number of decimal{bits} values")
+    rows = length // (8 * words)
+    out = np.empty(max(wanted, 32) * rows, np.uint8)
+    ends = np.empty(rows + 1, np.int64)
+    kernel("wire._decimal").from_slots(values, words, rows, rescale, wanted, out, ends)
+    out.resize(int(ends[-1]), refcheck=False)
+    return narrow(out, ends, large)
+
+
+def _words(bits: int) -> int:
+    if bits not in (128, 256):
+        raise ValueError("bits must be 128 or 256")
+    return bits // 64
+
+
+def _size(size: int | None) -> int:
+    if size is None:
+        return -1
+    if size < 1:
+        raise ValueError("size must be at least 1")
+    return size
+
+
+def _grow(run: Callable[[int, Any, Any], int], source: Column, guess: int, large: bool) -> Slices:
+    """Run a kernel until all rows are done, with more room each time it stops for want of it."""
+    import numpy as np
+
+    out = np.empty(guess + 16 * source.rows + 256, np.uint8)
+    ends = np.empty(source.rows + 1, np.int64)
+    ends[0] = 0
+    row = run(0, out, ends)
+    while row < source.rows:
+        out.resize(2 * len(out), refcheck=False)
+        row = run(row, out, ends)
+    out.resize(int(ends[-1]), refcheck=False)
+    return narrow(out, ends, large)

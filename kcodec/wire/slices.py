@@ -1,0 +1,88 @@
+"""Columns of byte slices, as every function of `kcodec.wire` takes and gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Slices"]
+
+
+class Slices(NamedTuple):
+    """A column of byte strings: element i is ``data[offsets[i]:offsets[i + 1]]``.
+
+    These are the buffers of an Arrow binary or string array.
+
+    Attributes
+    ----------
+    data : numpy.ndarray of uint8
+        All bytes.
+    offsets : numpy.ndarray of int32 or int64
+        One more than there are elements.
+
+    Examples
+    --------
+    >>> from kcodec.wire import decimals_to_text
+    >>> text = decimals_to_text(b"\\x04\\xd2", [0, 2], scale=2)
+    >>> text.to_list()
+    [b'12.34']
+    """
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int32] | NDArray[np.int64]
+
+    def to_list(self) -> list[bytes]:
+        """Return the elements as bytes objects."""
+        data = self.data.tobytes()
+        edges: list[int] = self.offsets.tolist()
+        return [data[first:last] for first, last in zip(edges, edges[1:], strict=False)]
+
+
+class Column(NamedTuple):
+    """What kernels take: data with offsets of a width, or (width 0) with a stride."""
+
+    data: Any
+    offsets: Any
+    width: int
+    stride: int
+    rows: int
+
+
+def column(data: Any, offsets: Any, size: int | None = None) -> Column:
+    """Make a kernel's column from data and either offsets or the size that all elements have."""
+    import numpy as np
+
+    if (offsets is None) == (size is None):
+        raise TypeError("give either offsets, or the size that all elements have")
+    if size is not None:
+        if size < 1:
+            raise ValueError("size must be at least 1")
+        length = memoryview(data).nbytes
+        if length % size:
+            raise ValueError(f"{length} bytes are not a whole number of elements of {size} bytes")
+        return Column(data, b"", 0, size, length // size)
+    return Column(data, *plain_offsets(np, offsets))
+
+
+def plain_offsets(np: Any, offsets: Any) -> tuple[Any, int, int, int]:
+    """Return offsets as a contiguous array of int32 or int64, its width, no stride, and the number of rows."""
+    edges = np.asarray(offsets)
+    if isinstance(offsets, (list, tuple)):
+        edges = edges.astype(np.int64)
+    if edges.dtype not in (np.dtype(np.int32), np.dtype(np.int64)) or edges.ndim != 1 or len(edges) == 0:
+        raise TypeError("offsets must be a one-dimensional array of int32 or int64, one more than elements")
+    return np.ascontiguousarray(edges), edges.dtype.itemsize, 0, len(edges) - 1
+
+
+def narrow(data: Any, offsets: Any, large: bool) -> Slices:
+    """Make the result from data and int64 offsets."""
+    import numpy as np
+
+    if large:
+        return Slices(data, offsets)
+    if len(offsets) and int(offsets[-1]) > 0x7FFFFFFF:
+        raise OverflowError("the result has more than 2 GiB: use large=True for 64-bit offsets")
+    return Slices(data, offsets.astype(np.int32))
