@@ -19,8 +19,9 @@ _PROMOTIONS = {
 def can_read(reader: Schema, writer: Schema) -> bool:
     """Tell whether every value of one Avro schema can be read as another.
 
-    The rules are those of Avro Java's ``SchemaCompatibility``: stricter than reading itself in that the names of
-    records, enums and fixeds must match (the simple name, or an alias), and that all of a union must be readable.
+    The rules are those of Avro Java's ``SchemaCompatibility``: stricter than reading itself in that the names
+    of records, enums and fixeds must match (the simple name, or an alias), and that all of a union must be
+    readable.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ def _compare(reader: Schema, writer: Schema, known: dict[tuple[int, int], bool])
     if reader.type != writer.type:
         return writer.type in _PROMOTIONS.get(reader.type, ())
     if reader.type in ("array", "map"):
-        assert reader.item is not None and writer.item is not None
+        assert reader.item is not None
+        assert writer.item is not None
         return _reads(reader.item, writer.item, known)
     if reader.type in ("record", "enum", "fixed"):
         if reader.simple_name != writer.simple_name and writer.name not in reader.aliases:
