@@ -1,7 +1,7 @@
 """Avro's binary encoding in plain Python: the reference that the compiled twin is tested against.
 
-A row is decoded into lists of its own, one for each column, which are added to the columns only when the whole
-row was good: so a bad row leaves nothing behind.
+A row is decoded into lists of its own, one for each column, which are added to the columns only when the
+whole row was good: so a bad row leaves nothing behind.
 """
 
 import re
@@ -64,7 +64,7 @@ def _step(path: str, name: str) -> str:
     return f"{path}.{name}" if path and name else path or name
 
 
-# Decoding ----------------------------------------------------------------------------------------------------
+# Decoding -------------------------------------------------------------------------------------------
 
 
 def decode(
@@ -115,6 +115,8 @@ def decode(
         if value is not None and program is not None:
             row = _Row(program, columns, value, start if offsets is None else offsets[number])
             try:
+                if row.at > len(value):
+                    row.fail("truncated", len(value), "")
                 row.run(program.plan.root, "")
                 if not trailing and row.at < len(value):
                     row.fail("trailing_bytes", row.at, "")
@@ -402,7 +404,7 @@ _DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
 
 def _is_empty(node: Node) -> bool:
     """Tell whether a node never takes bytes."""
-    if node.op in (Op.NULL, Op.ABSENT, Op.DEFAULT):
+    if node.op in (Op.NULL, Op.ABSENT, Op.DEFAULT, Op.FAIL):
         return True
     if node.op is Op.FIXED:
         return node.size == 0
@@ -479,7 +481,7 @@ def _plain(value: int, scale: int, expand: Callable[[int], None]) -> bytes:
     return f"{sign}{digits[:cut]}{'.' if scale else ''}{digits[cut:]}".encode()
 
 
-# From lists to columns ---------------------------------------------------------------------------------------
+# From lists to columns ------------------------------------------------------------------------------
 
 
 def _array(columns: tuple[Column, ...], data: list[list[Any]], index: int) -> pa.Array:
@@ -530,7 +532,7 @@ def _offsets(lengths: list[int], large: bool) -> pa.Buffer:
     return pa.py_buffer(struct.pack(f"<{len(offsets)}{'q' if large else 'i'}", *offsets))
 
 
-# Encoding ----------------------------------------------------------------------------------------------------
+# Encoding -------------------------------------------------------------------------------------------
 
 
 def encode(
@@ -648,7 +650,7 @@ class _Writer:
         return data
 
     def string(self, node: Node, row: int, path: str) -> bytes:
-        data = self.value(node, row, path)
+        data: bytes = self.value(node, row, path)
         if node.op is Op.STRING and not _is_text(self.kinds[node.column]) and not _is_utf8(data):
             raise _BadRow("invalid_utf8", None, path)
         return varint(len(data)) + data
@@ -685,7 +687,9 @@ class _Writer:
             unscaled = -unscaled
         if node.size:
             return unscaled.to_bytes(node.size, "big", signed=True)
-        data = unscaled.to_bytes((unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True)
+        data = unscaled.to_bytes(
+            (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True
+        )
         return varint(len(data)) + data
 
     def record(self, node: Node, row: int, path: str) -> bytes:
@@ -730,7 +734,7 @@ class _Writer:
         return varint(branches[-1]) + self.run(node.children[branches[-1]], row, path)
 
     def has_member(self, node: Node, row: int) -> bool:
-        return self.arrays[node.column].field(node.size)[row].is_valid
+        return bool(self.arrays[node.column].field(node.size)[row].is_valid)
 
     def inner(self, node: Node, row: int, path: str) -> bytes:
         return self.run(node.children[0], row, path)

@@ -48,8 +48,8 @@ def default_bytes(field: Field) -> bytes:
     Examples
     --------
     >>> from kcodec.formats.avro_schema import parse
-    >>> record = parse('{"type":"record","name":"R","fields":[{"name":"a","type":["null","int"],"default":5}]}')
-    >>> default_bytes(record.fields[0]).hex()
+    >>> field = {"name": "a", "type": ["null", "int"], "default": 5}
+    >>> default_bytes(parse({"type": "record", "name": "R", "fields": [field]}).fields[0]).hex()
     '020a'
     """
     return _bytes(field.type, field.default, field.name, 0)
@@ -70,9 +70,11 @@ def _bytes(schema: Schema, value: Any, path: str, depth: int) -> bytes:
         return _block(items)
     if kind == "map" and isinstance(value, dict):
         assert schema.item is not None
-        return _block(
-            [_sized(_utf8(key, path)) + _bytes(schema.item, item, f"{path}.{key}", depth + 1) for key, item in value.items()]
-        )
+        entries = [
+            _sized(_utf8(key, path)) + _bytes(schema.item, item, f"{path}.{key}", depth + 1)
+            for key, item in value.items()
+        ]
+        return _block(entries)
     if kind == "null" and value is None:
         return b""
     if kind == "boolean" and isinstance(value, bool):

@@ -17,7 +17,15 @@ __all__ = ["encode_plan"]
 
 _OPS = {op.value: op for op in Op}
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "millis": 10**3, "micros": 10**6, "nanos": 10**9}
+_PER_SECOND = {
+    "s": 1,
+    "ms": 10**3,
+    "us": 10**6,
+    "ns": 10**9,
+    "millis": 10**3,
+    "micros": 10**6,
+    "nanos": 10**9,
+}
 
 
 def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None = None) -> Plan:
@@ -103,7 +111,8 @@ class _EncodePlan:
         values = schema.values
         if len(values) == 1 or (widest(schema) and not pa.types.is_struct(kind)):
             present = [
-                self.node(Op.PRESENT, column, "", (self.write(value, column, "", depth + 1),)) for value in values
+                self.node(Op.PRESENT, column, "", (self.write(value, column, "", depth + 1),))
+                for value in values
             ]
         else:
             present = self.members(schema, values, column, depth)
@@ -182,7 +191,9 @@ class _EncodePlan:
             )
         if op in (Op.INT, Op.LONG):
             factor = 1 if pa.types.is_integer(kind) else _factor(schema.logical, kind)
-            return self.node(op, column, name, factor=factor) if factor else self.mismatch(schema, column, name)
+            return (
+                self.node(op, column, name, factor=factor) if factor else self.mismatch(schema, column, name)
+            )
         if op is Op.ENUM and _is_text(kind):
             return self.node(op, column, name, symbols=schema.symbols)
         fits = {
@@ -212,7 +223,7 @@ def _absent(field: Field) -> bytes | None:
 
 
 def _factor(logical: str, kind: pa.DataType) -> int:
-    """Return what a column's values are of those on the wire (see `Node.factor`); 0 if they do not compare."""
+    """Return what a column's values are of those on the wire (as `Node.factor`); 0 if they do not compare."""
     types = pa.types
     if logical == "date":
         if types.is_date32(kind):

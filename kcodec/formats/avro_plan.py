@@ -1,4 +1,4 @@
-"""Plans of Avro: a writer's and a reader's schema to a decode plan, a schema and columns to an encode plan."""
+"""Decode plans of Avro: a writer's schema resolved against a reader's and its columns."""
 
 import pyarrow as pa
 
@@ -95,9 +95,7 @@ class _DecodePlan:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise SchemaError(f"the schema comes to more than {MAX_NODES} steps")
-        return Node(
-            op, column, name, children, size, factor, precision, scale, symbols, data, code, reason
-        )
+        return Node(op, column, name, children, size, factor, precision, scale, symbols, data, code, reason)
 
     def fail(self, name: str, reason: str, code: str = "unresolvable") -> Node:
         return self.node(Op.FAIL, -1, name, code=code, reason=reason)
@@ -114,7 +112,7 @@ class _DecodePlan:
         return self.node(Op.UNION, column, name, children)
 
     def branch(self, writer: Schema, reader: Schema, index: int, column: int, name: str) -> Node:
-        """Read a value that is not a union; `index` is the branch of the reader's union, where it is known."""
+        """Read a value that is not a union; `index` is the reader's branch, where that is known."""
         if reader.type != "union":
             return self.value(writer, reader, column, name)
         if index < 0:
@@ -214,9 +212,7 @@ class _DecodePlan:
                 self.named[writer.name] = self.fields(writer, "", 0)
             return self.node(Op.CALL, -1, name, reason=writer.name)
         if kind == "union":
-            return self.node(
-                Op.UNION, -1, name, tuple(self.drop(b, "", depth + 1) for b in writer.branches)
-            )
+            return self.node(Op.UNION, -1, name, tuple(self.drop(b, "", depth + 1) for b in writer.branches))
         if kind in ("array", "map"):
             assert writer.item is not None
             item = self.drop(writer.item, "", depth + 1)

@@ -1,8 +1,8 @@
 """Which of the reader's types reads a value of the writer's: names, aliases, promotions, union branches.
 
 The rules are those of Avro Java 1.12.1 (its ``Resolver`` and ``Schema.applyAliases``), which differ from the
-letter of the specification: record names are never compared, and a writer's record takes the first branch of a
-reader's union whose fields fit.
+letter of the specification: record names are never compared, and a writer's record takes the first branch
+of a reader's union whose fields fit.
 """
 
 from collections.abc import Mapping
@@ -73,8 +73,8 @@ def unreadable(writer: Schema, reader: Schema) -> str:
 def match_branch(writer: Schema, union: Schema) -> int:
     """Return the branch of a reader's union that reads a writer's type, or -1.
 
-    The same type comes first: enums and fixed by full name; records by full name, else the fitting one with the
-    same simple name, else the first that fits. Then the first branch, in order, that the type is promoted to.
+    The same type comes first: enums and fixed by full name; records by full name, else the fitting one with
+    the same simple name, else the first that fits. Then the first branch that the type is promoted to.
     """
     structure = -1
     for i, branch in enumerate(union.branches):

@@ -1,8 +1,8 @@
 """Avro schemas: JSON text to a graph of `Schema` objects, and back to the text Avro Java prints.
 
-Follows the Avro 1.12 specification, and Avro Java 1.12.1 where that accepts more: names of any Unicode letters,
-references written as objects, forward references, names looked up without a namespace when the enclosing one
-has none such, and a type defined again in the same words.
+Follows the Avro 1.12 specification, and Avro Java 1.12.1 where that accepts more: names of any Unicode
+letters, references written as objects, forward references, names looked up without a namespace when the
+enclosing one has none such, and a type defined again in the same words.
 """
 
 import json
@@ -417,7 +417,9 @@ def _annotate(schema: Schema, node: Mapping[str, Any], path: str) -> None:
         return
     if logical == "decimal":
         precision, scale = schema.props.get("precision"), schema.props.get("scale", 0)
-        if not (_is_int(precision) and _is_int(scale) and 0 < precision < 1 << 31 and 0 <= scale <= precision):
+        if not (_is_int(precision) and _is_int(scale)):
+            return
+        if not (0 < precision < 1 << 31 and 0 <= scale <= precision):
             return
         if schema.type == "fixed" and precision > math.floor(math.log10(2) * (8 * schema.size - 1)):
             return
@@ -444,7 +446,8 @@ def _check_default(field: Field, path: str) -> None:
             raise SchemaError(f"{path}.default: {_show(field.default)} is not a number")
         field.default = float(text.rstrip("fFdD") if text[-1] in "fFdD" else text)
     if not _is_valid(field.type, field.default, 0):
-        raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {_show_type(field.type)}")
+        shown = _show_type(field.type)
+        raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {shown}")
 
 
 def _is_valid(schema: Schema, value: Any, depth: int) -> bool:
@@ -463,9 +466,7 @@ def _is_valid(schema: Schema, value: Any, depth: int) -> bool:
         )
     if kind == "record":
         return isinstance(value, dict) and all(
-            _is_valid(field.type, value[field.name], depth + 1)
-            if field.name in value
-            else field.has_default
+            _is_valid(field.type, value[field.name], depth + 1) if field.name in value else field.has_default
             for field in schema.fields
         )
     if kind == "null":
@@ -557,7 +558,8 @@ def _same(left: Schema, right: Schema, seen: set[tuple[int, int]]) -> bool:
             for a, b in zip(left.fields, right.fields, strict=True)
         )
     if left.type in ("array", "map"):
-        assert left.item is not None and right.item is not None
+        assert left.item is not None
+        assert right.item is not None
         return _same(left.item, right.item, seen)
     if left.type == "union":
         return len(left.branches) == len(right.branches) and all(

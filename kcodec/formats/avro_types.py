@@ -40,6 +40,10 @@ _PRIMITIVE_TYPES = {
     "double": pa.float64(),
 }
 
+_CHOICES = {"wide_decimals": ("decimal256", "string"), "union_members": ("index", "type")}
+
+_Wanted = Mapping[str, Any] | None
+
 
 @dataclass(frozen=True)
 class TypeOptions:
@@ -72,7 +76,7 @@ class TypeOptions:
     fields: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("wide_decimals", ("decimal256", "string")), ("union_members", ("index", "type"))):
+        for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
         if self.recursive_depth is not None and self.recursive_depth < 1:
@@ -154,7 +158,7 @@ class _Types:
         self.columns = 0
 
     def type(
-        self, schema: Schema, wanted: Mapping[str, Any] | None, open_records: Mapping[str, int], path: str, depth: int
+        self, schema: Schema, wanted: _Wanted, open_records: Mapping[str, int], path: str, depth: int
     ) -> pa.DataType | None:
         """Return the type; None for what is left out below the recursive depth."""
         self.columns += 1
@@ -199,12 +203,12 @@ class _Types:
         if schema.precision <= 76:
             return pa.decimal256(schema.precision, schema.scale)
         raise SchemaError(
-            f"{path or 'the root'}: a decimal of {schema.precision} digits is wider than decimal256 holds (76): "
+            f"{path or 'the root'}: a decimal of {schema.precision} digits exceeds the 76 of decimal256: "
             'wide_decimals="string" reads it as text'
         )
 
     def record(
-        self, schema: Schema, wanted: Mapping[str, Any] | None, open_records: Mapping[str, int], path: str, depth: int
+        self, schema: Schema, wanted: _Wanted, open_records: Mapping[str, int], path: str, depth: int
     ) -> pa.DataType | None:
         level = open_records.get(schema.name, 0)
         if level:
@@ -235,7 +239,7 @@ class _Types:
         return pa.struct(fields)
 
     def union(
-        self, schema: Schema, wanted: Mapping[str, Any] | None, open_records: Mapping[str, int], path: str, depth: int
+        self, schema: Schema, wanted: _Wanted, open_records: Mapping[str, int], path: str, depth: int
     ) -> pa.DataType | None:
         values = schema.values
         if len(values) == 1:
@@ -261,8 +265,8 @@ class _Types:
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that a column is cast to, without loss, before it is encoded.
 
-    Dictionaries, run ends, views, small decimals, half floats, lists of a fixed size and extension types
-    become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds.
+    Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
+    types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds.
 
     Examples
     --------
@@ -272,7 +276,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+    if types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if kind == pa.string_view():
         return pa.large_string()
@@ -288,22 +292,20 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.struct([_plain_field(field) for field in kind])
     if types.is_map(kind):
         return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field))
-    if types.is_large_list(kind) or _is_list_view(kind, large=True):
+    if types.is_large_list(kind):
         return pa.large_list(_plain_field(kind.value_field))
-    if types.is_list(kind) or types.is_fixed_size_list(kind) or _is_list_view(kind, large=False):
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
         return pa.list_(_plain_field(kind.value_field))
     return kind
-
-
-def _is_list_view(kind: pa.DataType, *, large: bool) -> bool:
-    return bool(pa.types.is_large_list_view(kind) if large else pa.types.is_list_view(kind))
 
 
 def _plain_field(field: pa.Field) -> pa.Field:
     return pa.field(field.name, plain_type(field.type), field.nullable)
 
 
-def derive_schema(kind: pa.DataType, name: str = "topLevelRecord", nullable: bool = False) -> dict[str, Any] | list[Any] | str:
+def derive_schema(
+    kind: pa.DataType, name: str = "topLevelRecord", nullable: bool = False
+) -> dict[str, Any] | list[Any] | str:
     """Return the Avro schema that a column of an Arrow type is encoded with when none is given.
 
     Parameters
@@ -358,7 +360,7 @@ def _derive(kind: pa.DataType, name: str, space: str, path: str, depth: int) -> 
         return {"type": "map", "values": _optional(value, kind.item_field.nullable)}
     if types.is_decimal(kind):
         if not 0 <= kind.scale <= kind.precision:
-            raise SchemaError(f"{path}: Avro has no decimal of scale {kind.scale} and precision {kind.precision}")
+            raise SchemaError(f"{path}: Avro has no {kind}")
         return _decimal(kind.precision, kind.scale)
     if types.is_fixed_size_binary(kind):
         fixed = {"type": "fixed", "name": f"{name}_fixed", "size": kind.byte_width}

@@ -1,0 +1,88 @@
+"""What users hand in as a column, as Arrow arrays."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["arrays", "payloads"]
+
+
+def arrays(values: Any) -> tuple[list[pa.Array], bool]:
+    """Take a column of any type.
+
+    Parameters
+    ----------
+    values : pyarrow.Array, ChunkedArray, RecordBatch, Table, list, tuple, or an Arrow producer
+        A batch or table counts as a struct of its columns, a list or tuple as bytes and None. A producer is
+        any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and duckdb.
+
+    Returns
+    -------
+    tuple of (list of pyarrow.Array, bool)
+        The chunks, which share the memory of what was given, and whether it came in chunks.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> arrays([b"a", None])[1]
+    False
+    """
+    if isinstance(values, (list, tuple)):
+        values = pa.array(values, pa.binary())
+    elif not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
+        if hasattr(values, "__arrow_c_array__"):
+            values = pa.array(values)
+        elif hasattr(values, "__arrow_c_stream__"):
+            values = pa.chunked_array(values)
+        else:
+            raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of bytes")
+    if isinstance(values, pa.RecordBatch):
+        return [values.to_struct_array()], False
+    if isinstance(values, pa.Table):
+        return [batch.to_struct_array() for batch in values.to_batches()], True
+    if isinstance(values, pa.ChunkedArray):
+        return list(values.chunks), True
+    return [values], False
+
+
+def payloads(values: Any) -> tuple[list[pa.Array], bool]:
+    """Take a column of payloads: as `arrays`, but all of its chunks are binary or string of some layout.
+
+    Dictionaries and run ends are unpacked, extension types are replaced by their storage, and a column
+    without a type is all null.
+
+    Raises
+    ------
+    TypeError
+        If it is a column of something else.
+    """
+    chunks, chunked = arrays(values)
+    return [_payload(chunk) for chunk in chunks], chunked
+
+
+def _payload(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _payload(array.storage)
+    if pa.types.is_dictionary(kind):
+        return _payload(array.dictionary_decode())
+    if pa.types.is_run_end_encoded(kind):
+        return _payload(pc.run_end_decode(array))
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), pa.binary())
+    allowed = (
+        pa.string(),
+        pa.large_string(),
+        pa.string_view(),
+        pa.binary(),
+        pa.large_binary(),
+        pa.binary_view(),
+    )
+    if kind in allowed or pa.types.is_fixed_size_binary(kind):
+        return array
+    raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed")

@@ -1,0 +1,143 @@
+"""What all codecs share: columns in, columns out, and what happens to rows that fail."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.columns.source import arrays, payloads
+from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+
+__all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "report", "result"]
+
+ERRORS = ("raise", "null", "report")
+
+#: Columns of an error report. Schema ids are unsigned 32-bit numbers.
+REPORT = pa.schema(
+    [
+        pa.field("row", pa.int64(), nullable=False),
+        pa.field("offset", pa.int64()),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("code", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("schema_id", pa.int64()),
+    ]
+)
+
+
+def report(faults: Iterable[Fault]) -> pa.Table:
+    """Make the Arrow table of an error report.
+
+    Examples
+    --------
+    >>> report([Fault(3, 1, "id", "truncated", "the input ends inside this value")]).num_rows
+    1
+    """
+    rows = list(faults)
+    columns = [pa.array([fault[i] for fault in rows], field.type) for i, field in enumerate(REPORT)]
+    return pa.Table.from_arrays(columns, schema=REPORT)
+
+
+def check_errors(errors: str) -> None:
+    """Refuse a value of ``errors=`` that is not one of `ERRORS`."""
+    if errors not in ERRORS:
+        raise ConfigError(f"errors={errors!r} is not one of {', '.join(ERRORS)}")
+
+
+def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Give a column back in the form it came in: chunks for chunks."""
+    return pa.chunked_array(parts, kind) if chunked else parts[0]
+
+
+class Codec:
+    """A format with its schema, compiled: columns of payloads to Arrow columns and back.
+
+    A codec does no I/O, is never changed once made, can be pickled, and may be used by several threads at
+    once. Subclasses say how one array is decoded and encoded.
+    """
+
+    #: Type of decoded columns.
+    arrow_type: pa.DataType
+
+    def decode(self, values: Any, errors: str = "raise") -> Any:
+        """Decode a column of payloads.
+
+        Parameters
+        ----------
+        values : pyarrow.Array, ChunkedArray, list of bytes or None, or an Arrow producer
+            Binary or string of any layout; nulls stay null.
+        errors : {"raise", "null", "report"}
+            What becomes of a row that cannot be decoded: an exception; a null; or a null and a row of the
+            report.
+
+        Returns
+        -------
+        pyarrow.Array or pyarrow.ChunkedArray
+            Of `arrow_type`, in chunks if the values were. With ``errors="report"`` a pair of it and a
+            `pyarrow.Table` with the columns ``row``, ``offset`` (byte in the row's value), ``path``,
+            ``code``, ``reason`` and ``schema_id``.
+
+        Raises
+        ------
+        DecodeError
+            If ``errors="raise"``: the first row that cannot be decoded.
+        TypeError
+            If the values are not a column of payloads.
+        """
+        check_errors(errors)
+        chunks, chunked = payloads(values)
+        return self._run(self._decode, chunks, chunked, self.arrow_type, errors, DecodeError)
+
+    def encode(self, array: Any, errors: str = "raise") -> Any:
+        """Encode a column, or the columns of a table as one struct.
+
+        Parameters
+        ----------
+        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, or an Arrow producer
+            What to write; nulls stay null.
+        errors : {"raise", "null", "report"}
+            What becomes of a row that cannot be encoded, as in `decode`. Its offset is null.
+
+        Returns
+        -------
+        pyarrow.Array or pyarrow.ChunkedArray
+            Binary; with ``errors="report"`` a pair of it and the report.
+
+        Raises
+        ------
+        EncodeError
+            If ``errors="raise"``: the first row that cannot be encoded.
+        """
+        check_errors(errors)
+        chunks, chunked = arrays(array)
+        return self._run(self._encode, chunks, chunked, self._encoded_type, errors, EncodeError)
+
+    _encoded_type: pa.DataType
+
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        raise TypeError(f"{type(self).__name__} does not decode")
+
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        raise TypeError(f"{type(self).__name__} does not encode")
+
+    @staticmethod
+    def _run(
+        step: Any,
+        chunks: list[pa.Array],
+        chunked: bool,
+        kind: pa.DataType,
+        errors: str,
+        error: type[DecodeError] | type[EncodeError],
+    ) -> Any:
+        parts: list[pa.Array] = []
+        faults: list[Fault] = []
+        before = 0
+        for chunk in chunks:
+            part, found = step(chunk, errors == "raise")
+            faults += [fault._replace(row=fault.row + before) for fault in found]
+            if faults and errors == "raise":
+                raise error(*faults[0])
+            parts.append(part)
+            before += len(chunk)
+        column = result(parts, chunked, kind)
+        return (column, report(faults)) if errors == "report" else column
