@@ -49,7 +49,7 @@ from kcodec.errors import CODES, Fault
 
 __all__ = ["Program", "decode", "encode"]
 
-encode = None
+from kcodec.formats._avro_encode import encode
 from kcodec.plan.program import Program
 
 _CODES = list(CODES)

@@ -46,23 +46,36 @@ cdef enum Code:
     SKIP_ARRAY          # and maps
     SKIP_NULLABLE
     CALL
-    # Encoding: see _avro_encode.pyx.
-    PUT_NULL
+    # Encoding.
+    PUT_REQUIRED        # the column must not be null
     PUT_BOOLEAN
-    PUT_INT
-    PUT_LONG
+    PUT_INT             # from int32 as it is
+    PUT_LONG            # from int64 as it is
+    PUT_INTEGER         # from any integer; `size` bits on the wire, `factor`
     PUT_FLOAT
     PUT_DOUBLE
     PUT_BYTES
+    PUT_STRING          # from bytes, which must be UTF-8
     PUT_FIXED
-    PUT_ENUM
+    PUT_ENUM            # `table`: mask, heads of buckets, next of each symbol (all plus one)
     PUT_DECIMAL
     PUT_ARRAY
     PUT_MAP
-    PUT_UNION
-    PUT_NULLABLE
+    PUT_NULLABLE        # `size` is the null branch
+    PUT_UNION           # `table`: per branch its `Branch`, column and first op
     PUT_DEFAULT
-    PUT_FAIL
+
+
+cdef enum Branch:
+    IF_ABSENT
+    IF_PRESENT
+    IF_MEMBER
+
+
+cdef inline int32_t symbol_hash(const uint8_t *data, int64_t size) noexcept nogil:
+    if size == 0:
+        return 0
+    return <int32_t>((size * 31 + data[0]) * 31 + data[size - 1])
 
 
 cdef struct Text:
@@ -95,6 +108,7 @@ cdef class Program:
     cdef list keep                      # Python objects that ops point into
     cdef list paths                     # per op: steps, None where an index goes
     cdef list reasons                   # per op: its own reason, or None
+    cdef dict costs                     # encoding: column -> bytes that one of its values takes at most
     cdef dict divisors                  # per list or map column: least bytes of an item
     cdef dict entries                   # CALL targets: name -> first op
     cdef list calls                     # ops to be patched
@@ -103,7 +117,10 @@ cdef class Program:
     cdef void *memory(self, int64_t size) except NULL
     cdef const Text *text_table(self, object values) except NULL
     cdef int fold_nullable(self, int32_t at) except -1
-    cdef int compile_put(self, object node, tuple path) except -1
+    cdef int compile_put(self, object node, tuple path, int32_t owner, bint present) except -1
+    cdef int put_union(self, object node, tuple path) except -1
+    cdef int put_leaf(self, object node, tuple path) except -1
+    cdef const int32_t *symbol_table(self, const Text *texts, int32_t count) except NULL
     cdef int32_t add(self, int32_t code, object path, int32_t column=*) except -1
     cdef int compile(self, object node, tuple path) except -1
     cdef int compile_union(self, object node, tuple path) except -1

@@ -62,6 +62,7 @@ cdef class Program:
         self.paths = []
         self.reasons = []
         self.divisors = {}
+        self.costs = dict.fromkeys(range(len(self.layout)), 0)
         self.entries = {}
         self.calls = []
         if plan.direction == "decode":
@@ -74,7 +75,7 @@ cdef class Program:
             for op, name in self.calls:
                 self.ops[op].size, self.ops[op].scale = self.entries[name]
         else:
-            self.compile_put(plan.root, ())
+            self.compile_put(plan.root, (), 0, True)
             self.stop = self.count
 
     def __dealloc__(self):
@@ -305,8 +306,136 @@ cdef class Program:
             self.ops[at].size = 1 if op is Step.BOOLEAN else least_bytes(node)
         return 0
 
-    cdef int compile_put(self, object node, tuple path) except -1:
+    cdef int compile_put(self, object node, tuple path, int32_t owner, bint present) except -1:
+        """Compile a node that writes; `owner` is the column whose values count those of the node."""
+        cdef int32_t at
+        op = node.op
+        if node.name:
+            path = (*path, f".{node.name}" if path else node.name)
+        if op is Step.RECORD:
+            if not present and self.layout[node.column].nullable:
+                self.add(PUT_REQUIRED, path, node.column)
+            for child in node.children:
+                self.compile_put(child, path, node.column, False)
+        elif op is Step.UNION:
+            self.put_union(node, path)
+        elif op is Step.ARRAY or op is Step.MAP:
+            at = self.add(PUT_ARRAY if op is Step.ARRAY else PUT_MAP, path, node.column)
+            self.costs[node.column] += 11
+            if op is Step.ARRAY:
+                self.compile_put(node.children[0], (*path, None), node.children[0].column, False)
+            else:
+                self.compile_put(node.children[0], (*path, None, ".key"), node.children[0].column, False)
+                self.compile_put(node.children[1], (*path, None, ".value"), node.children[1].column, False)
+            self.ops[at].next = self.count
+        elif op is Step.DEFAULT:
+            at = self.add(PUT_DEFAULT, path)
+            self.ops[at].texts = self.text_table([node.data])
+            self.costs[owner] += len(node.data)
+        elif op is Step.FAIL:
+            at = self.add(DO_FAIL, path)
+            self.ops[at].status = _CODES.index(node.code) + 1
+            self.reasons[at] = node.reason
+        elif op is not Step.NULL:
+            self.put_leaf(node, path)
         return 0
+
+    cdef int put_union(self, object node, tuple path) except -1:
+        cdef int32_t at
+        cdef int32_t branch
+        cdef int32_t *table
+        branches = node.children
+        steps = [child.op for child in branches]
+        self.costs[node.column] += 5
+        if len(branches) == 2 and {*steps} == {Step.ABSENT, Step.PRESENT}:
+            at = self.add(PUT_NULLABLE, path, node.column)
+            self.ops[at].size = steps.index(Step.ABSENT)
+            self.compile_put(branches[1 - self.ops[at].size].children[0], path, node.column, True)
+            self.ops[at].next = self.count
+            return 0
+        at = self.add(PUT_UNION, path, node.column)
+        self.ops[at].size = len(branches)
+        table = <int32_t *>self.memory(3 * len(branches) * sizeof(int32_t))
+        self.ops[at].table = table
+        jumps = []
+        for branch in range(len(branches)):
+            child = branches[branch]
+            table[3 * branch] = IF_ABSENT if child.op is Step.ABSENT \
+                else IF_MEMBER if child.op is Step.MEMBER else IF_PRESENT
+            column = self.layout[node.column].children[child.size] if child.op is Step.MEMBER else node.column
+            table[3 * branch + 1] = column
+            table[3 * branch + 2] = self.count
+            if child.children:
+                self.compile_put(child.children[0], path, column, True)
+            jumps.append(self.add(DO_JUMP, path))
+        for branch in jumps:
+            self.ops[branch].next = self.count
+        self.ops[at].next = self.count
+        return 0
+
+    cdef int put_leaf(self, object node, tuple path) except -1:
+        cdef int32_t at
+        cdef int32_t code
+        op = node.op
+        kind = self.layout[node.column].type
+        cost = 10
+        if op is Step.INT or op is Step.LONG:
+            bits = 32 if op is Step.INT else 64
+            plain = node.factor == 1 and kind.bit_width == bits and not pa.types.is_unsigned_integer(kind)
+            code = PUT_INTEGER if not plain else PUT_INT if op is Step.INT else PUT_LONG
+        elif op is Step.BOOLEAN:
+            code = PUT_BOOLEAN
+        elif op is Step.FLOAT:
+            code = PUT_FLOAT
+        elif op is Step.DOUBLE:
+            code = PUT_DOUBLE
+        elif op is Step.STRING and (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+            code = PUT_STRING
+        elif op is Step.STRING or op is Step.BYTES:
+            code = PUT_BYTES
+        elif op is Step.FIXED:
+            code = PUT_FIXED
+            cost = node.size
+        elif op is Step.ENUM:
+            code = PUT_ENUM
+        elif op is Step.DECIMAL:
+            code = PUT_DECIMAL
+            cost = node.size + 50 + (0 if pa.types.is_decimal(kind) else 2 * node.precision)
+        else:
+            raise ValueError(f"{op} is not an op of one value")
+        at = self.add(code, path, node.column)
+        self.costs[node.column] += cost
+        self.ops[at].size = node.size
+        self.ops[at].factor = node.factor
+        self.ops[at].precision = node.precision
+        self.ops[at].scale = node.scale
+        if code == PUT_INTEGER:
+            self.ops[at].size = bits
+        elif code == PUT_ENUM:
+            self.ops[at].size = len(node.symbols)
+            self.ops[at].texts = self.text_table([symbol.encode() for symbol in node.symbols])
+            self.ops[at].table = self.symbol_table(self.ops[at].texts, self.ops[at].size)
+        elif code == PUT_DECIMAL and pa.types.is_decimal(kind):
+            # Digits to put behind the column's unscaled value.
+            self.ops[at].factor = node.scale - kind.scale
+        return 0
+
+    cdef const int32_t *symbol_table(self, const Text *texts, int32_t count) except NULL:
+        cdef int32_t size = 4
+        cdef int32_t bucket
+        cdef int32_t symbol
+        cdef int32_t *table
+        while size < 2 * count:
+            size *= 2
+        table = <int32_t *>self.memory((1 + size + count) * sizeof(int32_t))
+        for bucket in range(1 + size + count):
+            table[bucket] = 0
+        table[0] = size - 1
+        for symbol in range(count):
+            bucket = 1 + (symbol_hash(texts[symbol].data, texts[symbol].size) & (size - 1))
+            table[1 + size + symbol] = table[bucket]
+            table[bucket] = symbol + 1
+        return table
 
     cdef object path(self, int32_t op, list indexes):
         """Write an op's path, with the positions of the items it was in, outermost first."""
