@@ -62,6 +62,8 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
     if simple is not None:
         return simple
     if pa.types.is_struct(kind):
+        if any((field.metadata or {}).get(b"variant") == b"true" for field in kind):
+            return spark.VariantType()
         fields = []
         for field in kind:
             below = f"{path}.{field.name}" if path else field.name

@@ -1,0 +1,70 @@
+"""Functions for SQL."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kcodec.errors import ConfigError
+from kcodec_spark.functions import reader_of, writer_of
+from kcodec_spark.options import read_options
+from kcodec_spark.udf import decode_udf, encode_udf
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["register"]
+
+
+def register(
+    spark: "SparkSession",
+    functions: Mapping[str, Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    deterministic: bool = False,
+) -> None:
+    """Register codecs and serdes as functions for SQL.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Connect; the functions are there for this session.
+    functions : mapping
+        Name of each function: a codec or serde, which decodes; or a tuple of one and ``"decode"`` or
+        ``"encode"``.
+    options : dict, optional
+        ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`, for all functions that decode.
+    deterministic : bool
+        As for `from_avro`.
+
+    Raises
+    ------
+    ConfigError
+        If a direction or an option is not one of these.
+
+    Examples
+    --------
+    >>> register(spark, {"order_of": codec, "order_bytes": (codec, "encode")})          # doctest: +SKIP
+    >>> spark.sql("SELECT order_of(value).id FROM orders")                              # doctest: +SKIP
+    """
+    settings = read_options(options)
+    if settings.codec or settings.registry or settings.avro_schema is not None:
+        raise ConfigError(
+            "register takes the options mode and columnNameOfCorruptRecord; others are the codec's"
+        )
+    made = {}
+    for name, given in functions.items():
+        codec, direction = given if isinstance(given, tuple) else (given, "decode")
+        if direction == "decode":
+            read, arrow_type = reader_of(codec)
+            made[name] = decode_udf(
+                read,
+                arrow_type,
+                permissive=settings.permissive,
+                corrupt_column=settings.corrupt_column,
+                deterministic=deterministic,
+            )
+        elif direction == "encode":
+            made[name] = encode_udf(writer_of(codec), deterministic=deterministic)
+        else:
+            raise ConfigError(f"{name}: {direction!r} is neither decode nor encode")
+    for name, udf in made.items():
+        spark.udf.register(name, udf)

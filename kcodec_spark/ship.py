@@ -1,0 +1,182 @@
+"""Getting kcodec to where Spark runs Python: looking what is there, and sending what is missing."""
+
+import hashlib
+import json
+import platform
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcodec import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["ServerReport", "check_server", "ship"]
+
+_PACKAGES = ("kcodec", "kcodec_spark")
+_LEFT_OUT = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
+_OLDEST_PYARROW = 18
+
+
+@dataclass(frozen=True)
+class ServerReport:
+    """What the Python workers of a session have.
+
+    Attributes
+    ----------
+    python : str or None
+        Version of Python; None if no worker could be started.
+    pyarrow : str or None
+        Version of pyarrow; None if it is missing.
+    kcodec : str or None
+        Version of kcodec; None if it is missing or cannot be loaded.
+    advice : str
+        One line: what to do, or that nothing is to be done.
+    ready : bool
+        Whether kcodec's functions will run.
+    """
+
+    python: str | None
+    pyarrow: str | None
+    kcodec: str | None
+    advice: str
+    ready: bool
+
+    def __str__(self) -> str:
+        parts = [f"{name} {getattr(self, name) or '-'}" for name in ("python", "pyarrow", "kcodec")]
+        return f"{', '.join(parts)}: {self.advice}"
+
+
+def ship(spark: "SparkSession") -> None:
+    """Send kcodec and kcodec_spark, as they are installed here, to the Python workers of a session.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Connect. The packages are there for this session only, and may be sent again.
+
+    Notes
+    -----
+    Compiled modules are sent as they are: client and server must have the same operating system, C library,
+    processor and minor version of Python. pyarrow must be there already.
+
+    Examples
+    --------
+    >>> ship(spark)                                                                     # doctest: +SKIP
+    """
+    with tempfile.TemporaryDirectory(prefix="kcodec-") as folder:
+        for name in _PACKAGES:
+            content = _content(name)
+            # The same name with other content is refused, so the name follows from the content.
+            digest = hashlib.sha256()
+            for path, data in content:
+                digest.update(f"{path}\0{len(data)}\0".encode())
+                digest.update(data)
+            archive = Path(folder, f"{name}-{__version__}-{digest.hexdigest()[:16]}.zip")
+            with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+                for path, data in content:
+                    # A fixed time: the same content is the same archive.
+                    file.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+            # Unpacked below the session's folder, which is on the workers' path, under the package's name.
+            spark.addArtifacts(f"{archive}#{name}", archive=True)
+
+
+def _content(package: str) -> list[tuple[str, bytes]]:
+    spec = find_spec(package)
+    assert spec is not None and spec.origin is not None
+    root = Path(spec.origin).parent
+    return [
+        (path.relative_to(root).as_posix(), path.read_bytes())
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.suffix not in _LEFT_OUT and "__pycache__" not in path.parts
+    ]
+
+
+def check_server(spark: "SparkSession") -> ServerReport:
+    """Look whether the Python workers of a session can run kcodec's functions.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Connect. A query of one row is run.
+
+    Returns
+    -------
+    ServerReport
+        Prints as one line.
+
+    Examples
+    --------
+    >>> print(check_server(spark))                                                      # doctest: +SKIP
+    python 3.11.2, pyarrow 26.0.1, kcodec 0.1.0: ready
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        found = json.loads(_ask(spark))
+    except PySparkException as error:
+        return ServerReport(None, None, None, _worker_advice(str(error)), False)
+    advice = _advice(found)
+    return ServerReport(found["python"], found["pyarrow"], found["kcodec"], advice or "ready", not advice)
+
+
+def _ask(spark: "SparkSession") -> str:
+    from pyspark.sql.functions import udf
+    from pyspark.sql.types import StringType
+
+    def probe(_: int) -> str:
+        import json
+        import platform
+
+        found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
+        found.update(pyarrow=None, kcodec=None, error=None)
+        try:
+            import pyarrow
+
+            found["pyarrow"] = pyarrow.__version__
+            import kcodec
+            from kcodec._impl import kernel
+
+            kernel("formats._avro")
+            found["kcodec"] = kcodec.__version__
+        except ImportError as error:
+            found["error"] = f"{type(error).__name__}: {error}"
+        return json.dumps(found)
+
+    # Rows pickled one by one need nothing but Python on the workers.
+    ask: Any = udf(probe, StringType(), useArrow=False)
+    rows = spark.range(1).select(ask("id").alias("found")).collect()
+    return str(rows[0]["found"])
+
+
+def _advice(found: dict[str, Any]) -> str:
+    here = f"{platform.system()} {platform.machine()}"
+    if found["pyarrow"] is None:
+        return f"install pyarrow>={_OLDEST_PYARROW} for the server's Python"
+    if int(found["pyarrow"].split(".")[0]) < _OLDEST_PYARROW:
+        return f"the server's pyarrow is too old: install pyarrow>={_OLDEST_PYARROW} there"
+    if found["kcodec"] is None and "No module named 'kcodec" not in str(found["error"]):
+        return f"kcodec is there but cannot be loaded: {found['error']}"
+    if found["kcodec"] == __version__:
+        return ""
+    if found["machine"] != here:
+        return (
+            f"install kcodec=={__version__} on the server ({found['machine']}; ship() sends that of {here})"
+        )
+    if found["kcodec"] is None:
+        return f"call kcodec_spark.ship(spark), or install kcodec=={__version__} on the server"
+    return f"install kcodec=={__version__} on the server, or kcodec=={found['kcodec']} here"
+
+
+def _worker_advice(error: str) -> str:
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    told = next((line for line in lines if "different version" in line or "PYTHON_VERSION" in line), "")
+    minor = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if told:
+        return f"the server's Python is not {minor} as here: set PYSPARK_PYTHON on the server ({told})"
+    return f"no Python worker could be started: {lines[0] if lines else 'no reason given'}"

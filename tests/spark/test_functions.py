@@ -1,0 +1,321 @@
+"""from_avro and to_avro without a registry, in a classic and a Connect session."""
+
+import datetime
+import decimal
+import json
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from kcodec import ConfigError, SchemaError
+from kcodec.formats.avro import AvroCodec
+from kcodec_spark import from_avro, to_avro, types
+
+UTC = datetime.timezone.utc
+
+
+def record(name, /, **fields):
+    listed = [{"name": key, "type": kind} for key, kind in fields.items()]
+    return {"type": "record", "name": name, "fields": listed}
+
+
+def logical(kind, name, /, **more):
+    return {"type": kind, "logicalType": name, **more}
+
+
+EVERYTHING = record(
+    "Everything",
+    null="null", boolean="boolean", int="int", long="long", float="float", double="double", bytes="bytes",
+    string="string",
+    fixed={"type": "fixed", "name": "Four", "size": 4},
+    enum={"type": "enum", "name": "Suit", "symbols": ["SPADES", "HEARTS"]},
+    decimal=logical("bytes", "decimal", precision=9, scale=2),
+    decimal_fixed={"type": "fixed", "name": "Dec", **logical("fixed", "decimal", precision=38, scale=10), "size": 16},
+    date=logical("int", "date"),
+    time_millis=logical("int", "time-millis"), time_micros=logical("long", "time-micros"),
+    ts_millis=logical("long", "timestamp-millis"), ts_micros=logical("long", "timestamp-micros"),
+    ts_nanos=logical("long", "timestamp-nanos"),
+    local_millis=logical("long", "local-timestamp-millis"), local_micros=logical("long", "local-timestamp-micros"),
+    local_nanos=logical("long", "local-timestamp-nanos"),
+    uuid=logical("string", "uuid"), uuid_fixed={"name": "U", "size": 16, **logical("fixed", "uuid")},
+    duration={"name": "D", "size": 12, **logical("fixed", "duration")},
+    array={"type": "array", "items": ["null", logical("int", "time-millis")]},
+    map={"type": "map", "values": {"type": "array", "items": "Four"}},
+    nested=record("Nested", inner=["null", record("Inner", at=logical("long", "timestamp-nanos"))]),
+    nullable=["null", "string"], wider=["int", "long"], union=["null", "int", "string", "Suit"],
+)  # fmt: skip
+MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 15, 123000, tzinfo=UTC)
+VALUES = {
+    "null": None, "boolean": True, "int": -7, "long": 1 << 40, "float": 1.5, "double": -2.25, "bytes": b"\x00\xff",
+    "string": "héllo", "fixed": b"abcd", "enum": "HEARTS", "decimal": decimal.Decimal("-12345.67"),
+    "decimal_fixed": decimal.Decimal("1234567890123456789012345678.0123456789"),
+    "date": datetime.date(1969, 7, 20), "time_millis": datetime.time(1, 2, 3, 4000),
+    "time_micros": datetime.time(23, 59, 59, 999999), "ts_millis": MOMENT, "ts_micros": MOMENT, "ts_nanos": MOMENT,
+    "local_millis": MOMENT.replace(tzinfo=None), "local_micros": MOMENT.replace(tzinfo=None),
+    "local_nanos": MOMENT.replace(tzinfo=None), "uuid": "00112233-4455-6677-8899-aabbccddeeff",
+    "uuid_fixed": bytes(range(16)), "duration": bytes(range(12)),
+    "array": [None, datetime.time(0, 0, 1)], "map": [("k", [b"wxyz"])],
+    "nested": {"inner": {"at": MOMENT}}, "nullable": None, "wider": 5,
+    "union": {"member0": None, "member1": "text", "member2": None},
+}  # fmt: skip
+NANOS = int(MOMENT.timestamp() * 1000) * 1_000_000
+
+POINT = json.dumps(record("Point", x="int", name="string"))
+POINTS = [{"x": 1, "name": "one"}, None, {"x": -300, "name": "zwölf"}]
+
+
+def frame(spark, values):
+    return spark.createDataFrame([(i, value) for i, value in enumerate(values)], "n int, value binary").coalesce(1)
+
+
+def encoded(schema, rows):
+    codec = AvroCodec(schema)
+    return codec.encode(pa.array(rows, codec.arrow_type)).to_pylist()
+
+
+@pytest.fixture
+def points(spark):
+    return frame(spark, encoded(POINT, POINTS))
+
+
+def test_every_type_has_sparks_type_and_its_value(spark):
+    schema = json.dumps(EVERYTHING)
+    values = encoded(schema, [VALUES, None, VALUES])
+    column = frame(spark, values).select(from_avro("value", schema).alias("r"))
+    assert column.schema["r"].dataType == types.to_sql_type(schema)
+    rows = [row["r"] for row in column.collect()]
+    assert rows[1] is None
+    assert rows[0] == rows[2]
+    got = rows[0].asDict(recursive=True)
+    for name in ("null", "boolean", "int", "long", "float", "double", "bytes", "string", "fixed", "enum", "decimal",
+                 "decimal_fixed", "date", "time_micros", "local_millis", "local_micros", "uuid", "uuid_fixed",
+                 "duration", "nullable", "wider", "union"):  # fmt: skip
+        assert got[name] == VALUES[name], name
+    assert got["time_millis"] == 3723004
+    assert (got["ts_nanos"], got["local_nanos"]) == (NANOS, NANOS)
+    assert got["array"] == [None, 1000]
+    assert got["map"] == {"k": [b"wxyz"]}
+    assert got["nested"] == {"inner": {"at": NANOS}}
+    times = column.selectExpr("unix_micros(r.ts_millis)", "unix_micros(r.ts_micros)").first()
+    assert tuple(times) == (NANOS // 1000, NANOS // 1000)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["null", "long", ["null", "string"], ["null"], [], ["int", "string"], {"type": "array", "items": "int"},
+     {"type": "map", "values": ["null", "double"]}, record("Empty"), logical("int", "time-millis"),
+     {"type": "fixed", "name": "F", "size": 0}],
+    ids=str,
+)  # fmt: skip
+def test_type_of_any_root_is_that_of_spark(schema):
+    text = json.dumps(schema)
+    assert types.from_arrow_type(AvroCodec(text).arrow_type) == types.to_sql_type(text)
+
+
+def test_roots_that_are_no_records(spark):
+    for schema, rows in (
+        ("long", [1, None, -1]),
+        (["null", "string"], ["a", None]),
+        ({"type": "array", "items": "int"}, [[1, 2], []]),
+        ({"type": "map", "values": "int"}, [[("a", 1)]]),
+    ):
+        text = json.dumps(schema)
+        back = frame(spark, encoded(text, rows)).select(from_avro("value", text).alias("v")).collect()
+        assert [row["v"] for row in back] == [dict(r) if isinstance(r, list) and r and isinstance(r[0], tuple) else r
+                                              for r in rows]  # fmt: skip
+
+
+def test_empty_input(spark):
+    nothing = frame(spark, [b"\x02"]).filter("n > 5")
+    column = nothing.select(from_avro("value", POINT).alias("p"), to_avro("n").alias("b"))
+    assert column.collect() == []
+
+
+def test_positions_are_those_of_spark_and_databricks(points):
+    evolved = json.dumps(record("Point", x="long"))
+    column = points.select(from_avro(F.col("value"), POINT, {"avroSchema": evolved}).alias("p"))
+    assert column.schema["p"].dataType.simpleString() == "struct<x:bigint>"
+    assert [row["p"] for row in column.collect()] == [(1,), None, (-300,)]
+    renamed = points.select(from_avro(data="value", jsonFormatSchema=POINT, options=None).alias("p"))
+    assert renamed.select("p.name").collect()[2] == ("zwölf",)
+
+
+def test_ready_codec_in_place_of_the_schema(points):
+    codec = AvroCodec(POINT, fields=["name"])
+    assert points.select(from_avro("value", codec).alias("p")).first()["p"] == ("one",)
+    back = points.select(to_avro(from_avro("value", POINT), AvroCodec(POINT)).alias("b"), "value").collect()
+    assert [row["b"] for row in back] == [row["value"] for row in back]
+    with pytest.raises(ConfigError, match="fields: to be given to the AvroCodec itself"):
+        from_avro("value", codec, fields=["x"])
+
+
+def test_only_some_fields(spark):
+    schema = json.dumps(
+        record("R", a="int", big="string", inner=record("S", x="int", y=["null", "string"]),
+               list={"type": "array", "items": record("T", p="int", q="string")})
+    )  # fmt: skip
+    row = {"a": 1, "big": "b" * 50, "inner": {"x": 2, "y": "why"}, "list": [{"p": 3, "q": "queue"}]}
+    df = frame(spark, encoded(schema, [row, None]))
+    column = df.select(from_avro("value", schema, fields=["inner.y", "list.p", "a"]).alias("r"))
+    expected = "struct<a:int,inner:struct<y:string>,list:array<struct<p:int>>>"
+    assert column.schema["r"].dataType.simpleString() == expected
+    assert [r["r"] for r in column.collect()] == [(1, ("why",), [(3,)]), None]
+    with pytest.raises(ConfigError, match="did you mean inner"):
+        from_avro("value", schema, fields=["iner"])
+
+
+def test_failfast_names_row_byte_and_field(points):
+    bad = points.withColumn("value", F.expr("if(n = 2, substring(value, 1, 2), value)"))
+    with pytest.raises(PythonException) as failure:
+        bad.select(from_avro("value", POINT)).collect()
+    lines = [line for line in str(failure.value).splitlines() if "DecodeError" in line]
+    assert lines[-1].endswith(
+        "kcodec.errors.DecodeError: truncated: row 2, byte 2, name: the input ends inside this value"
+    )
+
+
+def test_permissive_gives_a_struct_of_nulls(points):
+    bad = points.withColumn("value", F.expr("if(n = 2, X'04', value)"))
+    column = bad.select(from_avro("value", POINT, {"mode": "permissive"}).alias("p"))
+    assert [row["p"] for row in column.collect()] == [(1, "one"), None, (None, None)]
+    assert all(field.nullable for field in column.schema["p"].dataType.fields)
+    numbers = frame(points.sparkSession, [b"\x02", b"", None])
+    assert [r[0] for r in numbers.select(from_avro("value", '"int"', {"mode": "PERMISSIVE"})).collect()] == [1, None, None]
+
+
+def test_corrupt_rows_tell_why(points):
+    bad = points.withColumn("value", F.expr("if(n = 2, X'0404FF', value)"))
+    options = {"MODE": "PERMISSIVE", "columnnameofcorruptrecord": "_corrupt"}
+    column = bad.select(from_avro("value", POINT, options).alias("p"))
+    good, tombstone, corrupt = (row["p"] for row in column.collect())
+    assert good == (1, "one", None)
+    assert tombstone is None
+    assert corrupt[:2] == (None, None)
+    found = corrupt["_corrupt"].asDict()
+    assert found.pop("reason")
+    assert found == {"code": "truncated", "offset": 2, "path": "name", "schema_id": None, "bytes": b"\x04\x04\xff"}
+    assert [r[0] for r in bad.select(from_avro("value", POINT, options).alias("p")).select("p._corrupt.code").collect()] \
+        == [None, None, "truncated"]  # fmt: skip
+    all_good = points.select(from_avro("value", POINT, options).alias("p"))
+    assert [row["p"] for row in all_good.collect()] == [(1, "one", None), None, (-300, "zwölf", None)]
+
+
+def test_corrupt_column_needs_a_place():
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "X"}
+    with pytest.raises(ConfigError, match="x is already a field"):
+        from_avro("value", POINT, options)
+    with pytest.raises(ConfigError, match="needs a record"):
+        from_avro("value", '"int"', options)
+
+
+def test_schema_options_of_spark(spark):
+    union = json.dumps(record("R", u=["int", "string"]))
+    stable = {"enableStableIdentifiersForUnionType": "true", "stableIdentifierPrefixForUnionType": "is_"}
+    df = frame(spark, [b"\x02\x04hi"])
+    assert df.select(from_avro("value", union, stable).alias("r")).select("r.u.is_string").first() == ("hi",)
+    node = json.dumps(record("N", v="int", next=["null", "N"]))
+    deep = frame(spark, [bytes([2, 2, 4, 2, 6, 0])]).select(
+        from_avro("value", node, {"recursiveFieldMaxDepth": "2"}).alias("n")
+    )
+    assert deep.schema["n"].dataType == types.to_sql_type(node, recursive_depth=2)
+    assert deep.first()["n"] == (1, (2,))
+    with pytest.raises(SchemaError, match="N contains itself"):
+        from_avro("value", node)
+
+
+def test_wide_decimals_are_text_or_refused(spark):
+    wide = json.dumps(logical("bytes", "decimal", precision=40, scale=2))
+    with pytest.raises(SchemaError, match='wide_decimals="string"'):
+        from_avro("value", wide)
+    value = (10**39 + 7).to_bytes(17, "big")
+    df = frame(spark, [bytes([34]) + value])
+    text = df.select(from_avro("value", wide, wide_decimals="string")).first()[0]
+    assert text == "10000000000000000000000000000000000000.07"
+
+
+def test_decode_is_not_evaluated_twice_below_a_filter(points, capsys):
+    def decodes(**more):
+        column = points.select("n", from_avro("value", POINT, **more).alias("p")).select("n", "p.*")
+        column.filter("x > 0").explain()
+        return capsys.readouterr().out.count("ArrowEvalPython")
+
+    assert decodes() == 1
+    assert decodes(deterministic=True) == 2
+
+
+# --- to_avro ------------------------------------------------------------------------------------------------
+
+
+def test_bytes_without_a_schema_are_those_of_spark(spark):
+    # The examples of pyspark.sql.avro.functions.
+    df = spark.createDataFrame([("SPADES",)], "value string")
+    assert df.select(to_avro("value")).first()[0] == b"\x00\x0cSPADES"
+    suit = json.dumps(["null", {"type": "enum", "name": "value", "symbols": ["SPADES", "HEARTS"]}])
+    assert df.select(to_avro(df.value, suit)).first()[0] == b"\x02\x00"
+    people = spark.createDataFrame([(1, (2, "Alice"))], "key int, value struct<age: bigint, name: string>")
+    assert people.select(to_avro(people.value)).first()[0] == b"\x00\x00\x04\x00\nAlice"
+
+
+def test_nullability_of_the_column_decides_the_derived_schema(spark):
+    df = spark.range(2).select("id", F.when(F.col("id") > 0, F.col("id")).alias("maybe"))
+    whole, one, maybe = zip(
+        *df.select(to_avro(F.struct("*")), to_avro("id"), to_avro("maybe")).collect(), strict=True
+    )
+    assert whole == (b"\x00\x02", b"\x02\x00\x02")
+    assert one == (b"\x00", b"\x02")
+    assert maybe == (None, b"\x00\x02")
+
+
+def test_several_columns_are_the_struct_of_them(spark):
+    df = spark.range(3).select("id", F.lit("x").alias("s"), F.array(F.lit(1)).alias("l"))
+    schema = json.dumps(record("R", s="string", id="int"))
+    pairs = df.select(
+        to_avro(["id", F.col("s").alias("t"), "l"]), to_avro(F.struct("id", F.col("s").alias("t"), "l")),
+        to_avro(["id", "s"], schema), to_avro(F.struct("id", "s"), schema),
+    ).collect()  # fmt: skip
+    for left, right, left_given, right_given in pairs:
+        assert left == right
+        assert left_given == right_given
+    assert pairs[1][2] == b"\x02x\x02"
+
+
+def test_every_type_comes_back_from_the_derived_schema(spark):
+    sql = """SELECT true b, 1Y i8, 2S i16, 3 i32, 4L i64, float(1.5) f, 2.5D d, 'é' s, X'00FF' x, 12.34BD c,
+        date'2024-02-29' da, timestamp'2024-02-29 12:00:00.123456' t, timestamp_ntz'2024-02-29 12:00:00.123456' n,
+        array(1, null) l, map('k', 1.5BD) m, named_struct('z', array(named_struct('y', 'deep'))) st, null nothing,
+        time'12:34:56.123456' ti"""
+    df = spark.sql(sql)
+    written = df.select(to_avro(F.struct("*")).alias("value"))
+    schema = types.to_avro_type(T.StructType(df.schema.fields))
+    back = written.select(from_avro("value", schema).alias("r")).select("r.*")
+    row = df.first()
+    assert back.first() == row
+    assert back.select("i8").first()[0] == 1
+
+
+def test_what_cannot_be_written_fails_the_query(spark):
+    df = spark.range(3)
+    with pytest.raises(PythonException, match=r"kcodec.errors.EncodeError: out_of_range: row 0, id: "):
+        df.select(to_avro(F.struct((F.col("id") + (1 << 40)).alias("id")), json.dumps(record("R", id="int")))).collect()
+    with pytest.raises(PythonException, match="no Avro schema"):
+        df.select(to_avro(F.parse_json(F.lit("1")))).collect()
+
+
+def test_bad_arguments():
+    for call, error, reason in (
+        (lambda: from_avro(3, POINT), TypeError, "data is a Column"),
+        (lambda: from_avro("v"), TypeError, "codec or a serde, not NoneType"),
+        (lambda: from_avro("v", POINT, {"mod": "FAILFAST"}), ConfigError, "unknown option 'mod'; did you mean mode"),
+        (lambda: from_avro("v", POINT, "FAILFAST"), TypeError, "options are a dict"),
+        (lambda: from_avro("v", POINT, subject="s"), ConfigError, "together"),
+        (lambda: from_avro("v", POINT, {"confluent.schema.registry.timeout": 1}), ConfigError, "without subject"),
+        (lambda: from_avro("v", "{"), SchemaError, "not JSON"),
+        (lambda: to_avro([]), ConfigError, "needs a column"),
+        (lambda: to_avro(3), TypeError, "not int"),
+        (lambda: to_avro("v", options={"mode": "FAILFAST"}), ConfigError, "unknown option 'mode'"),
+    ):
+        with pytest.raises(error, match=reason):
+            call()
