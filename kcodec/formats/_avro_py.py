@@ -6,6 +6,7 @@ whole row was good: so a bad row leaves nothing behind.
 
 import re
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -19,6 +20,9 @@ from kcodec.plan.node import Limits, Node, Op, Plan
 __all__ = ["Program", "decode", "encode"]
 
 _LONG_MIN = -(1 << 63)
+
+#: Python's own limit on nested calls, while values of recursive types are dropped: each level takes several.
+_FRAMES = 10_000
 
 _NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?)(\d+))?", re.ASCII)
 
@@ -37,6 +41,9 @@ class Program:
     def __init__(self, plan: Plan, limits: Limits = Limits()) -> None:  # noqa: B008
         self._plan = plan
         self._limits = limits
+        if plan.named:
+            # Not lowered again: another thread may be that deep.
+            sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
     @property
     def plan(self) -> Plan:
@@ -122,6 +129,11 @@ def decode(
                     row.fail("trailing_bytes", row.at, "")
             except _BadRow as bad:
                 faults.append(Fault(number, bad.offset, bad.path, bad.code, bad.reason))
+                if stop:
+                    break
+                row = None
+            except RecursionError:
+                faults.append(Fault(number, row.at, "", "depth_limit", CODES["depth_limit"]))
                 if stop:
                     break
                 row = None

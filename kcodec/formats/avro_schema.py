@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from kcodec.errors import SchemaError
 
@@ -19,7 +19,7 @@ PRIMITIVES = frozenset(["null", "boolean", "int", "long", "float", "double", "by
 NAMED = frozenset(["record", "enum", "fixed"])
 
 #: Levels of types within types that a schema may have, in its text or once its references are followed.
-MAX_NESTING = 64
+MAX_NESTING = 100
 
 #: Logical types by the Avro type they annotate; on any other type they are ignored.
 _LOGICAL = {
@@ -506,11 +506,11 @@ def _text(node: Mapping[str, Any], key: str, path: str) -> str | None:
     return value
 
 
-def _is_int(value: object) -> bool:
+def _is_int(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_texts(value: object) -> bool:
+def _is_texts(value: object) -> TypeGuard[Sequence[str]]:
     return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
 
 

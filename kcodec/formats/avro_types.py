@@ -90,7 +90,9 @@ def widest(schema: Schema) -> str:
     them makes it nullable.
     """
     kinds = sorted(branch.type for branch in schema.values)
-    return {("int", "long"): "long", ("double", "float"): "double"}.get(tuple(kinds), "")
+    if kinds == ["int", "long"]:
+        return "long"
+    return "double" if kinds == ["double", "float"] else ""
 
 
 def member_name(branch: Schema, index: int, options: TypeOptions) -> str:
