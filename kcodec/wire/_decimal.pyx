@@ -1,11 +1,10 @@
 """Columns of decimals: unscaled bytes, text, Arrow slots. The Python twin is ``_decimal_py``."""
 
-from cpython.buffer cimport PyBuffer_Release
 from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from kcodec.wire.column cimport (
-    BAD_SLICE, Column, make_column, offset_at, read_buffer, slice_at, write_buffer,
+    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at, write_buffer,
 )
 from kcodec.wire.decimal cimport (
     decimal_bytes_room, decimal_from_bytes, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale,
@@ -155,7 +154,7 @@ def to_text(
     out, out_offsets,
 ) -> int:
     """Write the text of rows ``first`` and on, while there is room; the row to go on with."""
-    cdef Py_buffer a, b, c, d
+    cdef Py_buffer views[4]
     cdef Column column
     cdef Py_ssize_t row = first
     cdef int status
@@ -165,25 +164,23 @@ def to_text(
     if not INT32_MIN <= scale <= INT32_MAX:
         raise ValueError("the scale does not fit in 32 bits")
     c_scale = scale
+    no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &a)
-        read_buffer(offsets, &b)
-        write_buffer(out, &c)
-        write_buffer(out_offsets, &d)
-        make_column(&column, &a, &b, width, stride, rows)
-        check_offsets_room(&d, column.rows, row)
+        read_buffer(data, &views[0])
+        read_buffer(offsets, &views[1])
+        write_buffer(out, &views[2])
+        write_buffer(out_offsets, &views[3])
+        make_column(&column, &views[0], &views[1], width, stride, rows)
+        check_offsets_room(&views[3], column.rows, row)
         with nogil:
             status = text_loop(
-                &column, &row, c_scale, c_plain, c_precision, <char *>c.buf, c.len, <int64_t *>d.buf
+                &column, &row, c_scale, c_plain, c_precision, <char *>views[2].buf, views[2].len, <int64_t *>views[3].buf
             )
         if status != OK and status != NEED_ROOM:
             raise fault(status, &column, row)
         return row
     finally:
-        PyBuffer_Release(&a)
-        PyBuffer_Release(&b)
-        PyBuffer_Release(&c)
-        PyBuffer_Release(&d)
+        release_buffers(views, sizeof(views))
 
 
 def from_text(
@@ -191,7 +188,7 @@ def from_text(
     out, out_offsets,
 ) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; the row to go on with."""
-    cdef Py_buffer a, b, c, d
+    cdef Py_buffer views[4]
     cdef Column column
     cdef Py_ssize_t row = first
     cdef int status
@@ -201,32 +198,30 @@ def from_text(
     if not INT32_MIN <= scale <= INT32_MAX:
         raise ValueError("the scale does not fit in 32 bits")
     c_scale = scale
+    no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &a)
-        read_buffer(offsets, &b)
-        write_buffer(out, &c)
-        write_buffer(out_offsets, &d)
-        make_column(&column, &a, &b, width, stride, rows)
-        check_offsets_room(&d, column.rows, row)
+        read_buffer(data, &views[0])
+        read_buffer(offsets, &views[1])
+        write_buffer(out, &views[2])
+        write_buffer(out_offsets, &views[3])
+        make_column(&column, &views[0], &views[1], width, stride, rows)
+        check_offsets_room(&views[3], column.rows, row)
         with nogil:
             status = bytes_loop(
-                &column, &row, c_scale, c_precision, wanted, <uint8_t *>c.buf, c.len, <int64_t *>d.buf
+                &column, &row, c_scale, c_precision, wanted, <uint8_t *>views[2].buf, views[2].len, <int64_t *>views[3].buf
             )
         if status != OK and status != NEED_ROOM:
             raise fault(status, &column, row)
         return row
     finally:
-        PyBuffer_Release(&a)
-        PyBuffer_Release(&b)
-        PyBuffer_Release(&c)
-        PyBuffer_Release(&d)
+        release_buffers(views, sizeof(views))
 
 
 def to_slots(
     data, offsets, width: int, stride: int, rows: int, precision: int, words: int, rescale: int, out
 ) -> None:
     """Write the Arrow slots of a column of unscaled bytes."""
-    cdef Py_buffer a, b, c
+    cdef Py_buffer views[3]
     cdef Column column
     cdef Py_ssize_t row = 0
     cdef int status
@@ -235,26 +230,25 @@ def to_slots(
     cdef int64_t c_rescale = rescale
     if words not in (2, 4) or not 1 <= precision <= 19 * words:
         raise ValueError("words or precision out of range")
+    no_buffers(views, sizeof(views))
     try:
-        read_buffer(data, &a)
-        read_buffer(offsets, &b)
-        write_buffer(out, &c)
-        make_column(&column, &a, &b, width, stride, rows)
-        if c.len // (8 * c_words) < column.rows:
+        read_buffer(data, &views[0])
+        read_buffer(offsets, &views[1])
+        write_buffer(out, &views[2])
+        make_column(&column, &views[0], &views[1], width, stride, rows)
+        if views[2].len // (8 * c_words) < column.rows:
             raise ValueError("no room for the slots")
         with nogil:
-            status = slots_loop(&column, &row, c_precision, c_words, c_rescale, <uint8_t *>c.buf)
+            status = slots_loop(&column, &row, c_precision, c_words, c_rescale, <uint8_t *>views[2].buf)
         if status != OK:
             raise fault(status, &column, row)
     finally:
-        PyBuffer_Release(&a)
-        PyBuffer_Release(&b)
-        PyBuffer_Release(&c)
+        release_buffers(views, sizeof(views))
 
 
 def from_slots(slots, words: int, rows: int, rescale: int, size: int, out, out_offsets) -> None:
     """Write the unscaled bytes of Arrow slots: the fewest, or with a size not below 0 exactly that many."""
-    cdef Py_buffer a, b, c
+    cdef Py_buffer views[3]
     cdef Py_ssize_t c_rows = rows
     cdef Py_ssize_t row = 0
     cdef int status
@@ -263,21 +257,20 @@ def from_slots(slots, words: int, rows: int, rescale: int, size: int, out, out_o
     cdef int64_t wanted = size
     if words not in (2, 4) or rows < 0:
         raise ValueError("words or rows out of range")
+    no_buffers(views, sizeof(views))
     try:
-        read_buffer(slots, &a)
-        write_buffer(out, &b)
-        write_buffer(out_offsets, &c)
-        check_offsets_room(&c, c_rows, 0)
-        if a.len // (8 * c_words) < c_rows or c_rows and b.len // max(wanted, 32) < c_rows:
+        read_buffer(slots, &views[0])
+        write_buffer(out, &views[1])
+        write_buffer(out_offsets, &views[2])
+        check_offsets_room(&views[2], c_rows, 0)
+        if views[0].len // (8 * c_words) < c_rows or c_rows and views[1].len // max(wanted, 32) < c_rows:
             raise ValueError("no room for the values")
         with nogil:
             status = unscaled_loop(
-                <const uint8_t *>a.buf, c_words, c_rows, &row, c_rescale, wanted,
-                <uint8_t *>b.buf, <int64_t *>c.buf
+                <const uint8_t *>views[0].buf, c_words, c_rows, &row, c_rescale, wanted,
+                <uint8_t *>views[1].buf, <int64_t *>views[2].buf
             )
         if status != OK:
             raise encode_error(<int>status, row)
     finally:
-        PyBuffer_Release(&a)
-        PyBuffer_Release(&b)
-        PyBuffer_Release(&c)
+        release_buffers(views, sizeof(views))

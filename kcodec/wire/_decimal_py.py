@@ -15,7 +15,7 @@ _INT32 = range(-(2**31), 2**31)
 def to_text(data, offsets, width, stride, rows, first, scale, plain, precision, out, out_offsets):
     """Write the text of rows ``first`` and on, while there is room; the row to go on with."""
     _check_scale(scale)
-    out, ends = memoryview(out), memoryview(out_offsets).cast("B").cast("q")
+    out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
     for row, start, value in elements(data, offsets, width, stride, rows, first):
         number = int.from_bytes(value, "big", signed=True)
@@ -33,7 +33,7 @@ def to_text(data, offsets, width, stride, rows, first, scale, plain, precision, 
 def from_text(data, offsets, width, stride, rows, first, scale, precision, size, out, out_offsets):
     """Write the unscaled bytes of rows ``first`` and on, while there is room; the row to go on with."""
     _check_scale(scale)
-    out, ends = memoryview(out), memoryview(out_offsets).cast("B").cast("q")
+    out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
     for row, start, text in elements(data, offsets, width, stride, rows, first):
         code, number = _number(text, scale, precision)
@@ -52,7 +52,7 @@ def to_slots(data, offsets, width, stride, rows, precision, words, rescale, out)
     """Write the Arrow slots of a column of unscaled bytes."""
     if words not in (2, 4) or not 1 <= precision <= 19 * words:
         raise ValueError("words or precision out of range")
-    out = memoryview(out)
+    out = memoryview(out).cast("B")
     if len(out) < 8 * words * rows:
         raise ValueError("no room for the slots")
     for row, start, value in elements(data, offsets, width, stride, rows, 0):
@@ -66,7 +66,7 @@ def from_slots(slots, words, rows, rescale, size, out, out_offsets):
     """Write the unscaled bytes of Arrow slots: the fewest, or with a size not below 0 exactly that many."""
     if words not in (2, 4) or rows < 0:
         raise ValueError("words or rows out of range")
-    out, ends = memoryview(out), memoryview(out_offsets).cast("B").cast("q")
+    out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[0] = 0
     for row in range(rows):
         number = int.from_bytes(element(slots, 8 * words, row), "little", signed=True)

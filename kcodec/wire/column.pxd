@@ -1,7 +1,8 @@
 """A column of byte slices, as kernels see it: data with offsets, or with one size for all."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memset
 
 
 cdef enum:
@@ -35,6 +36,17 @@ cdef inline bint slice_at(
     start[0] = column.data + first
     size[0] = last - first
     return 0 <= first <= last <= column.size
+
+
+cdef inline void no_buffers(Py_buffer *views, size_t size) noexcept:
+    """Make an array of that many bytes safe to release before all of it is filled."""
+    memset(views, 0, size)
+
+
+cdef inline void release_buffers(Py_buffer *views, size_t size) noexcept:
+    cdef size_t i
+    for i in range(size // sizeof(Py_buffer)):
+        PyBuffer_Release(&views[i])
 
 
 cdef inline int read_buffer(object source, Py_buffer *view) except -1:

@@ -119,7 +119,7 @@ static inline int kc_decimal_resize(const uint8_t *source, size_t size, uint8_t 
 
 /* Slot -> exactly `wanted` bytes. */
 static inline int kc_decimal_to_fixed(const uint8_t *slot, int words, uint8_t *target, size_t wanted) {
-    uint8_t bytes[32];
+    uint8_t bytes[40];
     return kc_decimal_resize(bytes, kc_decimal_to_bytes(slot, words, bytes), target, wanted);
 }
 
@@ -149,25 +149,48 @@ static inline int kc_decimal_rescale(
 
 /* ---- text ---- */
 
-static const char kc_decimal_pairs[201] =
-    "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-    "50515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
-    "99";
-
 static inline int kc_decimal_count(uint64_t value) {
     /* 1233 / 4096 is just above log10(2): the guess is right or one too high. */
-    const int guess = value == 0 ? 0 : ((64 - kc_clz64(value)) * 1233) >> 12;
-    return guess + (value >= kc_pow10[guess][0] || value == 0);
+    const int guess = ((64 - kc_clz64(value | 1)) * 1233) >> 12;
+    return guess + ((value | 1) >= kc_pow10[guess][0]);
+}
+
+/* Eight digits of a value below 10**8, the first in the lowest byte: three divisions, each of all lanes at once. */
+static inline uint64_t kc_decimal_eight(uint32_t value) {
+    const uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
+    const uint64_t high = ((fours * 10486) >> 20) & UINT64_C(0x7F0000007F);
+    const uint64_t twos = high | (fours - 100 * high) << 16;
+    const uint64_t tens = ((twos * 103) >> 10) & UINT64_C(0x000F000F000F000F);
+    return (tens | (twos - 10 * tens) << 8) | UINT64_C(0x3030303030303030);
+}
+
+/* Write the digits in groups of eight, with zeros in front, into 24 bytes; how many digits these are. */
+static inline int kc_decimal_groups(uint64_t value, char *out) {
+    const uint32_t unit = 100000000;
+    if (value < unit) {
+        kc_store_le64(out, kc_decimal_eight((uint32_t)value));
+        return 8;
+    }
+    uint64_t high = value / unit;
+    const uint64_t last = kc_decimal_eight((uint32_t)(value - high * unit));
+    if (high < unit) {
+        kc_store_le64(out, kc_decimal_eight((uint32_t)high));
+        kc_store_le64(out + 8, last);
+        return 16;
+    }
+    const uint64_t highest = high / unit;
+    kc_store_le64(out, kc_decimal_eight((uint32_t)highest));
+    kc_store_le64(out + 8, kc_decimal_eight((uint32_t)(high - highest * unit)));
+    kc_store_le64(out + 16, last);
+    return 24;
 }
 
 /* Write exactly `count` digits, with zeros in front. */
 static inline void kc_decimal_digits(uint64_t value, int count, char *out) {
-    while (count >= 2) {
-        count -= 2;
-        memcpy(out + count, kc_decimal_pairs + 2 * (value % 100), 2);
-        value /= 100;
-    }
-    if (count) out[0] = (char)('0' + value % 10);
+    char groups[24];
+    int have = kc_decimal_groups(value, groups);
+    for (; count > have; count--) *out++ = '0';
+    memcpy(out, groups + have - count, (size_t)count);
 }
 
 /* Most digits that a value of this many bytes can have: 8 * log10(2) is below 2.41. */
@@ -177,42 +200,44 @@ static inline size_t kc_decimal_most_digits(size_t size) { return size * 2 + siz
  * than 16 bytes are made, with the limbs they come from, behind where the text will end. */
 static inline size_t kc_decimal_text_room(size_t size, int32_t scale, int plain) {
     size_t room = 104;
-    if (size > 16) room += 2 * kc_decimal_most_digits(size) + size + 48;
+    if (size > 16) room += 2 * kc_decimal_most_digits(size) + size + 8;
     if (plain) room += (size_t)(scale < 0 ? -(int64_t)scale : (int64_t)scale);
     return room;
 }
 
-static inline char *kc_decimal_move(char *out, const char *digits, size_t count) {
-    if (KC_LIKELY(count <= 40))
-        memcpy(out, digits, 40);
-    else
+/* With at most 40 digits the move is of that fixed size. */
+static inline char *kc_decimal_move(char *out, const char *digits, size_t count, int many) {
+    if (many)
         memcpy(out, digits, count);
+    else
+        memcpy(out, digits, 40);
     return out + count;
 }
 
-/* Digits -> text; its length. Behind the digits 40 bytes can be read. */
+/* Digits -> text; its length. `many` says that there may be more than 40; if not, 40 bytes can be read and written
+ * from anywhere in them. */
 static inline size_t kc_decimal_layout(
-    int negative, const char *digits, size_t count, int32_t scale, int plain, char *out
+    int negative, const char *digits, size_t count, int many, int32_t scale, int plain, char *out
 ) {
     const int64_t adjusted = (int64_t)count - 1 - scale;
     char *at = out;
     *at = '-';
     at += negative;
     if (scale == 0) {
-        at = kc_decimal_move(at, digits, count);
+        at = kc_decimal_move(at, digits, count, many);
     } else if (scale > 0 && (plain || adjusted >= -6)) {
         if (count > (size_t)scale) {
-            at = kc_decimal_move(at, digits, count - (size_t)scale);
+            at = kc_decimal_move(at, digits, count - (size_t)scale, many);
             *at++ = '.';
-            at = kc_decimal_move(at, digits + count - scale, (size_t)scale);
+            at = kc_decimal_move(at, digits + count - scale, (size_t)scale, many);
         } else {
             *at++ = '0';
             *at++ = '.';
             memset(at, '0', (size_t)scale - count);
-            at = kc_decimal_move(at + ((size_t)scale - count), digits, count);
+            at = kc_decimal_move(at + ((size_t)scale - count), digits, count, many);
         }
     } else if (plain) {
-        at = kc_decimal_move(at, digits, count);
+        at = kc_decimal_move(at, digits, count, many);
         if (digits[0] != '0') {
             memset(at, '0', (size_t)-(int64_t)scale);
             at += -(int64_t)scale;
@@ -221,7 +246,7 @@ static inline size_t kc_decimal_layout(
         *at++ = digits[0];
         if (count > 1) {
             *at++ = '.';
-            at = kc_decimal_move(at, digits + 1, count - 1);
+            at = kc_decimal_move(at, digits + 1, count - 1, many);
         }
         *at++ = 'E';
         *at++ = adjusted < 0 ? '-' : '+';
@@ -260,6 +285,22 @@ static inline size_t kc_decimal_long_digits(const uint8_t *source, size_t size, 
     return most - at;
 }
 
+/* Write the last `count` digits, 1 to 16, of a value below 10**16; 16 bytes are overwritten. All of it happens in
+ * registers: storing the groups and loading them again from where the digits start would wait for the stores. */
+static inline char *kc_decimal_write(uint64_t value, int count, char *out) {
+    const uint32_t unit = 100000000;
+    if (count <= 8) {
+        kc_store_le64(out, kc_decimal_eight((uint32_t)value) >> (8 * (8 - count)));
+    } else {
+        const uint64_t high = kc_decimal_eight((uint32_t)(value / unit));
+        const uint64_t low = kc_decimal_eight((uint32_t)(value % unit));
+        const int skip = 8 * (16 - count);
+        kc_store_le64(out, high >> skip | (low << 1) << (63 - skip));
+        kc_store_le64(out + 8, low >> skip);
+    }
+    return out + count;
+}
+
 /* Bytes of any length -> text of at most `precision` digits (0 is one digit), with kc_decimal_text_room free. */
 static inline int kc_decimal_text(
     const uint8_t *source, size_t size, int32_t scale, int plain, int64_t precision, char *out, size_t *length
@@ -275,11 +316,27 @@ static inline int kc_decimal_text(
     if (KC_LIKELY(size <= 8)) {
         const int64_t value = size == 0 ? 0 : kc_decimal_small(source, size);
         negative = value < 0;
-        const uint64_t magnitude = negative ? 0 - (uint64_t)value : (uint64_t)value;
+        /* Without a branch: signs come in no order that could be predicted. */
+        const uint64_t flip = (uint64_t)(value >> 63);
+        const uint64_t magnitude = ((uint64_t)value ^ flip) - flip;
         count = (size_t)kc_decimal_count(magnitude);
         if (KC_UNLIKELY((int64_t)count > precision)) return KC_DECIMAL_PRECISION;
-        kc_decimal_digits(magnitude, (int)count, digits);
-        *length = kc_decimal_layout(negative, digits, count, scale, plain, out);
+        if (KC_LIKELY((uint32_t)scale <= 16 && (plain || scale - (int)count < 6))) {
+            const uint64_t whole = scale == 0 ? magnitude : magnitude / kc_pow10[scale][0];
+            if (KC_LIKELY(whole < kc_pow10[16][0])) {
+                char *at = out;
+                *at = '-';
+                at = kc_decimal_write(whole, (int)count > scale ? (int)count - scale : 1, at + negative);
+                if (scale > 0) {
+                    *at++ = '.';
+                    at = kc_decimal_write(magnitude - whole * kc_pow10[scale][0], scale, at);
+                }
+                *length = (size_t)(at - out);
+                return KC_DECIMAL_OK;
+            }
+        }
+        const char *first = digits + kc_decimal_groups(magnitude, digits) - count;
+        *length = kc_decimal_layout(negative, first, count, 0, scale, plain, out);
         return KC_DECIMAL_OK;
     }
     negative = source[0] >> 7;
@@ -310,7 +367,7 @@ static inline int kc_decimal_text(
             count += KC_MAX_DIGITS64;
         }
         if ((int64_t)count > precision) return KC_DECIMAL_PRECISION;
-        *length = kc_decimal_layout(negative, digits, count, scale, plain, out);
+        *length = kc_decimal_layout(negative, digits, count, 0, scale, plain, out);
         return KC_DECIMAL_OK;
     }
 #endif
@@ -320,7 +377,7 @@ static inline int kc_decimal_text(
     if (size <= 16) behind = digits;
     count = kc_decimal_long_digits(source, size, negative, behind);
     if ((int64_t)count > precision) return KC_DECIMAL_PRECISION;
-    *length = kc_decimal_layout(negative, behind, count, scale, plain, out);
+    *length = kc_decimal_layout(negative, behind, count, 1, scale, plain, out);
     return KC_DECIMAL_OK;
 }
 

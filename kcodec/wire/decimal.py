@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kcodec._impl import kernel
-from kcodec.wire.slices import Column, Slices, column, narrow
+from kcodec.wire.slices import Column, Growing, Slices, column, empty, narrow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +81,7 @@ def decimals_to_text(
     def run(first: int, out: Any, ends: Any) -> int:
         return int(call(*source, first, scale, plain, precision, out, ends))
 
-    return _grow(run, source, 3 * memoryview(source.data).nbytes, large)
+    return _grow(run, source, memoryview(source.data).nbytes * 5 // 2, large)
 
 
 def decimals_from_text(
@@ -193,7 +193,7 @@ def decimals_to_arrow(
     if not 1 <= precision <= 19 * words:
         raise ValueError(f"precision of a decimal{bits} must be within 1 and {19 * words}")
     source = column(data, offsets, size)
-    out = np.empty(8 * words * source.rows, np.uint8)
+    out = empty(8 * words * source.rows, np.uint8)
     kernel("wire._decimal").to_slots(*source, precision, words, rescale, out)
     return out
 
@@ -244,11 +244,10 @@ def decimals_from_arrow(
     if length % (8 * words):
         raise ValueError(f"{length} bytes are not a whole number of decimal{bits} values")
     rows = length // (8 * words)
-    out = np.empty(max(wanted, 32) * rows, np.uint8)
-    ends = np.empty(rows + 1, np.int64)
-    kernel("wire._decimal").from_slots(values, words, rows, rescale, wanted, out, ends)
-    out.resize(int(ends[-1]), refcheck=False)
-    return narrow(out, ends, large)
+    out = Growing(max(wanted, 32) * rows)
+    ends = empty(rows + 1, np.int64)
+    kernel("wire._decimal").from_slots(values, words, rows, rescale, wanted, out.buffer, ends)
+    return narrow(out.finish(int(ends[-1])), ends, large)
 
 
 def _words(bits: int) -> int:
@@ -269,12 +268,11 @@ def _grow(run: Callable[[int, Any, Any], int], source: Column, guess: int, large
     """Run a kernel until all rows are done, with more room each time it stops for want of it."""
     import numpy as np
 
-    out = np.empty(guess + 16 * source.rows + 256, np.uint8)
-    ends = np.empty(source.rows + 1, np.int64)
+    out = Growing(guess + 4 * source.rows + 256)
+    ends = empty(source.rows + 1, np.int64)
     ends[0] = 0
-    row = run(0, out, ends)
+    row = run(0, out.buffer, ends)
     while row < source.rows:
-        out.resize(2 * len(out), refcheck=False)
-        row = run(row, out, ends)
-    out.resize(int(ends[-1]), refcheck=False)
-    return narrow(out, ends, large)
+        out.double()
+        row = run(row, out.buffer, ends)
+    return narrow(out.finish(int(ends[-1])), ends, large)

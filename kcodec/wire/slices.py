@@ -77,12 +77,45 @@ def plain_offsets(np: Any, offsets: Any) -> tuple[Any, int, int, int]:
     return np.ascontiguousarray(edges), edges.dtype.itemsize, 0, len(edges) - 1
 
 
+class Growing:
+    """Bytes of a result whose length is known only at the end, in pyarrow's memory pool.
+
+    The pool hands back pages that are already mapped; touching fresh ones costs more than filling them.
+    """
+
+    def __init__(self, size: int) -> None:
+        import pyarrow as pa
+
+        self.buffer = pa.allocate_buffer(size, resizable=True)
+
+    def double(self) -> None:
+        """Make twice the room; what is written stays."""
+        self.buffer.resize(2 * self.buffer.size)
+
+    def finish(self, size: int) -> NDArray[np.uint8]:
+        """Return the first bytes, and give the rest back."""
+        import numpy as np
+
+        self.buffer.resize(size, shrink_to_fit=True)
+        return np.frombuffer(self.buffer, np.uint8)
+
+
+def empty(count: int, dtype: Any) -> NDArray[Any]:
+    """Make an array to be filled, in pyarrow's memory pool."""
+    import numpy as np
+    import pyarrow as pa
+
+    return np.frombuffer(pa.allocate_buffer(count * np.dtype(dtype).itemsize), dtype)
+
+
 def narrow(data: Any, offsets: Any, large: bool) -> Slices:
     """Make the result from data and int64 offsets."""
     import numpy as np
 
     if large:
         return Slices(data, offsets)
-    if len(offsets) and int(offsets[-1]) > 0x7FFFFFFF:
+    if int(offsets[-1]) > 0x7FFFFFFF:
         raise OverflowError("the result has more than 2 GiB: use large=True for 64-bit offsets")
-    return Slices(data, offsets.astype(np.int32))
+    result = empty(len(offsets), np.int32)
+    np.copyto(result, offsets, casting="same_kind")
+    return Slices(data, result)
