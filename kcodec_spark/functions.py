@@ -188,6 +188,8 @@ def to_avro(
 
 def reader_of(codec: Any) -> Any:
     """Return what decodes with a codec or a serde, and the Arrow type of what it gives."""
+    if codec.arrow_type is None:
+        raise ConfigError("Spark must know the type before the first value: give the serde a reader_schema")
     return (codec.deserialize if hasattr(codec, "deserialize") else codec.decode), codec.arrow_type
 
 

@@ -1,8 +1,11 @@
 """Getting kcodec to where Spark runs Python: looking what is there, and sending what is missing."""
 
+import atexit
+import functools
 import hashlib
 import json
 import platform
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -69,21 +72,33 @@ def ship(spark: "SparkSession") -> None:
     --------
     >>> ship(spark)                                                                     # doctest: +SKIP
     """
-    with tempfile.TemporaryDirectory(prefix="kcodec-") as folder:
-        for name in _PACKAGES:
-            content = _content(name)
-            # The same name with other content is refused, so the name follows from the content.
-            digest = hashlib.sha256()
+    for name in _PACKAGES:
+        # Unpacked below the session's folder, which is on the workers' path, under the package's name.
+        spark.addArtifacts(f"{_archive(name)}#{name}", archive=True)
+
+
+def _archive(package: str) -> Path:
+    """Return the archive of a package's content, named after the content: no name is ever sent with another."""
+    content = _content(package)
+    digest = hashlib.sha256()
+    for path, data in content:
+        digest.update(f"{path}\0{len(data)}\0".encode())
+        digest.update(data)
+    archive = _folder() / f"{package}-{__version__}-{digest.hexdigest()[:16]}.zip"
+    if not archive.exists():
+        with zipfile.ZipFile(archive, "w") as file:
             for path, data in content:
-                digest.update(f"{path}\0{len(data)}\0".encode())
-                digest.update(data)
-            archive = Path(folder, f"{name}-{__version__}-{digest.hexdigest()[:16]}.zip")
-            with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-                for path, data in content:
-                    # A fixed time: the same content is the same archive.
-                    file.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
-            # Unpacked below the session's folder, which is on the workers' path, under the package's name.
-            spark.addArtifacts(f"{archive}#{name}", archive=True)
+                # A fixed time: the same content is the same archive.
+                file.writestr(zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    return archive
+
+
+@functools.cache
+def _folder() -> Path:
+    """Make the folder of the archives; executors of a classic session fetch them there until the end."""
+    folder = tempfile.mkdtemp(prefix="kcodec-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def _content(package: str) -> list[tuple[str, bytes]]:

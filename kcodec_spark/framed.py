@@ -1,0 +1,131 @@
+"""Values framed with schema ids: a serde made on the client, that asks the registry as little as it can later.
+
+The reader's schema, the schema to write as and the ids under the subject are looked up when the query is
+made; an executor asks the registry only for ids that were not there then.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec import registry as registries
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.formats.avro_types import TypeOptions
+from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
+from kcodec.serde import Serde
+from kcodec.serde_config import KEYS
+
+__all__ = ["Subject", "framed_reader", "framed_writer"]
+
+#: How many of a subject's versions, the latest ones, are looked up in advance.
+_LOOKED_UP = 64
+
+
+class Subject:
+    """A subject name strategy that always gives one name.
+
+    Parameters
+    ----------
+    name : str
+        The subject.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, topic: str | None, is_key: bool, schema: Schema | None) -> str:
+        return self.name
+
+
+def framed_reader(
+    subject: str,
+    address: str,
+    settings: Mapping[str, Any],
+    reader_schema: str | None,
+    codec_options: Mapping[str, Any],
+) -> tuple[Any, pa.DataType]:
+    """Make what decodes framed values.
+
+    Parameters
+    ----------
+    subject, address : str
+        Of the registry.
+    settings : mapping
+        Of the registry's client and of the serde, by Confluent's names.
+    reader_schema : str or None
+        What to read as; by default the subject's latest version of now.
+    codec_options : mapping
+        Fields of `kcodec.formats.avro_types.TypeOptions`.
+
+    Returns
+    -------
+    tuple
+        The function, and the Arrow type of what it gives.
+    """
+    registry, config = _open(subject, address, settings)
+    serde = Serde(
+        "AVRO",
+        registry,
+        reader_schema="latest" if reader_schema is None else Schema(reader_schema),
+        config=config,
+        options=TypeOptions(**codec_options),
+    )
+    arrow_type = serde.arrow_type
+    ids = [found.id for found in _versions(registry, subject)]
+    # Reading a value of each id, if only an empty one, makes the serde keep how that id is read.
+    serde.deserialize([b"\0" + number.to_bytes(4, "big") for number in ids if number is not None], errors="null")
+    return serde.deserialize, arrow_type
+
+
+def framed_writer(subject: str, address: str, settings: Mapping[str, Any], schema: str | Any | None) -> Any:
+    """Make what encodes with a frame.
+
+    Parameters
+    ----------
+    subject, address, settings
+        As for `framed_reader`.
+    schema : str or None
+        What to write as; by default the subject's latest version of now. It must be registered under the
+        subject, unless ``auto.register.schemas`` is set.
+
+    Returns
+    -------
+    callable
+        Takes an Arrow array, gives binary.
+    """
+    registry, config = _open(subject, address, settings)
+    config.setdefault("auto.register.schemas", False)
+    if schema is None:
+        found = registry.get_version(subject)
+        given = found.schema
+        config = {**config, "auto.register.schemas": False, "use.schema.id": found.id}
+    elif isinstance(schema, str):
+        given = Schema(schema)
+    else:
+        raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
+    serde = Serde("AVRO", registry, schema=given, config=config)
+    # Writing a value, whatever it is, makes the serde choose its schema and keep the id.
+    serde.serialize(pa.array([True]), errors="null")
+    return serde.serialize
+
+
+def _open(subject: str, address: str, settings: Mapping[str, Any]) -> tuple[SchemaRegistry, dict[str, Any]]:
+    config = {name: value for name, value in settings.items() if name in KEYS}
+    if any(name in config for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
+        raise ConfigError("subject and schemaRegistryAddress say where the schemas are")
+    client = {name: value for name, value in settings.items() if name not in KEYS}
+    # Java's client is told to use the user info given beside it; the one used here does so by itself.
+    if client.get("basic.auth.credentials.source") == "USER_INFO":
+        del client["basic.auth.credentials.source"]
+    url = address if "://" in address else f"http://{address}"
+    return registries.open(url, client), {**config, "subject.name.strategy": Subject(subject)}
+
+
+def _versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:
+    try:
+        return [registry.get_version(subject, number) for number in registry.versions(subject)[-_LOOKED_UP:]]
+    except RegistryError as error:
+        if error.status != 404:
+            raise
+        return []

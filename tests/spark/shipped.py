@@ -1,0 +1,31 @@
+"""Run by test_ship: a Connect server whose Python workers have no kcodec, before and after it is shipped."""
+
+import json
+import sys
+
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+
+from kcodec.formats.avro import AvroCodec
+from kcodec_spark import check_server, from_avro, register, ship
+
+spark = (
+    SparkSession.builder.remote("local[1]")
+    .config("spark.driver.memory", "512m")
+    .config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
+report = {"before": str(check_server(spark))}
+df = spark.sql("SELECT X'02' AS value")
+try:
+    df.select(from_avro("value", '"int"')).collect()
+except PythonException as error:
+    report["unshipped"] = "No module named 'kcodec" in str(error)
+ship(spark)
+ship(spark)
+report["after"] = str(check_server(spark))
+report["value"] = df.select(from_avro("value", '"int"')).first()[0]
+register(spark, {"number": AvroCodec('"int"')})
+report["sql"] = spark.sql("SELECT number(X'04')").first()[0]
+spark.stop()
+json.dump(report, sys.stdout)

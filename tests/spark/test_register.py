@@ -1,0 +1,67 @@
+"""Functions for SQL, and queries over them: streams, views, pickled codecs."""
+
+import json
+import pickle
+
+import pytest
+
+from kcodec import ConfigError
+from kcodec.formats.avro import AvroCodec
+from kcodec_spark import from_avro, register, to_avro
+
+POINT = json.dumps(
+    {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]}
+)
+
+
+@pytest.fixture
+def codec():
+    return AvroCodec(POINT)
+
+
+def test_decode_and_encode_in_sql(spark, codec):
+    register(spark, {"point_of": codec, "point_bytes": (codec, "encode")})
+    query = """
+        SELECT p.x, p.y, point_bytes(p) AS again, value
+        FROM (SELECT value, point_of(value) AS p FROM VALUES (X'020261'), (NULL), (X'0300') AS t(value))
+    """
+    rows = spark.sql(query).collect()
+    assert [(row.x, row.y) for row in rows] == [(1, "a"), (None, None), (-2, "")]
+    assert [row.again for row in rows] == [row.value for row in rows]
+
+
+def test_modes_in_sql(spark, codec):
+    register(spark, {"lax": codec}, options={"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"})
+    (row,) = spark.sql("SELECT p.bad.* FROM (SELECT lax(X'02') AS p)").collect()
+    assert (row.code, row.offset, row.path, row.bytes) == ("truncated", 1, "y", b"\x02")
+
+
+def test_registering_refuses_what_it_does_not_know(spark, codec):
+    with pytest.raises(ConfigError, match="neither decode nor encode"):
+        register(spark, {"f": (codec, "decod")})
+    with pytest.raises(ConfigError, match="others are the codec's"):
+        register(spark, {"f": codec}, options={"avroSchema": POINT})
+
+
+def test_a_pickled_codec_decodes_the_same(spark, codec):
+    again = pickle.loads(pickle.dumps(codec))
+    assert again == codec
+    df = spark.sql("SELECT X'020261' AS value")
+    assert df.select(from_avro("value", again)).first()[0] == (1, "a")
+
+
+def test_streams(spark, codec, tmp_path):
+    spark.range(20).selectExpr("CAST(id AS INT) AS x", "CAST(id AS STRING) AS y").select(
+        to_avro(["x", "y"], POINT).alias("value")
+    ).repartition(2).write.parquet(str(tmp_path / "in"))
+    register(spark, {"point_of": codec})
+    stream = spark.readStream.schema("value binary").parquet(str(tmp_path / "in"))
+    decoded = stream.select(from_avro("value", POINT).alias("p")).select("p.*")
+    query = (
+        decoded.filter("x >= 5").selectExpr("x", "y").writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        .start(str(tmp_path / "out"))
+    )  # fmt: skip
+    assert query.awaitTermination(60)
+    found = sorted(tuple(row) for row in spark.read.parquet(str(tmp_path / "out")).collect())
+    assert found == [(n, str(n)) for n in range(5, 20)]

@@ -1,0 +1,98 @@
+"""Shipping the packages to workers that lack them, and the look at what they have."""
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import kcodec
+from kcodec_spark import check_server, ship
+from kcodec_spark.ship import _advice, _worker_advice
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+READY = f"python {platform.python_version()}, pyarrow {pa.__version__}, kcodec {kcodec.__version__}: ready"
+
+
+def test_the_workers_of_this_checkout_are_ready(spark):
+    report = check_server(spark)
+    assert report.ready
+    assert str(report) == READY
+
+
+def test_shipping_to_a_session_that_has_it(classic):
+    ship(classic)
+    ship(classic)
+    assert check_server(classic).ready
+
+
+@pytest.fixture
+def bare_python(tmp_path):
+    """Make an interpreter that sees pyarrow and pyspark, but neither this checkout nor an installed kcodec."""
+    import py4j
+    import pyspark
+
+    site = tmp_path / "site"
+    site.mkdir()
+    for package in (pa, pyspark, py4j):
+        folder = Path(package.__file__).parent
+        (site / folder.name).symlink_to(folder)
+        for beside in folder.parent.glob(f"{folder.name}.libs"):
+            (site / beside.name).symlink_to(beside)
+    script = tmp_path / "python"
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{site}" exec "{sys.executable}" -S "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def test_a_worker_without_kcodec_gets_it(bare_python, tmp_path):
+    # The client finds the packages by sys.path, which the server and its workers do not inherit.
+    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import runpy; runpy.run_path({str(HERE / 'shipped.py')!r})"
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_CONNECT_MODE_ENABLED")}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", start],
+        env={**clean, "PYSPARK_PYTHON": str(bare_python)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in report["before"]
+    assert report == {"before": report["before"], "unshipped": True, "after": READY, "value": 1, "sql": 2}
+
+
+def found(**changed):
+    machine = f"{platform.system()} {platform.machine()}"
+    return {"python": "3.11.1", "pyarrow": "20.0.0", "kcodec": kcodec.__version__, "machine": machine, "error": None} | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "advice"),
+    [
+        ({}, ""),
+        ({"pyarrow": None, "kcodec": None}, "install pyarrow>=18 for the server's Python"),
+        ({"pyarrow": "17.0.0"}, "pyarrow is too old"),
+        ({"kcodec": None, "error": "ModuleNotFoundError: No module named 'kcodec'"}, r"call kcodec_spark\.ship"),
+        ({"kcodec": None, "error": "ImportError: libx.so"}, "there but cannot be loaded: ImportError: libx.so"),
+        ({"kcodec": "0.0.1"}, r"on the server, or kcodec==0\.0\.1 here"),
+        ({"kcodec": "0.0.1", "machine": "Plan9 vax"}, r"on the server \(Plan9 vax"),
+    ],
+)
+def test_advice_names_what_to_do(changed, advice):
+    assert bool(_advice(found(**changed))) == bool(advice)
+    assert re.search(advice, _advice(found(**changed)))
+
+
+def test_advice_where_no_worker_starts():
+    error = "x\n[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver: 3.11, ...\n"
+    assert "set PYSPARK_PYTHON on the server ([PYTHON_VERSION_MISMATCH]" in _worker_advice(error)
+    assert _worker_advice("no such file\nmore") == "no Python worker could be started: no such file"
