@@ -1,0 +1,229 @@
+"""The settings of a serde, under the keys that Confluent's serializers and deserializers have."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kcodec.errors import ConfigError
+from kcodec.registry.base import Schema, SchemaRegistry
+from kcodec.registry.subjects import SubjectNameStrategy, strategy, topic_subject
+
+__all__ = ["KEYS", "SerdeConfig"]
+
+#: Every key that is understood, and what it does.
+KEYS: dict[str, str] = {
+    "auto.register.schemas": "register what is written (default true); use.* then only matter to reading",
+    "use.schema.id": "write with the schema of this id; see ConfigSchemaIdDeserializer",
+    "use.schema.guid": "the same by GUID",
+    "use.latest.with.metadata": "write with, and read as, the latest version that has 'key=value,key=value'",
+    "use.latest.version": "write with, and read as, the subject's latest version, which must exist",
+    "id.compatibility.strict": "the schema of use.schema.id or guid must read the one given (default true)",
+    "latest.compatibility.strict": "the latest version must be able to read the one given (default true)",
+    "normalize.schemas": "ask the registry to normalize schemas (default false)",
+    "subject.name.strategy": "TopicNameStrategy (default), RecordNameStrategy, TopicRecordNameStrategy, "
+    "AssociatedNameStrategy, or a function of topic, is_key, schema",
+    "key.subject.name.strategy": "the same for keys",
+    "value.subject.name.strategy": "the same for values",
+    "subject.name.strategy.fallback.type": "without association: TOPIC (default), RECORD, TOPIC_RECORD, NONE",
+    "subject.name.strategy.kafka.cluster.id": "the cluster whose associations count (default any)",
+    "key.schema.id.serializer": "PrefixSchemaIdSerializer (default) or HeaderSchemaIdSerializer",
+    "value.schema.id.serializer": "the same for values",
+    "key.schema.id.deserializer": "DualSchemaIdDeserializer (default), PrefixSchemaIdDeserializer, "
+    "HeaderSchemaIdDeserializer, or ConfigSchemaIdDeserializer: all have that of use.schema.id or guid",
+    "value.schema.id.deserializer": "the same for values",
+    "avro.fail.on.trailing.data": "bytes after a value are an error of its row (default false)",
+    "avro.remove.java.properties": "register schemas without avro.java.string (default false)",
+    "avro.use.logical.type.converters": "accepted: columns always have the types of logical types",
+    "avro.reflection.allow.null": "accepted: there are no Java classes here",
+    "specific.avro.reader": "accepted: there are no Java classes here",
+    "schema.reflection": "accepted: there are no Java classes here",
+    "schema.registry.url": "the registry, where none is given",
+}
+
+_PACKAGE = "io.confluent.kafka.serializers.schema.id."
+_SERIALIZERS = ("PrefixSchemaIdSerializer", "HeaderSchemaIdSerializer")
+_DESERIALIZERS = (
+    "DualSchemaIdDeserializer",
+    "PrefixSchemaIdDeserializer",
+    "HeaderSchemaIdDeserializer",
+    "ConfigSchemaIdDeserializer",
+)
+_FALLBACKS = {
+    "TOPIC": "TopicNameStrategy",
+    "RECORD": "RecordNameStrategy",
+    "TOPIC_RECORD": "TopicRecordNameStrategy",
+}
+
+
+@dataclass(frozen=True)
+class SerdeConfig:
+    """Settings, checked.
+
+    Attributes
+    ----------
+    auto_register, use_latest, id_strict, latest_strict, normalize, fail_on_trailing, remove_java : bool
+        The flags.
+    use_id : int or None
+        ``use.schema.id``; None if it is absent or negative.
+    use_guid : str or None
+        ``use.schema.guid``.
+    use_metadata : tuple of (str, str)
+        ``use.latest.with.metadata``.
+    header_out : bool
+        Whether the schema's GUID goes to a header instead of a prefix.
+    framing : {"dual", "prefix", "header", "config"}
+        Where the schema id of a value is looked for.
+    name_strategy : callable or None
+        How a subject is named; None for associations.
+    fallback : callable or None
+        How one is named that has no association.
+    cluster : str
+        The Kafka cluster of associations.
+    """
+
+    auto_register: bool = True
+    use_latest: bool = False
+    id_strict: bool = True
+    latest_strict: bool = True
+    normalize: bool = False
+    fail_on_trailing: bool = False
+    remove_java: bool = False
+    use_id: int | None = None
+    use_guid: str | None = None
+    use_metadata: tuple[tuple[str, str], ...] = ()
+    header_out: bool = False
+    framing: str = "dual"
+    name_strategy: SubjectNameStrategy | None = field(default=topic_subject)
+    fallback: SubjectNameStrategy | None = field(default=topic_subject)
+    cluster: str = "-"
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], is_key: bool) -> "SerdeConfig":
+        """Check a configuration.
+
+        Parameters
+        ----------
+        config : mapping
+            Keys of `KEYS`; values as Python has them or as text, as Java's properties have them.
+        is_key : bool
+            Whether the keys that start with ``key.`` count, or those with ``value.``.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown key, with the nearest known one, or a value that the key does not take.
+
+        Examples
+        --------
+        >>> SerdeConfig.of({"use.latest.version": "true"}, False).use_latest
+        True
+        >>> SerdeConfig.of({"use.latest": "true"}, False)
+        Traceback (most recent call last):
+        kcodec.errors.ConfigError: unknown setting 'use.latest': did you mean 'use.latest.version'?
+        """
+        for key in config:
+            if key not in KEYS:
+                near = difflib.get_close_matches(str(key), KEYS, n=1, cutoff=0.5)
+                hint = f": did you mean {near[0]!r}?" if near else f"; known are {', '.join(KEYS)}"
+                raise ConfigError(f"unknown setting {key!r}{hint}")
+        side = "key" if is_key else "value"
+
+        def sided(key: str) -> Any:
+            return config.get(f"{side}.{key}", config.get(key))
+
+        deserializer = _class(sided("schema.id.deserializer") or _DESERIALIZERS[0], _DESERIALIZERS)
+        named = sided("subject.name.strategy") or "TopicNameStrategy"
+        associated = isinstance(named, str) and named.rpartition(".")[2] in (
+            "AssociatedNameStrategy",
+            "AssociatedName",
+            "Associated",
+        )
+        fallback = str(config.get("subject.name.strategy.fallback.type") or "TOPIC").upper()
+        if fallback != "NONE" and fallback not in _FALLBACKS:
+            raise ConfigError(
+                f"subject.name.strategy.fallback.type={fallback} is not {', '.join(_FALLBACKS)} or NONE"
+            )
+        guid = config.get("use.schema.guid")
+        return cls(
+            auto_register=_flag(config, "auto.register.schemas", True),
+            use_latest=_flag(config, "use.latest.version", False),
+            id_strict=_flag(config, "id.compatibility.strict", True),
+            latest_strict=_flag(config, "latest.compatibility.strict", True),
+            normalize=_flag(config, "normalize.schemas", False),
+            fail_on_trailing=_flag(config, "avro.fail.on.trailing.data", False),
+            remove_java=_flag(config, "avro.remove.java.properties", False),
+            use_id=_number(config, "use.schema.id"),
+            use_guid=None if guid in (None, "") else str(guid),
+            use_metadata=_pairs(config, "use.latest.with.metadata"),
+            header_out=_class(sided("schema.id.serializer") or _SERIALIZERS[0], _SERIALIZERS)
+            == _SERIALIZERS[1],
+            framing=deserializer.removesuffix("SchemaIdDeserializer").lower(),
+            name_strategy=None if associated else strategy(named),
+            fallback=None if fallback == "NONE" else strategy(_FALLBACKS[fallback]),
+            cluster=str(config.get("subject.name.strategy.kafka.cluster.id") or "-"),
+        )
+
+    def subject(
+        self, registry: SchemaRegistry, topic: str | None, is_key: bool, schema: Schema | None
+    ) -> str | None:
+        """Name the subject of a schema; None while the strategy needs a schema and there is none.
+
+        Raises
+        ------
+        ConfigError
+            If the strategy needs a topic and there is none, or several subjects are associated with it.
+        SchemaError
+            If the strategy needs a record, and the schema is not one.
+        """
+        if self.name_strategy is not None:
+            return self.name_strategy(topic, is_key, schema)
+        if topic is None:
+            raise ConfigError("the Associated strategy needs a topic")
+        found = registry.associated_subjects(topic, is_key, self.cluster)
+        if len(found) > 1:
+            raise ConfigError(f"topic {topic!r} is associated with several subjects: {', '.join(found)}")
+        if found:
+            return found[0]
+        if self.fallback is None:
+            raise ConfigError(f"topic {topic!r} is associated with no subject")
+        return self.fallback(topic, is_key, schema)
+
+
+def _flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
+    value = config.get(key, default)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise ConfigError(f"{key}={value!r} is not true or false")
+
+
+def _number(config: Mapping[str, Any], key: str) -> int | None:
+    value = config.get(key, -1)
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{key}={value!r} is not a number") from None
+    return number if number >= 0 else None
+
+
+def _pairs(config: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:
+    value = config.get(key) or ()
+    if isinstance(value, Mapping):
+        return tuple(sorted((str(name), str(each)) for name, each in value.items()))
+    pairs = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else None
+    if pairs is None and value == ():
+        return ()
+    if pairs is None or any(not name.strip() or not equals for name, equals, _ in pairs):
+        raise ConfigError(f"{key}={value!r} is not of the form key=value,key=value")
+    return tuple(sorted((name.strip(), each.strip()) for name, _, each in pairs))
+
+
+def _class(value: Any, known: tuple[str, ...]) -> str:
+    if isinstance(value, str):
+        name = value.removeprefix(_PACKAGE)
+        for each in known:
+            if name in (each, each.partition("SchemaId")[0]):
+                return each
+    raise ConfigError(f"schema id class {value!r} is not one of {', '.join(known)}")

@@ -1,0 +1,199 @@
+"""Where the schema ids of a column are: in a prefix, in headers, or in the configuration."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.columns.frames import split
+from kcodec.columns.source import arrays, payloads
+from kcodec.errors import Fault
+
+__all__ = ["Framed", "from_headers", "one_schema", "prefixed", "schema_headers"]
+
+
+class Framed:
+    """One array of values, with the schema and the start of the payload of each.
+
+    Attributes
+    ----------
+    values : pyarrow.Array
+        Binary or string of any layout.
+    keys : list of int or bytes
+        Schema ids, or GUIDs of 16 bytes.
+    selector : buffer of int32
+        Per row an index into `keys`; -1 for a null, -2 for a frame that is in `faults`.
+    starts : buffer of int32 or None
+        Per row where the payload starts; None where that is 0.
+    faults : list of Fault
+        Frames that are no frames.
+    headers : int
+        Index of the first key that stood in a header.
+    """
+
+    def __init__(
+        self,
+        values: pa.Array,
+        keys: list[int | bytes],
+        selector: Any,
+        starts: Any,
+        faults: Iterable[Fault] = (),
+        headers: int | None = None,
+    ) -> None:
+        self.values = values
+        self.keys = keys
+        self.selector = selector
+        self.starts = starts
+        self.faults = list(faults)
+        self.headers = len(keys) if headers is None else headers
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _indices(self) -> pa.Array:
+        return _column(self.selector, len(self))
+
+    @cached_property
+    def used(self) -> list[int | bytes]:
+        """The keys that rows have, in the order of their first rows."""
+        return [self.keys[index] for index in pc.unique(self._indices).to_pylist() if index >= 0]
+
+    def in_header(self, index: int) -> bool:
+        """Tell whether a key stood in a header."""
+        return index >= self.headers
+
+    def _have(self, keys: Iterable[int]) -> pa.Array:
+        return pc.is_in(self._indices, value_set=pa.array(keys, pa.int32()))
+
+    def rows(self, keys: Iterable[int]) -> list[int]:
+        """Give the rows of some keys, named by their indexes."""
+        keys = list(keys)
+        rows: list[int] = pc.indices_nonzero(self._have(keys)).to_pylist() if keys else []
+        return rows
+
+    def payloads(self, keys: Iterable[int], array: pa.Array) -> pa.Array:
+        """Put the payloads of some keys' rows, as they are, into a column of binary."""
+        have = self._have(keys)
+        values = self.values.cast(array.type)
+        if self.starts is None:
+            return pc.if_else(have, values, array)
+        starts = _column(self.starts, len(self))
+        for start in pc.unique(starts.filter(have)).to_pylist():
+            here = pc.and_(have, pc.equal(starts, start))
+            # pyarrow's binary_slice needs an end to be right.
+            array = pc.if_else(here, pc.binary_slice(values, start, 2**31 - 1), array)
+        return array
+
+
+def prefixed(values: pa.Array) -> Framed:
+    """Look for schema ids in prefixes."""
+    frames = split(values)
+    return Framed(values, list(frames.keys), frames.selector, frames.starts, frames.faults)
+
+
+def one_schema(values: pa.Array, key: int | bytes) -> Framed:
+    """Give all values the same schema."""
+    selector = pc.if_else(values.is_valid(), pa.scalar(0, pa.int32()), pa.scalar(-1, pa.int32()))
+    return Framed(values, [key], selector.buffers()[1], None)
+
+
+def from_headers(values: pa.Array, headers: pa.Array, dual: bool) -> Framed:
+    """Look for schema ids in headers and, if `dual`, in the prefixes of values that have no such header."""
+    present = headers.is_valid()
+    rows = len(values)
+    named = split(pc.if_else(values.is_valid(), headers, pa.scalar(None, headers.type)))
+    framed = split(values) if dual else None
+    keys = list(framed.keys) if framed is not None else []
+    faults = [
+        fault._replace(offset=None, reason=f"{fault.reason} (in the header of the schema id)")
+        for fault in named.faults
+    ]
+    in_header = _column(named.selector, rows)
+    in_header = pc.if_else(
+        pc.less(in_header, 0), in_header, pc.add(in_header, pa.scalar(len(keys), pa.int32()))
+    )
+    if framed is not None:
+        with_header = set(pc.indices_nonzero(present).to_pylist()) if framed.faults else set()
+        faults += [fault for fault in framed.faults if fault.row not in with_header]
+        selector = pc.if_else(present, in_header, _column(framed.selector, rows))
+        starts = pc.if_else(present, pa.scalar(0, pa.int32()), _column(framed.starts, rows))
+    else:
+        missing = pc.and_(values.is_valid(), pc.invert(present))
+        reason = "there is no header of the schema id"
+        faults += [
+            Fault(row, None, "", "frame_truncated", reason) for row in pc.indices_nonzero(missing).to_pylist()
+        ]
+        selector = pc.if_else(missing, pa.scalar(-2, pa.int32()), in_header)
+        starts = None
+    return Framed(
+        values,
+        keys + list(named.keys),
+        selector.buffers()[1],
+        None if starts is None else starts.buffers()[1],
+        faults,
+        len(keys),
+    )
+
+
+def schema_headers(headers: Any, name: str) -> pa.Array:
+    """Take the header of a name out of what a caller has.
+
+    Parameters
+    ----------
+    headers : pyarrow.Array, ChunkedArray, list, or an Arrow producer
+        The header's content per row; or lists of structs of a key and a value, of which the last with the
+        name counts; or Python lists of pairs.
+    name : str
+        The header's name.
+
+    Returns
+    -------
+    pyarrow.Array
+        Binary.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(headers, (list, tuple)):
+        return pa.array([_last(row, name) for row in headers], pa.binary())
+    chunks, _ = arrays(headers)
+    found = [_extract(chunk, name) for chunk in chunks]
+    return pa.concat_arrays(found) if len(found) != 1 else found[0]
+
+
+def _last(row: Any, name: str) -> bytes | None:
+    if row is None or isinstance(row, bytes):
+        return row
+    found = None
+    for pair in row:
+        key, value = pair.values() if isinstance(pair, dict) else pair
+        if key == name:
+            found = value
+    return found
+
+
+def _extract(array: pa.Array, name: str) -> pa.Array:
+    kind = array.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        return payloads(array)[0][0].cast(pa.binary())
+    if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
+        raise TypeError(f"headers of type {kind} are not lists of a key and a value")
+    parents = pc.list_parent_indices(array)
+    keys, values = pc.list_flatten(array).flatten()
+    here = pc.fill_null(pc.equal(keys, pa.scalar(name, keys.type)), False)
+    parents, values = parents.filter(here), values.filter(here)
+    # Parents ascend, so the last of each is where the next one differs.
+    last = pa.concat_arrays([pc.not_equal(parents[1:], parents[:-1]), pa.array([True])])[: len(parents)]
+    parents, values = parents.filter(last), values.filter(last)
+    rows = pa.array(range(len(array)), parents.type)
+    return values.take(pc.index_in(rows, value_set=parents)).cast(pa.binary())
+
+
+def _column(buffer: Any, rows: int) -> pa.Array:
+    """See a buffer of int32 as a column."""
+    return pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(buffer)])
