@@ -1,4 +1,4 @@
-"""Values framed with schema ids: a serde made on the client, that asks the registry as little as it can later.
+"""Values framed with schema ids: a serde made on the client that later asks the registry as little as it can.
 
 The reader's schema, the schema to write as and the ids under the subject are looked up when the query is
 made; an executor asks the registry only for ids that were not there then.
@@ -35,6 +35,7 @@ class Subject:
         self.name = name
 
     def __call__(self, topic: str | None, is_key: bool, schema: Schema | None) -> str:
+        """Return the name."""
         return self.name
 
 
@@ -72,9 +73,9 @@ def framed_reader(
         options=TypeOptions(**codec_options),
     )
     arrow_type = serde.arrow_type
-    ids = [found.id for found in _versions(registry, subject)]
     # Reading a value of each id, if only an empty one, makes the serde keep how that id is read.
-    serde.deserialize([b"\0" + number.to_bytes(4, "big") for number in ids if number is not None], errors="null")
+    ids = [found.id for found in _versions(registry, subject) if found.id is not None]
+    serde.deserialize([b"\0" + number.to_bytes(4, "big") for number in ids], errors="null")
     return serde.deserialize, arrow_type
 
 

@@ -82,14 +82,13 @@ def from_avro(
     if wide_decimals is not None:
         codec_options["wide_decimals"] = wide_decimals
     reader_schema = settings.avro_schema
-    if _is_framed(subject, schemaRegistryAddress):
+    place = _place(subject, schemaRegistryAddress)
+    if place is not None:
         if reader_schema is None:
             reader_schema = jsonFormatSchema
         from kcodec_spark.framed import framed_reader
 
-        read, arrow_type = framed_reader(
-            subject, schemaRegistryAddress, settings.registry, reader_schema, codec_options
-        )
+        read, arrow_type = framed_reader(*place, settings.registry, reader_schema, codec_options)
     else:
         _no_registry_settings(settings.registry)
         if isinstance(jsonFormatSchema, str):
@@ -160,10 +159,11 @@ def to_avro(
     settings = write_options(options)
     if isinstance(jsonFormatSchema, str) and not jsonFormatSchema:
         jsonFormatSchema = None
-    if _is_framed(subject, schemaRegistryAddress):
+    place = _place(subject, schemaRegistryAddress)
+    if place is not None:
         from kcodec_spark.framed import framed_writer
 
-        write = framed_writer(subject, schemaRegistryAddress, settings.registry, jsonFormatSchema)
+        write = framed_writer(*place, settings.registry, jsonFormatSchema)
     else:
         _no_registry_settings(settings.registry)
         if jsonFormatSchema is None:
@@ -198,13 +198,16 @@ def writer_of(codec: Any) -> Any:
     return codec.serialize if hasattr(codec, "serialize") else codec.encode
 
 
-def _is_framed(subject: str | None, address: str | None) -> bool:
-    if (subject is None) != (address is None):
-        raise ConfigError("subject and schemaRegistryAddress are given together, or neither")
+def _place(subject: str | None, address: str | None) -> tuple[str, str] | None:
+    """Return subject and address, or None without a registry."""
     for name, value in (("subject", subject), ("schemaRegistryAddress", address)):
         if value is not None and not isinstance(value, str):
             raise TypeError(f"{name} is a str, not {type(value).__name__}")
-    return subject is not None
+    if subject is None and address is None:
+        return None
+    if subject is None or address is None:
+        raise ConfigError("subject and schemaRegistryAddress are given together, or neither")
+    return subject, address
 
 
 def _no_registry_settings(settings: Mapping[str, Any]) -> None:

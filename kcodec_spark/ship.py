@@ -78,7 +78,7 @@ def ship(spark: "SparkSession") -> None:
 
 
 def _archive(package: str) -> Path:
-    """Return the archive of a package's content, named after the content: no name is ever sent with another."""
+    """Return the archive of a package's content, named after it: no name is ever sent with other content."""
     content = _content(package)
     digest = hashlib.sha256()
     for path, data in content:
@@ -103,8 +103,7 @@ def _folder() -> Path:
 
 def _content(package: str) -> list[tuple[str, bytes]]:
     spec = find_spec(package)
-    assert spec is not None and spec.origin is not None
-    root = Path(spec.origin).parent
+    root = Path(str(spec and spec.origin)).parent
     return [
         (path.relative_to(root).as_posix(), path.read_bytes())
         for path in sorted(root.rglob("*"))
@@ -148,8 +147,9 @@ def _ask(spark: "SparkSession") -> str:
         import json
         import platform
 
-        found = {"python": platform.python_version(), "machine": f"{platform.system()} {platform.machine()}"}
-        found.update(pyarrow=None, kcodec=None, error=None)
+        found: dict[str, str | None] = dict.fromkeys(("pyarrow", "kcodec", "error"))
+        found["python"] = platform.python_version()
+        found["machine"] = f"{platform.system()} {platform.machine()}"
         try:
             import pyarrow
 

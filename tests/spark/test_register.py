@@ -9,9 +9,8 @@ from kcodec import ConfigError
 from kcodec.formats.avro import AvroCodec
 from kcodec_spark import from_avro, register, to_avro
 
-POINT = json.dumps(
-    {"type": "record", "name": "Point", "fields": [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]}
-)
+FIELDS = [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]
+POINT = json.dumps({"type": "record", "name": "Point", "fields": FIELDS})
 
 
 @pytest.fixture

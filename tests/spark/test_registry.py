@@ -23,7 +23,11 @@ def order(*fields):
 ID = '{"name": "id", "type": "int"}'
 LONG_ID = '{"name": "id", "type": "long"}'
 NOTE = '{"name": "note", "type": ["null", "string"], "default": null}'
-PLACE = '{"name": "place", "type": {"type": "record", "name": "Place", "fields": [{"name": "zip", "type": "string", "default": ""}]}, "default": {}}'
+ZIP = '{"name": "zip", "type": "string", "default": ""}'
+PLACE = (
+    f'{{"name": "place", "type": {{"type": "record", "name": "Place", "fields": [{ZIP}]}}, "default": {{}}}}'
+)
+LATEST = "struct<note:string,id:bigint,place:struct<zip:string>>"
 VERSIONS = [order(ID), order(LONG_ID, NOTE), order(NOTE, LONG_ID, PLACE)]
 
 
@@ -60,8 +64,10 @@ def frame(spark, rows):
 
 
 def test_many_ids_are_read_as_the_latest(spark, address, rows):
-    column = frame(spark, rows).select(from_avro("value", subject=SUBJECT, schemaRegistryAddress=address).alias("o"))
-    assert column.schema["o"].dataType.simpleString() == "struct<note:string,id:bigint,place:struct<zip:string>>"
+    column = frame(spark, rows).select(
+        from_avro("value", subject=SUBJECT, schemaRegistryAddress=address).alias("o")
+    )
+    assert column.schema["o"].dataType.simpleString() == LATEST
     found = [row["o"] for row in column.collect()]
     assert found == [(None, 1, ("",)), ("n", 2, ("1010",)), None, (None, 3, ("",)), (None, 4, ("",))]
 
@@ -70,9 +76,15 @@ def test_many_ids_are_read_as_the_schema_given(spark, address, rows):
     df = frame(spark, rows)
     by_position = df.select(from_avro("value", order(LONG_ID), None, SUBJECT, address).alias("o"))
     by_option = df.select(
-        from_avro("value", options={"avroSchema": order(LONG_ID)}, subject=SUBJECT, schemaRegistryAddress=address)
+        from_avro(
+            "value", options={"avroSchema": order(LONG_ID)}, subject=SUBJECT, schemaRegistryAddress=address
+        )
     )
-    assert [r[0] for r in by_position.collect()] == [r[0] for r in by_option.collect()] == [(1,), (2,), None, (3,), (4,)]
+    assert (
+        [r[0] for r in by_position.collect()]
+        == [r[0] for r in by_option.collect()]
+        == [(1,), (2,), None, (3,), (4,)]
+    )
 
 
 def test_ids_registered_later_are_fetched_by_the_executors(spark, address, ids, rows):
@@ -87,14 +99,20 @@ def test_unknown_ids_and_bad_frames_cost_their_rows_only(spark, address, rows):
     bad = [rows[0], b"\0\0\0\0\x63abc", b"{}", b"\0\0", rows[1][:7], rows[1]]
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"}
     column = frame(spark, bad).select(
-        from_avro("value", options=options, subject=SUBJECT, schemaRegistryAddress=address, fields=["id"]).alias("o")
+        from_avro(
+            "value", options=options, subject=SUBJECT, schemaRegistryAddress=address, fields=["id"]
+        ).alias("o")
     )
-    found = [(r.o.id, r.o.bad and (r.o.bad.code, r.o.bad.offset, r.o.bad.schema_id)) for r in column.collect()]
+    found = [
+        (r.o.id, r.o.bad and (r.o.bad.code, r.o.bad.offset, r.o.bad.schema_id)) for r in column.collect()
+    ]
     codes = [why and why[0] for _, why in found]
     assert codes == [None, "unknown_schema_id", "frame_magic", "frame_truncated", "truncated", None]
     assert found[1][1] == ("unknown_schema_id", 0, 99)
     assert [number for number, _ in found] == [1, None, None, None, None, 2]
-    with pytest.raises(PythonException, match="kcodec.errors.DecodeError: unknown_schema_id: row 1, byte 0, schema id 99: "):
+    with pytest.raises(
+        PythonException, match=r"DecodeError: unknown_schema_id: row 1, byte 0, schema id 99: "
+    ):
         frame(spark, bad).select(from_avro("value", subject=SUBJECT, schemaRegistryAddress=address)).collect()
 
 

@@ -53,8 +53,10 @@ def bare_python(tmp_path):
 
 def test_a_worker_without_kcodec_gets_it(bare_python, tmp_path):
     # The client finds the packages by sys.path, which the server and its workers do not inherit.
-    start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import runpy; runpy.run_path({str(HERE / 'shipped.py')!r})"
-    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_CONNECT_MODE_ENABLED")}
+    script = str(HERE / "shipped.py")
+    start = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_path({script!r})"
+    unwanted = ("PYTHONPATH", "SPARK_CONNECT_MODE_ENABLED")
+    clean = {name: value for name, value in os.environ.items() if name not in unwanted}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", start],
         env={**clean, "PYSPARK_PYTHON": str(bare_python)},
@@ -71,8 +73,8 @@ def test_a_worker_without_kcodec_gets_it(bare_python, tmp_path):
 
 
 def found(**changed):
-    machine = f"{platform.system()} {platform.machine()}"
-    return {"python": "3.11.1", "pyarrow": "20.0.0", "kcodec": kcodec.__version__, "machine": machine, "error": None} | changed
+    same = {"python": "3.11.1", "pyarrow": "20.0.0", "kcodec": kcodec.__version__, "error": None}
+    return {**same, "machine": f"{platform.system()} {platform.machine()}", **changed}
 
 
 @pytest.mark.parametrize(
@@ -81,8 +83,14 @@ def found(**changed):
         ({}, ""),
         ({"pyarrow": None, "kcodec": None}, "install pyarrow>=18 for the server's Python"),
         ({"pyarrow": "17.0.0"}, "pyarrow is too old"),
-        ({"kcodec": None, "error": "ModuleNotFoundError: No module named 'kcodec'"}, r"call kcodec_spark\.ship"),
-        ({"kcodec": None, "error": "ImportError: libx.so"}, "there but cannot be loaded: ImportError: libx.so"),
+        (
+            {"kcodec": None, "error": "ModuleNotFoundError: No module named 'kcodec'"},
+            r"call kcodec_spark\.ship",
+        ),
+        (
+            {"kcodec": None, "error": "ImportError: libx.so"},
+            "there but cannot be loaded: ImportError: libx.so",
+        ),
         ({"kcodec": "0.0.1"}, r"on the server, or kcodec==0\.0\.1 here"),
         ({"kcodec": "0.0.1", "machine": "Plan9 vax"}, r"on the server \(Plan9 vax"),
     ],
@@ -93,6 +101,6 @@ def test_advice_names_what_to_do(changed, advice):
 
 
 def test_advice_where_no_worker_starts():
-    error = "x\n[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver: 3.11, ...\n"
+    error = "x\n[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver\n"
     assert "set PYSPARK_PYTHON on the server ([PYTHON_VERSION_MISMATCH]" in _worker_advice(error)
     assert _worker_advice("no such file\nmore") == "no Python worker could be started: no such file"
