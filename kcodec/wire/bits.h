@@ -12,6 +12,7 @@
 #define KC_BSWAP32(x) _byteswap_ulong(x)
 #define KC_BSWAP64(x) _byteswap_uint64(x)
 static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
+#define KC_POPCOUNT64(x) ((int)__popcnt64(x))
 #define KC_LIKELY(x) (x)
 #define KC_UNLIKELY(x) (x)
 #else
@@ -19,6 +20,7 @@ static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, 
 #define KC_BSWAP32(x) __builtin_bswap32(x)
 #define KC_BSWAP64(x) __builtin_bswap64(x)
 static inline int kc_ctz64(uint64_t x) { return __builtin_ctzll(x); }
+#define KC_POPCOUNT64(x) __builtin_popcountll(x)
 #define KC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define KC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #endif

@@ -16,6 +16,7 @@ cdef extern from "bits.h" nogil:
     bint likely "KC_LIKELY"(bint condition)
     bint unlikely "KC_UNLIKELY"(bint condition)
     int ctz64 "kc_ctz64"(uint64_t word)
+    int popcount64 "KC_POPCOUNT64"(uint64_t word)
     uint32_t load_le32 "kc_load_le32"(const void *source)
     uint64_t load_le64 "kc_load_le64"(const void *source)
     uint32_t load_be32 "kc_load_be32"(const void *source)

@@ -1,0 +1,13 @@
+"""The plain-Python twin of ``_utf8``: the same functions, short and slow."""
+
+from kcodec.wire._column_py import elements
+from kcodec.wire._faults import decode_error
+
+
+def validate(data, offsets, width, stride, rows):
+    """Raise the error of the first element that is not valid UTF-8."""
+    for row, start, value in elements(data, offsets, width, stride, rows):
+        try:
+            value.decode("utf-8")
+        except UnicodeDecodeError:
+            raise decode_error("invalid_utf8", row, start) from None

@@ -1,0 +1,67 @@
+"""The plain-Python twin of ``_varint``: the same functions, short and slow."""
+
+from kcodec.wire._faults import decode_error, encode_error
+
+
+def count_ends(data):
+    """Count the bytes that end a varint."""
+    return sum(byte < 0x80 for byte in memoryview(data).cast("B"))
+
+
+def decode(data, start, count, bits, zigzag, out):
+    """Decode ``count`` varints from byte ``start`` on into 32- or 64-bit integers; the byte after the last."""
+    data, out = memoryview(data).cast("B"), memoryview(out).cast("B").cast("I" if bits == 32 else "Q")
+    if not 0 <= start <= len(data) or count < 0:
+        raise ValueError("start or count out of range")
+    if len(out) < min(count, len(data) - start):
+        raise ValueError("no room for the values")
+    for row in range(count):
+        value, end, code = read(data, start, bits)
+        if code:
+            raise decode_error(code, row, start)
+        if zigzag:
+            value = (value >> 1 ^ -(value & 1)) & ((1 << bits) - 1)
+        out[row] = value
+        start = end
+    return start
+
+
+def encode(values, count, is_signed, zigzag, bits, out):
+    """Encode 64-bit integers; the bytes written, at most ten (with 32 bits five) each."""
+    values, out = memoryview(values).cast("B").cast("q" if is_signed else "Q"), memoryview(out).cast("B")
+    if count < 0 or len(values) < count or len(out) // (5 if bits == 32 else 10) < count:
+        raise ValueError("no room for the varints")
+    lowest, highest = (-1 << bits - 1, (1 << bits - 1) - 1) if zigzag else (0, (1 << bits) - 1)
+    at = 0
+    for row in range(count):
+        value = values[row]
+        if not lowest <= value <= highest:
+            raise encode_error("out_of_range", row)
+        made = write((value << 1 ^ value >> 63) if zigzag else value)
+        out[at : at + len(made)] = made
+        at += len(made)
+    return at
+
+
+def read(data, at, bits):
+    """Read one varint: value, the byte after it, code of the error or ``""``."""
+    most = (bits + 6) // 7
+    value = 0
+    for length in range(most):
+        if at + length >= len(data):
+            return 0, at, "truncated"
+        byte = data[at + length]
+        value |= (byte & 0x7F) << 7 * length
+        if byte < 0x80:
+            return (0, at, "varint_overflow") if value >> bits else (value, at + length + 1, "")
+    return 0, at, "varint_overlong"
+
+
+def write(value):
+    """Return the varint of an unsigned value."""
+    made = bytearray()
+    while value >= 0x80:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    made.append(value)
+    return bytes(made)

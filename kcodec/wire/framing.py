@@ -1,0 +1,346 @@
+"""Confluent frames of whole columns: what names the schema of a payload.
+
+A frame is one magic byte and the name of a schema, then the payload::
+
+    00  4 bytes   schema id, big-endian
+    01  16 bytes  GUID of the schema
+
+Protobuf puts message indexes between frame and payload: which message of the schema's text this is, one number a
+level of nesting, as zigzag varints, their count first; the single byte 00 is short for ``[0]``. Header framing is
+the same magic byte and name in a Kafka header; the payload then stands alone (``io.confluent.kafka.serializers``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kcodec._impl import kernel
+from kcodec.errors import DecodeError
+from kcodec.wire.slices import Column, Growing, Slices, column, empty, narrow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Frames",
+    "MessageIndexes",
+    "decode_message_indexes",
+    "encode_message_indexes",
+    "join_frames",
+    "split_frames",
+]
+
+
+class MessageIndexes(NamedTuple):
+    """Protobuf message indexes of a column: those of row i are ``values[offsets[i]:offsets[i + 1]]``.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of int32
+        All indexes.
+    offsets : numpy.ndarray of int64
+        One more than there are rows. A null row has no indexes, any other at least one.
+    """
+
+    values: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    def to_list(self) -> list[list[int]]:
+        """Return the indexes of each row."""
+        values: list[int] = self.values.tolist()
+        edges: list[int] = self.offsets.tolist()
+        return [values[first:last] for first, last in zip(edges, edges[1:], strict=False)]
+
+
+class Frames(NamedTuple):
+    """Where payloads stand in a column, and what names their schemas.
+
+    Attributes
+    ----------
+    ids : numpy.ndarray of int32
+        Schema ids; -1 for null rows and for rows with a GUID.
+    starts : numpy.ndarray of int64
+        Byte of data where the payload of each row begins; it ends where the row ends.
+    guids : numpy.ndarray of uint8 or None
+        16 bytes for each row, zeros where it has an id; None if no row has a GUID.
+    indexes : MessageIndexes or None
+        Message indexes, if they were asked for.
+    """
+
+    ids: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    guids: NDArray[np.uint8] | None
+    indexes: MessageIndexes | None
+
+
+def split_frames(data: Any, offsets: Any, *, valid: Any = None, indexes: bool = False) -> Frames:
+    """Read the frame of every value of a column; payloads stay where they are.
+
+    Parameters
+    ----------
+    data : buffer
+        The values, one after the other.
+    offsets : array of int32 or int64
+        Where each value starts, and where the last one ends.
+    valid : array of bool, optional
+        False for null rows, which have no frame. By default none is null.
+    indexes : bool, default False
+        Whether message indexes follow the frame, as Protobuf has them.
+
+    Returns
+    -------
+    Frames
+        Ids or GUIDs, and payload positions.
+
+    Raises
+    ------
+    DecodeError
+        ``frame_truncated``: shorter than its frame. ``frame_magic``: another first byte. Of message indexes
+        ``varint_overlong``, ``varint_overflow``, ``negative_length`` (their count), ``size_limit`` (more than 1024),
+        ``out_of_range`` (one is negative). ``row`` is the index of the first bad value, ``offset`` its first byte.
+    ValueError
+        The offsets do not ascend within the data.
+
+    Examples
+    --------
+    >>> frames = split_frames(bytes.fromhex("0000000007 6869"), [0, 7])
+    >>> frames.ids.tolist(), frames.starts.tolist()
+    ([7], [5])
+    >>> frames = split_frames(bytes.fromhex("0000000007 040200 ff"), [0, 9], indexes=True)
+    >>> frames.starts.tolist(), frames.indexes.to_list()
+    ([8], [[1, 0]])
+    """
+    import numpy as np
+
+    source = column(data, offsets)
+    flags = _flags(valid)
+    call = kernel("wire._framing")
+    ids = empty(source.rows, np.int32)
+    starts = empty(source.rows, np.int64)
+    guids = None
+    try:
+        if not call.split(*source, flags, ids, starts, bytearray()):
+            guids = np.zeros((source.rows, 16), np.uint8)
+            call.split(*source, flags, ids, starts, guids)
+    except DecodeError as error:
+        if indexes:
+            # A row before the one with a bad frame may have bad indexes, and is then the first.
+            _indexes(source._replace(rows=error.row), flags, starts)
+        raise
+    found = _indexes(source, flags, starts) if indexes else None
+    return Frames(ids, starts, guids, found)
+
+
+def join_frames(
+    data: Any,
+    offsets: Any,
+    ids: Any = None,
+    *,
+    guids: Any = None,
+    valid: Any = None,
+    indexes: MessageIndexes | Sequence[int] | None = None,
+    large: bool = False,
+) -> Slices:
+    """Write every payload of a column behind its frame.
+
+    Parameters
+    ----------
+    data : buffer
+        The payloads, one after the other.
+    offsets : array of int32 or int64
+        Where each payload starts, and where the last one ends.
+    ids : int or array of int32, optional
+        One schema id for all, or one for each.
+    guids : bytes or buffer, optional
+        Instead of ids: 16 bytes for all, or 16 for each.
+    valid : array of bool, optional
+        False for null rows; they get no frame and are empty. By default none is null.
+    indexes : MessageIndexes or sequence of int, optional
+        Message indexes of each row, or one list for all.
+    large : bool, default False
+        Give 64-bit offsets.
+
+    Returns
+    -------
+    Slices
+        The framed values.
+
+    Raises
+    ------
+    EncodeError
+        ``size_limit``: more than 1024 message indexes. ``out_of_range``: one is negative.
+    ValueError
+        The offsets do not ascend within the data; not as many ids, GUIDs or indexes as rows.
+    OverflowError
+        An id is outside 32 bits, or the result has more than 2 GiB and ``large`` is not set.
+
+    Examples
+    --------
+    >>> framed = join_frames(b"hi!", [0, 2, 3], 7)
+    >>> [value.hex(" ") for value in framed.to_list()]
+    ['00 00 00 00 07 68 69', '00 00 00 00 07 21']
+    """
+    import numpy as np
+
+    source = column(data, offsets)
+    if (ids is None) == (guids is None):
+        raise TypeError("give either ids or guids")
+    if ids is not None:
+        size, keys, one = 4, np.atleast_1d(_ids(ids)), np.ndim(ids) == 0
+        count = len(keys)
+    else:
+        keys = memoryview(guids).cast("B")
+        if len(keys) % 16:
+            raise ValueError("guids must have 16 bytes each")
+        count = len(keys) // 16
+        size, one = 16, count == 1 and source.rows != 1
+    if not one and count != source.rows:
+        raise ValueError(f"{count} ids or GUIDs for {source.rows} rows")
+    prefix_data, prefix_ends = np.empty(0, np.uint8), np.zeros(1, np.int64)
+    prefix_rows = 0
+    if indexes is not None:
+        prefix_data, prefix_ends = _write_indexes(indexes)
+        prefix_rows = len(prefix_ends) - 1
+        if prefix_rows not in (1, source.rows):
+            raise ValueError(f"message indexes of {prefix_rows} rows for {source.rows} rows")
+    flags = _flags(valid)
+    room = memoryview(data).nbytes + source.rows * (1 + size)
+    if prefix_rows == 1:
+        room += len(prefix_data) * source.rows
+    else:
+        room += len(prefix_data)
+    out = Growing(room)
+    ends = empty(source.rows + 1, np.int64)
+    kernel("wire._framing").join(
+        *source, flags, keys, size, one, prefix_data, prefix_ends, prefix_rows, out.buffer, ends
+    )
+    return narrow(out.finish(int(ends[-1])), ends, large)
+
+
+def encode_message_indexes(indexes: Sequence[int]) -> bytes:
+    """Write one list of Protobuf message indexes.
+
+    Parameters
+    ----------
+    indexes : sequence of int
+        Position of the message on each level of nesting; none means ``[0]``.
+
+    Returns
+    -------
+    bytes
+        What stands between the frame and the payload.
+
+    Raises
+    ------
+    EncodeError
+        ``size_limit``: more than 1024. ``out_of_range``: one is negative.
+
+    Examples
+    --------
+    >>> encode_message_indexes([0]).hex(), encode_message_indexes([1, 0]).hex()
+    ('00', '040200')
+    """
+    data, _ = _write_indexes(indexes)
+    return bytes(data.tobytes())
+
+
+def decode_message_indexes(data: Any, start: int = 0) -> tuple[tuple[int, ...], int]:
+    """Read one list of Protobuf message indexes.
+
+    Parameters
+    ----------
+    data : buffer
+        Bytes that hold it.
+    start : int, default 0
+        Where it begins.
+
+    Returns
+    -------
+    indexes : tuple of int
+        At least one.
+    end : int
+        The byte after it.
+
+    Raises
+    ------
+    DecodeError
+        As `split_frames`.
+    ValueError
+        The start is not within data.
+
+    Examples
+    --------
+    >>> decode_message_indexes(bytes.fromhex("040200ff"))
+    ((1, 0), 3)
+    >>> decode_message_indexes(bytes.fromhex("00ff"))
+    ((0,), 1)
+    """
+    import numpy as np
+
+    length = memoryview(data).nbytes
+    if not 0 <= start <= length:
+        raise ValueError("start is not within data")
+    starts = np.array([start], np.int64)
+    found = _indexes(column(data, np.array([0, length])), b"", starts)
+    return tuple(found.values.tolist()), int(starts[0])
+
+
+def _indexes(source: Column, flags: Any, starts: Any) -> MessageIndexes:
+    """Read the indexes of rows, and move the starts past them."""
+    import numpy as np
+
+    call = kernel("wire._framing")
+    # Any valid list fits in this many more, so every run makes progress.
+    values = Growing(4 * (source.rows + call.MAX_LEVELS))
+    ends = empty(source.rows + 1, np.int64)
+    ends[0] = 0
+    row = call.indexes(*source, 0, flags, starts, values.buffer, ends)
+    while row < source.rows:
+        values.double()
+        row = call.indexes(*source, row, flags, starts, values.buffer, ends)
+    return MessageIndexes(values.finish(4 * int(ends[-1])).view(np.int32), ends)
+
+
+def _write_indexes(indexes: MessageIndexes | Sequence[int]) -> tuple[Any, Any]:
+    import numpy as np
+
+    if isinstance(indexes, MessageIndexes):
+        values, offsets = indexes
+    else:
+        values, offsets = _ids(list(indexes)), np.array([0, len(indexes)])
+    values = np.ascontiguousarray(values, np.int32)
+    offsets = np.ascontiguousarray(offsets, np.int64)
+    rows = len(offsets) - 1
+    out = empty(5 * (len(values) + rows), np.uint8)
+    ends = empty(rows + 1, np.int64)
+    used = kernel("wire._framing").write_indexes(values, offsets, rows, out, ends)
+    return out[:used], ends
+
+
+def _ids(ids: Any) -> Any:
+    """Return 32-bit ids, signed as in Java; unsigned ones above are the same bytes."""
+    import numpy as np
+
+    given = np.asarray(ids)
+    if given.size == 0:
+        return np.zeros(given.shape, np.int32)
+    if given.dtype.kind not in "iu" or given.ndim > 1:
+        raise TypeError("ids and indexes must be integers")
+    if given.dtype not in (np.dtype(np.int32), np.dtype(np.uint32)) and (
+        int(given.min()) < -(2**31) or int(given.max()) >= 2**32
+    ):
+        raise OverflowError("an id or index does not fit in 32 bits")
+    return np.ascontiguousarray(given.astype(np.int64).astype(np.uint32)).view(np.int32)
+
+
+def _flags(valid: Any) -> Any:
+    if valid is None:
+        return b""
+    import numpy as np
+
+    flags = np.ascontiguousarray(valid)
+    if flags.dtype != np.dtype(np.bool_) or flags.ndim != 1:
+        raise TypeError("valid must be a one-dimensional array of bool")
+    return flags
