@@ -6,8 +6,7 @@ whole row was good: so a bad row leaves nothing behind.
 
 import re
 import struct
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -20,9 +19,6 @@ from kcodec.plan.node import Limits, Node, Op, Plan
 __all__ = ["Program", "decode", "encode"]
 
 _LONG_MIN = -(1 << 63)
-
-#: Python's own limit on nested calls, while values of recursive types are dropped: each level takes several.
-_FRAMES = 10_000
 
 _NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?)(\d+))?", re.ASCII)
 
@@ -41,9 +37,6 @@ class Program:
     def __init__(self, plan: Plan, limits: Limits = Limits()) -> None:  # noqa: B008
         self._plan = plan
         self._limits = limits
-        if plan.named:
-            # Not lowered again: another thread may be that deep.
-            sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
     @property
     def plan(self) -> Plan:
@@ -132,11 +125,6 @@ def decode(
                 if stop:
                     break
                 row = None
-            except RecursionError:
-                faults.append(Fault(number, row.at, "", "depth_limit", CODES["depth_limit"]))
-                if stop:
-                    break
-                row = None
         if row is None:
             row = _Row(None, columns, b"", 0)
             row.null(0)
@@ -218,7 +206,10 @@ class _Row:
 
     def run(self, node: Node, path: str) -> None:
         path = _step(path, node.name)
-        _DECODERS[node.op](self, node, path)
+        if node.column < 0 and node.op in (Op.RECORD, Op.ARRAY, Op.MAP, Op.UNION):
+            self.call(node, path)
+        else:
+            _DECODERS[node.op](self, node, path)
 
     def boolean(self, node: Node, path: str) -> None:
         byte = self.take(1, path)[0]
@@ -292,38 +283,37 @@ class _Row:
             self.run(child, path)
 
     def array(self, node: Node, path: str) -> None:
-        total = self.blocks(node, path, lambda where: self.run(node.children[0], where))
+        total = 0
+        for where in self.blocks(node, path):
+            self.run(node.children[0], where)
+            total += 1
         self.put(node.column, total)
 
     def map(self, node: Node, path: str) -> None:
         key, value = node.children
         entries: dict[bytes, list[list[Any]]] = {}
-
-        def item(where: str) -> None:
+        for where in self.blocks(node, path):
             outer, self.out = self.out, [[] for _ in self.columns]
             self.run(key, where + ".key")
             self.run(value, where + ".value")
-            outer, self.out = self.out, outer
-            if node.column >= 0:
-                name = outer[key.column][0]
-                entries.pop(name, None)
-                entries[name] = outer
-
-        self.blocks(node, path, item)
+            entry, self.out = self.out, outer
+            name = entry[key.column][0]
+            entries.pop(name, None)
+            entries[name] = entry
         for entry in entries.values():
             for column, added in zip(self.out, entry, strict=True):
                 column += added
         self.put(node.column, len(entries))
 
-    def blocks(self, node: Node, path: str, item: Callable[[str], None]) -> int:
-        """Read blocks of ``count items``, or ``-count size items``, until a count of 0."""
+    def blocks(self, node: Node, path: str) -> Iterator[str]:
+        """Read blocks of ``count items``, or ``-count size items``, until a count of 0; give items' paths."""
         empty = all(_is_empty(child) for child in node.children)
         total = 0
         while True:
             begin = self.at
             count = self.varint(path, 64)
             if count == 0:
-                return total
+                return
             end = None
             if count < 0:
                 if count == _LONG_MIN:
@@ -341,17 +331,20 @@ class _Row:
                 if self.zero_byte_items > self.limits.max_zero_byte_items:
                     self.fail("size_limit", begin, path)
             for _ in range(count):
-                item(f"{path}[{total}]")
+                yield f"{path}[{total}]"
                 total += 1
             if end is not None and self.at != end:
                 self.fail("block_size", size_at, path)
 
     def union(self, node: Node, path: str) -> None:
+        self.run(self.branch(node, path), path)
+
+    def branch(self, node: Node, path: str) -> Node:
         begin = self.at
         index = self.varint(path, 64)
         if not 0 <= index < len(node.children):
             self.fail("union_index", begin, path)
-        self.run(node.children[index], path)
+        return node.children[index]
 
     def present(self, node: Node, path: str) -> None:
         self.run(node.children[0], path)
@@ -382,11 +375,38 @@ class _Row:
         self.fail(node.code, self.at, path, node.reason)
 
     def call(self, node: Node, path: str) -> None:
-        self.depth += 1
-        if self.depth > self.limits.max_depth:
-            self.fail("depth_limit", self.at, path)
-        self.run(self.named[node.reason], path)
-        self.depth -= 1
+        """Drop a value of a recursive type, on a stack of its own: it may be deeper than Python can call."""
+        stack = [self.drop(node, path)]
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            else:
+                child, where = inner
+                stack.append(self.drop(child, _step(where, child.name)))
+
+    def drop(self, node: Node, path: str) -> Iterator[tuple[Node, str]]:
+        """Read a node past; give the nodes below it to read past in between."""
+        if node.op is Op.CALL:
+            if self.depth >= self.limits.max_depth:
+                self.fail("depth_limit", self.at, path)
+            self.depth += 1
+            yield self.named[node.reason], path
+            self.depth -= 1
+        elif node.op is Op.RECORD:
+            for child in node.children:
+                yield child, path
+        elif node.op is Op.UNION:
+            yield self.branch(node, path), path
+        elif node.op is Op.ARRAY:
+            for where in self.blocks(node, path):
+                yield node.children[0], where
+        elif node.op is Op.MAP:
+            for where in self.blocks(node, path):
+                yield node.children[0], where + ".key"
+                yield node.children[1], where + ".value"
+        else:
+            _DECODERS[node.op](self, node, path)
 
 
 _DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
