@@ -14,7 +14,7 @@ from kcodec._impl import kernel
 from kcodec.columns.source import arrays, payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.avro import AvroReader, AvroWriter
-from kcodec.formats.avro_schema import PRIMITIVES, parse
+from kcodec.formats.avro_schema import PRIMITIVES, parse, same
 from kcodec.formats.avro_types import TypeOptions, derive_schema
 from kcodec.formats.base import Codec, check_errors
 from kcodec.plan import Limits, Plan
@@ -48,11 +48,12 @@ class _Source(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """What a column is written as."""
+    """What a column is written as, and what it is read as before that, if that is another schema."""
 
     schema_id: int | None
     guid: str
     schema: _Text
+    given: _Text | None = None
 
 
 class Serde:
@@ -65,8 +66,10 @@ class Serde:
 
     Writing, a schema is chosen as Confluent's serializer chooses it: registered (``auto.register.schemas``,
     the default), else that of ``use.schema.id``, ``use.schema.guid``, ``use.latest.with.metadata`` or
-    ``use.latest.version``, else found under the subject. That choice too is made once per schema. Columns are
-    matched with the fields of the chosen schema by name; what is missing gets its default.
+    ``use.latest.version``, else found under the subject. That choice too is made once per schema. Where it is
+    not `schema` itself, the column's values are those of `schema`, resolved by Avro's rules as the chosen
+    schema's: a field that it lacks is dropped, one that it adds gets its default, and what does not fit is an
+    error of its row. Without `schema`, columns are matched with the fields of the chosen schema by name.
 
     A serde may be used by several threads at once, and pickles with its registry's handle and with every plan
     it has made: for ids it has seen it makes no request.
@@ -101,8 +104,8 @@ class Serde:
 
     Notes
     -----
-    - A schema whose root is ``bytes`` has the bytes themselves as payload, without a length; such columns are
-      binary, whatever logical type the schema has.
+    - A schema whose root is ``bytes`` has the bytes themselves as payload, without a length. They are read as
+      binary, whatever logical type the schema has, and written from binary, or decimals if it is one.
     - Trailing bytes are accepted unless ``avro.fail.on.trailing.data`` is set, as by Confluent's
       deserializer.
     - The checks ``latest.compatibility.strict`` and ``id.compatibility.strict`` compare the chosen schema
@@ -392,7 +395,7 @@ class Serde:
         raise SchemaError(f"values of a root of bytes are not read as {reader.arrow_type}")
 
     def _find_reader(self, first: RegisteredSchema | None) -> None:
-        """Decide what columns are read as, if that is possible yet; `first` is the first schema that was met."""
+        """Decide what columns are read as, if that is possible yet; `first` is the first schema met."""
         if self._reader is not None:
             return
         found = self._reader_text(first)
@@ -512,19 +515,35 @@ class Serde:
                 EncodeError,
             ), None
         with self._lock:
-            target, writer = self._target(chunks[0].type)
+            target = self._target(chunks[0].type)
+            writer = self._writer(target.schema)
+            given = None if target.given is None else self._writer(target.given)
+        program = None
+        if given is not None and writer.schema.type != "bytes":
+            reader = AvroReader(writer.schema, options=self._options, limits=self._limits)
+            program = reader.program(given.schema)
         prefix = b"" if self._config.header_out else b"\0" + (target.schema_id or 0).to_bytes(4, "big")
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-            if writer.schema.type == "bytes":
-                encoded, faults = _raw(chunk, prefix, kind)
+            faults: list[Fault] = []
+            if program is not None and given is not None:
+                chunk, faults = given.encode(chunk, large=True, stop=stop)
+                if not (stop and faults):
+                    chunk, more = kernel("formats._avro").decode(chunk, [program], stop=stop)
+                    faults += [fault._replace(offset=None) for fault in more]
+            if stop and faults:
+                encoded = chunk
+            elif writer.schema.type == "bytes":
+                encoded, faults = _raw(chunk, writer, prefix, kind)
             else:
-                encoded, faults = writer.encode(chunk, prefix=prefix, large=self._options.large, stop=stop)
+                encoded, more = writer.encode(chunk, prefix=prefix, large=self._options.large, stop=stop)
+                faults += more
+            faults.sort(key=lambda fault: fault.row)
             return encoded, [fault._replace(schema_id=target.schema_id) for fault in faults]
 
         return Codec._run(step, chunks, chunked, kind, errors, EncodeError), target.guid
 
-    def _target(self, kind: pa.DataType) -> tuple[_Target, AvroWriter]:
+    def _target(self, kind: pa.DataType) -> _Target:
         schema = self._schema or self._derived.get(kind)
         if schema is None:
             while len(self._derived) >= _KEPT:
@@ -535,14 +554,16 @@ class Serde:
             while len(self._targets) >= _KEPT:
                 del self._targets[next(iter(self._targets))]
             target = self._targets[schema] = self._choose(schema)
-        writer = self._writers.get(target.schema)
+        return target
+
+    def _writer(self, schema: _Text) -> AvroWriter:
+        writer = self._writers.get(schema)
         if writer is None:
             while len(self._writers) >= _KEPT:
                 del self._writers[next(iter(self._writers))]
-            writer = self._writers[target.schema] = AvroWriter(
-                target.schema.text, target.schema.named, options=self._options, limits=self._limits
-            )
-        return target, writer
+            writer = AvroWriter(schema.text, schema.named, options=self._options, limits=self._limits)
+            self._writers[schema] = writer
+        return writer
 
     def _choose(self, schema: Schema) -> _Target:
         """Choose what a column is written as, in the order of Confluent's ``AbstractKafkaAvroSerializer``."""
@@ -573,15 +594,17 @@ class Serde:
         return _Target(found.id, found.guid, self._texts(schema))
 
     def _checked(self, found: RegisteredSchema, schema: Schema, strict: bool, name: str) -> _Target:
-        texts = self._texts(found.schema)
-        if strict and self._schema is not None:
-            given = self._texts(schema)
-            if not can_read(parse(texts.text, texts.named), parse(given.text, given.named)):
-                raise SchemaError(
-                    f"Incompatible schema of type 'AVRO'. Set {name}.compatibility.strict=false to disable this "
-                    "check"
-                )
-        return _Target(found.id, found.guid, texts)
+        chosen = self._texts(found.schema)
+        if self._schema is None:
+            return _Target(found.id, found.guid, chosen)
+        given = self._texts(schema)
+        reader, writer = parse(chosen.text, chosen.named), parse(given.text, given.named)
+        if strict and not can_read(reader, writer):
+            raise SchemaError(
+                f"Incompatible schema of type 'AVRO'. Set {name}.compatibility.strict=false to disable this "
+                "check"
+            )
+        return _Target(found.id, found.guid, chosen, None if same(reader, writer) else given)
 
 
 def _registry(registry: SchemaRegistry | str | None, url: Any) -> SchemaRegistry:
@@ -624,17 +647,30 @@ def _guid_bytes(guid: str) -> bytes:
         raise ConfigError(f"use.schema.guid={guid!r} is not a GUID") from None
 
 
-def _raw(array: pa.Array, prefix: bytes, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
+def _raw(
+    array: pa.Array, writer: AvroWriter, prefix: bytes, kind: pa.DataType
+) -> tuple[pa.Array, list[Fault]]:
     """Write the root type bytes: no length before the content."""
-    try:
-        chunks, _ = payloads(array)
-    except TypeError as error:
-        rows = pc.indices_nonzero(array.is_valid()).to_pylist()
-        return pa.nulls(len(array), kind), [Fault(row, None, "", "type_mismatch", str(error)) for row in rows]
-    plain = chunks[0].cast(kind)
+    faults: list[Fault] = []
+    if pa.types.is_decimal(array.type):
+        # At most 32 bytes, so that the length that comes before them is one byte.
+        encoded, faults = writer.encode(array)
+        plain = pc.binary_slice(encoded, 1, 2**31 - 1).cast(kind)
+    else:
+        try:
+            if writer.schema.logical and (
+                pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+            ):
+                raise TypeError(f"a column of {array.type} does not hold decimals")
+            plain = payloads(array)[0][0].cast(kind)
+        except TypeError as error:
+            rows = pc.indices_nonzero(array.is_valid()).to_pylist()
+            return pa.nulls(len(array), kind), [
+                Fault(row, None, "", "type_mismatch", str(error)) for row in rows
+            ]
     if not prefix:
-        return plain, []
-    return pc.binary_join_element_wise(pa.scalar(prefix, kind), plain, pa.scalar(b"", kind)), []
+        return plain, faults
+    return pc.binary_join_element_wise(pa.scalar(prefix, kind), plain, pa.scalar(b"", kind)), faults
 
 
 def _without_java(schema: Schema) -> Schema:
