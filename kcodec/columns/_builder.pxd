@@ -34,12 +34,11 @@ cdef struct Column:
     int64_t bytes_room    # bytes that TEXT and BLOB have room for
     int64_t scratch_room  # values that the byte maps have room for
     int64_t first         # where the byte maps start; they are biased so that [index] is right
-    int64_t packed        # values already packed into bits
-    int64_t nulls
     uint8_t *valid_map
     uint8_t *data_map
     uint8_t *bitmap
     uint8_t *bits
+    int64_t padding[3]    # to 128 bytes: addresses of columns then are a shift
 
 
 cdef class Builder:
@@ -61,6 +60,8 @@ cdef class Builder:
     cdef int64_t predict(self, int64_t used, int64_t row, int64_t slack)
     cdef object too_large(self, int32_t at, object what)
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL
+    cdef int64_t margin(self, int32_t at, int which) noexcept nogil
+    cdef object trimmed(self, int32_t at, int which, object buffer, int64_t size)
     cdef int grow_items(self, int32_t at, int64_t items) except -1
     cdef int grow_scratch(self, int32_t at, int64_t items) except -1
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil

@@ -9,7 +9,7 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memmove
 
-from kcodec.wire.cursor cimport pack8
+from kcodec.wire.cursor cimport load_le64, pack8, popcount64
 from kcodec.wire.utf8 cimport utf8_valid
 
 import pyarrow as pa
@@ -181,11 +181,21 @@ cdef class Builder:
 
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL:
         cdef list mine = self.buffers[at]
+        cdef int64_t margin = self.margin(at, which)
         if mine[which] is None:
-            mine[which] = pa.allocate_buffer(size, resizable=True)
+            mine[which] = pa.allocate_buffer(size + margin, resizable=True)
         else:
-            mine[which].resize(size, False)
-        return <uint8_t *><uintptr_t>mine[which].address
+            mine[which].resize(size + margin, False)
+        return <uint8_t *><uintptr_t>mine[which].address + margin
+
+    cdef int64_t margin(self, int32_t at, int which) noexcept nogil:
+        """Shift each buffer by some cache lines of its own."""
+        return 64 * ((3 * at + which) & 31)
+
+    cdef object trimmed(self, int32_t at, int which, object buffer, int64_t size):
+        cdef int64_t margin = self.margin(at, which)
+        buffer.resize(size + margin, True)
+        return buffer.slice(margin, size)
 
     cdef int grow_items(self, int32_t at, int64_t items) except -1:
         """Give a column room for so many values; bytes of text and blobs come apart."""
@@ -298,21 +308,23 @@ cdef class Builder:
         if bitmap is not None:
             nulls = count_zeros(column.bitmap, length)
             if nulls:
-                bitmap.resize((length + 7) // 8, True)
+                bitmap = self.trimmed(at, BITMAP, bitmap, (length + 7) // 8)
             else:
                 bitmap = None
         if column.kind == STRUCT:
             children = [self.array(child, length) for child in entry.children]
             return pa.Array.from_buffers(kind, length, [bitmap], nulls, 0, children)
         if column.kind == FIXED or column.kind == BITS:
-            data.resize((length + 7) // 8 if column.kind == BITS else length * column.width, True)
+            data = self.trimmed(
+                at, DATA, data, (length + 7) // 8 if column.kind == BITS else length * column.width
+            )
             return pa.Array.from_buffers(kind, length, [bitmap, data], nulls)
         used = offset_at(column, length, self.wide)
         width = 8 if self.wide and column.kind != MAP else 4
-        offsets.resize((length + 1) * width, True)
+        offsets = self.trimmed(at, OFFSETS, offsets, (length + 1) * width)
         if column.kind == TEXT or column.kind == BLOB:
             if data is not None:
-                data.resize(used, True)
+                data = self.trimmed(at, DATA, data, used)
             return pa.Array.from_buffers(kind, length, [bitmap, offsets, data], nulls)
         children = [self.array(child, used) for child in entry.children]
         if column.kind == MAP:
@@ -345,7 +357,11 @@ cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length
 
 cdef int64_t count_zeros(const uint8_t *bits, int64_t length) noexcept nogil:
     cdef int64_t ones = 0
-    cdef int64_t at
-    for at in range(length):
+    cdef int64_t at = 0
+    while at + 64 <= length:
+        ones += popcount64(load_le64(bits + (at >> 3)))
+        at += 64
+    while at < length:
         ones += (bits[at >> 3] >> (at & 7)) & 1
+        at += 1
     return length - ones

@@ -26,16 +26,17 @@ from kcodec.columns._builder cimport Builder, Column, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.plan.program cimport (
+    TEXT_MARGIN,
     CALL, DO_ABSENT, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_DECIMAL, DO_DECIMAL_TEXT, DO_DEFAULT, DO_DOUBLE,
     DO_ENUM, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT, DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT,
-    DO_INT_TO_LONG, DO_INT_TO_TIME, DO_JUMP, DO_LONG, DO_LONG_SCALED, DO_LONG_TO_DOUBLE,
+    DO_INT_TO_LONG, DO_INT_TO_TIME, DO_JUMP, DO_LONG, DO_LONG_TO_DOUBLE,
     DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MAP, DO_MEMBER, DO_NULLABLE, DO_NULLABLE_DOUBLE,
     DO_NULLABLE_LONG, DO_NULLABLE_TEXT, DO_PRESENT, DO_STRING, DO_UNION, SKIP_ARRAY, SKIP_BYTES,
     SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_STRING, Op, Program as Compiled,
 )
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le32, load_le64, multiply_overflows, read_varint32, read_varint64, store_le32,
-    store_le64, unlikely, unzigzag32, unzigzag64,
+    copy32, ctz64, gather7, likely, load_le32, load_le64, multiply_overflows, read_varint32, read_varint64,
+    read_varint64_bytes, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
 from kcodec.wire.status cimport (
@@ -87,11 +88,11 @@ cdef struct Context:
     bint checked              # check UTF-8 per value, to find the guilty one
     # Of a failure:
     Status status
-    int32_t op
+    const Op *op              # NULL: of the row as a whole
     const uint8_t *at
     int64_t item
     int32_t trail_size
-    int32_t trail_ops[TRAIL]
+    const Op *trail_ops[TRAIL]
     int64_t trail_items[TRAIL]
 
 
@@ -108,7 +109,7 @@ cdef struct State:
 
 
 cdef inline const uint8_t *fail(
-    Context *context, Status status, int32_t op, const uint8_t *at, int64_t item
+    Context *context, Status status, const Op *op, const uint8_t *at, int64_t item
 ) noexcept nogil:
     context.status = status
     context.op = op
@@ -118,7 +119,7 @@ cdef inline const uint8_t *fail(
     return NULL
 
 
-cdef inline void leave(Context *context, int32_t op, int64_t item, int64_t outer) noexcept nogil:
+cdef inline void leave(Context *context, const Op *op, int64_t item, int64_t outer) noexcept nogil:
     """Note on the way out of a failure which item of a collection it was in; -1: a CALL."""
     if context.trail_size < TRAIL:
         context.trail_ops[context.trail_size] = op
@@ -136,19 +137,36 @@ cdef inline Status charge(Context *context, int64_t amount) noexcept nogil:
     return NEED_ROOM if unlikely(context.room < 0) else OK
 
 
-cdef inline Status read_length(
-    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int64_t *length
-) noexcept nogil:
+cdef inline Status read_length(const uint8_t **at, const uint8_t *end, int64_t *length) noexcept nogil:
+    """Read a length or count: usually of one byte."""
     cdef uint64_t raw
-    cdef Status status = read_varint64(at, end, limit, &raw)
+    cdef Status status
+    if likely(at[0] < end and at[0][0] < 0x80):
+        raw = at[0][0]
+        at[0] += 1
+        status = OK
+    else:
+        status = read_varint64_bytes(at, end, &raw)
     length[0] = unzigzag64(raw)
     return status
 
 
+cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
+    """Copy text or bytes of a moderate size 32 bytes at a time; both sides have room for that."""
+    cdef int64_t at = 0
+    if size > 128 or limit - source < 160:
+        memcpy(target, source, size)
+        return
+    while at < size:
+        copy32(target + at, source + at)
+        at += 32
+
+
 cdef const uint8_t *run(
-    Context *context, int32_t first, int32_t stop, int64_t index, int64_t count, const uint8_t *p, offset_t *tag
+    Context *context, const Op *first, const Op *stop, int64_t index, int64_t count, const uint8_t *p, offset_t *tag
 ) noexcept nogil:
     """Run a range of ops for `count` values of a scope, the first at `index`; return the position, or NULL."""
+    cdef Column *columns = context.columns
     cdef const Op *op
     cdef Column *column
     cdef const uint8_t *end = context.end
@@ -159,7 +177,6 @@ cdef const uint8_t *run(
     cdef const uint8_t *outer_limit
     cdef offset_t *offsets
     cdef int32_t *offsets32
-    cdef int32_t pc
     cdef int32_t branch
     cdef uint32_t word
     cdef uint64_t raw
@@ -175,10 +192,9 @@ cdef const uint8_t *run(
     cdef bint sized
 
     while count > 0:
-        pc = first
-        while pc < stop:
-            op = &context.ops[pc]
-            column = &context.columns[op.column]
+        op = first
+        while op != stop:
+            column = &columns[op.column]
             at = p
             if op.code == DO_STRING or op.code == DO_BYTES:
                 offsets = <offset_t *>column.offsets + index
@@ -187,40 +203,42 @@ cdef const uint8_t *run(
                     length = p[0] >> 1
                     p += 1
                     if unlikely(length > end - p):
-                        return fail(context, TRUNCATED, pc, at if at >= end else p, index)
+                        return fail(context, TRUNCATED, op, at if at >= end else p, index)
                     copy32(column.data + offsets[0], p)
                 else:
-                    status = read_length(&p, end, limit, &length)
+                    status = read_length(&p, end, &length)
                     if unlikely(status != OK):
-                        return fail(context, status, pc, at, index)
+                        return fail(context, status, op, at, index)
                     if unlikely(length < 0):
-                        return fail(context, NEGATIVE_LENGTH, pc, at, index)
+                        return fail(context, NEGATIVE_LENGTH, op, at, index)
                     if unlikely(length > end - p):
-                        return fail(context, TRUNCATED, pc, p, index)
-                    memcpy(column.data + offsets[0], p, length)
+                        return fail(context, TRUNCATED, op, p, index)
+                    copy(column.data + offsets[0], p, length, limit)
                 if unlikely(context.checked) and op.code == DO_STRING and not utf8_valid(p, length):
-                    return fail(context, INVALID_UTF8, pc, p, index)
+                    return fail(context, INVALID_UTF8, op, p, index)
                 offsets[1] = offsets[0] + <offset_t>length
                 p += length
-                pc += 1
+                op += 1
             elif op.code == DO_LONG:
                 status = read_varint64(&p, end, limit, &raw)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
-                (<int64_t *>column.data)[index] = unzigzag64(raw)
-                pc += 1
+                    return fail(context, status, op, at, index)
+                if unlikely(multiply_overflows(unzigzag64(raw), op.factor, &value)):
+                    return fail(context, OUT_OF_RANGE, op, at, index)
+                (<int64_t *>column.data)[index] = value
+                op += 1
             elif op.code == DO_INT:
                 status = read_varint32(&p, end, limit, &word)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 (<int32_t *>column.data)[index] = unzigzag32(word)
-                pc += 1
+                op += 1
             elif op.code == DO_DOUBLE:
                 if unlikely(end - p < 8):
-                    return fail(context, TRUNCATED, pc, p, index)
+                    return fail(context, TRUNCATED, op, p, index)
                 (<uint64_t *>column.data)[index] = load_le64(p)
                 p += 8
-                pc += 1
+                op += 1
             elif op.code == DO_NULLABLE_TEXT or op.code == DO_NULLABLE_DOUBLE or op.code == DO_NULLABLE_LONG \
                     or op.code == DO_NULLABLE:
                 if likely(end > p) and (p[0] & 0xFD) == 0:
@@ -237,18 +255,18 @@ cdef const uint8_t *run(
                                     copy32(column.data + offsets[0], p + 2)
                                     p += 1 + present
                                     if unlikely(context.checked) and not utf8_valid(p, length):
-                                        return fail(context, INVALID_UTF8, pc + 1, p, index)
+                                        return fail(context, INVALID_UTF8, op + 1, p, index)
                                     offsets[1] = offsets[0] + <offset_t>length
                                     column.valid[index] = <uint8_t>present
                                     p += length
-                                    pc = op.next
+                                    op += op.next
                                     continue
                     elif op.code == DO_NULLABLE_DOUBLE:
                         if likely(end - p >= 9):
                             (<uint64_t *>column.data)[index] = load_le64(p + 1) & <uint64_t>(-present)
                             column.valid[index] = <uint8_t>present
                             p += 1 + (present << 3)
-                            pc = op.next
+                            op += op.next
                             continue
                     elif op.code == DO_NULLABLE_LONG:
                         if likely(limit - p >= 9):
@@ -262,81 +280,73 @@ cdef const uint8_t *run(
                                     (<int64_t *>column.data)[index] = value
                                     column.valid[index] = <uint8_t>present
                                     p += 1 + size
-                                    pc = op.next
+                                    op += op.next
                                     continue
                     p += 1
                 else:
-                    status = read_varint64(&p, end, limit, &raw)
+                    status = read_varint64_bytes(&p, end, &raw)
                     if unlikely(status != OK):
-                        return fail(context, status, pc, at, index)
+                        return fail(context, status, op, at, index)
                     if unlikely(raw != 0 and raw != 2):
-                        return fail(context, UNION_INDEX, pc, at, index)
+                        return fail(context, UNION_INDEX, op, at, index)
                     present = <int64_t>(raw >> 1) ^ op.size
                 if present:
                     if column.valid != NULL:
                         column.valid[index] = 1
-                    pc += 1
+                    op += 1
                 else:
-                    set_null(context.columns, op.column, index, offset_t is int64_t)
-                    pc = op.next
+                    set_null(columns, op.column, index, offset_t is int64_t)
+                    op += op.next
             elif op.code == DO_BOOLEAN:
                 if unlikely(p >= end):
-                    return fail(context, TRUNCATED, pc, p, index)
+                    return fail(context, TRUNCATED, op, p, index)
                 if unlikely(p[0] > 1):
-                    return fail(context, INVALID_BOOLEAN, pc, p, index)
+                    return fail(context, INVALID_BOOLEAN, op, p, index)
                 column.data[index] = p[0]
                 p += 1
-                pc += 1
-            elif op.code == DO_LONG_SCALED:
-                status = read_varint64(&p, end, limit, &raw)
-                if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
-                if unlikely(multiply_overflows(unzigzag64(raw), op.factor, &value)):
-                    return fail(context, OUT_OF_RANGE, pc, at, index)
-                (<int64_t *>column.data)[index] = value
-                pc += 1
+                op += 1
             elif op.code == DO_ENUM:
                 status = read_varint32(&p, end, limit, &word)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 branch = unzigzag32(word)
                 if unlikely(branch < 0 or branch >= op.size):
-                    return fail(context, ENUM_INDEX, pc, at, index)
+                    return fail(context, ENUM_INDEX, op, at, index)
                 start = op.texts[branch].data
                 length = op.texts[branch].size
                 if unlikely(start == NULL):
-                    return fail(context, UNRESOLVABLE, pc, at, index)
+                    return fail(context, UNRESOLVABLE, op, at, index)
                 status = charge(context, length)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 offsets = <offset_t *>column.offsets + index
-                memcpy(column.data + offsets[0], start, length)
+                copy(column.data + offsets[0], start, length, start + length + TEXT_MARGIN)
                 offsets[1] = offsets[0] + <offset_t>length
-                pc += 1
+                op += 1
             elif op.code == DO_DECIMAL or op.code == DO_DECIMAL_TEXT:
                 length = op.size
                 if length == 0:
-                    status = read_length(&p, end, limit, &length)
+                    status = read_length(&p, end, &length)
                     if unlikely(status != OK):
-                        return fail(context, status, pc, at, index)
+                        return fail(context, status, op, at, index)
                     if unlikely(length < 0):
-                        return fail(context, NEGATIVE_LENGTH, pc, at, index)
+                        return fail(context, NEGATIVE_LENGTH, op, at, index)
                 if unlikely(length > end - p):
-                    return fail(context, TRUNCATED, pc, p, index)
+                    return fail(context, TRUNCATED, op, p, index)
                 if op.code == DO_DECIMAL:
                     status = decimal_from_bytes(
                         p, length, op.precision, column.width >> 3, column.data + index * column.width
                     )
                     if unlikely(status != OK):
-                        return fail(context, status, pc, p, index)
+                        return fail(context, status, op, p, index)
                 else:
                     offsets = <offset_t *>column.offsets + index
                     status = put_decimal_text(context, op, p, length, column.data + offsets[0], &size)
                     if unlikely(status != OK):
-                        return fail(context, status, pc, p, index)
+                        return fail(context, status, op, p, index)
                     offsets[1] = offsets[0] + <offset_t>size
                 p += length
-                pc += 1
+                op += 1
             elif op.code == DO_ARRAY or op.code == DO_MAP:
                 offsets = <offset_t *>column.offsets + index
                 offsets32 = <int32_t *>column.offsets + index
@@ -344,34 +354,34 @@ cdef const uint8_t *run(
                 items = begin
                 while True:
                     at = p
-                    status = read_length(&p, end, limit, &length)
+                    status = read_length(&p, end, &length)
                     if unlikely(status != OK):
-                        return fail(context, status, pc, at, index)
+                        return fail(context, status, op, at, index)
                     if length == 0:
                         break
                     sized = length < 0
                     start = at
                     if sized:
                         if length == INT64_MIN:
-                            return fail(context, BLOCK_COUNT, pc, at, index)
+                            return fail(context, BLOCK_COUNT, op, at, index)
                         length = -length
                         start = p
-                        status = read_length(&p, end, limit, &size)
+                        status = read_length(&p, end, &size)
                         if unlikely(status != OK):
-                            return fail(context, status, pc, start, index)
+                            return fail(context, status, op, start, index)
                         if unlikely(size < 0 or size > end - p):
-                            return fail(context, BLOCK_SIZE, pc, start, index)
+                            return fail(context, BLOCK_SIZE, op, start, index)
                         size += p - end    # where the block must end, counted from the end of the payload
                     if unlikely(op.minimum == 0):
                         status = charge_zero_items(context, length)
                         if status != OK:
-                            return fail(context, status, pc, at, index)
-                    p = run(context, pc + 1, op.next, items, length, p, tag)
+                            return fail(context, status, op, at, index)
+                    p = run(context, op + 1, op + op.next, items, length, p, tag)
                     if unlikely(p == NULL):
-                        leave(context, pc, context.item - begin, index)
+                        leave(context, op, context.item - begin, index)
                         return NULL
                     if sized and p - end != size:
-                        return fail(context, BLOCK_SIZE, pc, start, index)
+                        return fail(context, BLOCK_SIZE, op, start, index)
                     items += length
                 if op.code == DO_MAP:
                     if items - begin > 1:
@@ -379,61 +389,61 @@ cdef const uint8_t *run(
                             context.columns, op.column, begin, items, offset_t is int64_t
                         )
                         if unlikely(items < 0):
-                            return fail(context, NO_MEMORY, pc, p, index)
+                            return fail(context, NO_MEMORY, op, p, index)
                     offsets32[1] = <int32_t>items
                 else:
                     offsets[1] = <offset_t>items
-                pc = op.next
+                op += op.next
             elif op.code == DO_PRESENT:
                 if column.valid != NULL:
                     column.valid[index] = 1
-                pc += 1
+                op += 1
             elif op.code == DO_UNION:
-                status = read_varint64(&p, end, limit, &raw)
+                status = read_varint64_bytes(&p, end, &raw)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 if unlikely((raw & 1) or (raw >> 1) >= <uint64_t>op.size):
-                    return fail(context, UNION_INDEX, pc, at, index)
-                pc = op.table[raw >> 1]
+                    return fail(context, UNION_INDEX, op, at, index)
+                op = context.ops + op.table[raw >> 1]
             elif op.code == DO_JUMP:
-                pc = op.next
+                op += op.next
             elif op.code == DO_MEMBER:
-                set_null(context.columns, op.column, index, offset_t is int64_t)
+                set_null(columns, op.column, index, offset_t is int64_t)
                 if column.valid != NULL:
                     column.valid[index] = 1
-                column = &context.columns[op.size]
+                column = &columns[op.size]
                 if column.valid != NULL:
                     column.valid[index] = 1
-                pc += 1
+                op += 1
             elif op.code == DO_ABSENT:
-                set_null(context.columns, op.column, index, offset_t is int64_t)
-                pc += 1
+                set_null(columns, op.column, index, offset_t is int64_t)
+                op += 1
             elif op.code == DO_FLOAT:
                 if unlikely(end - p < 4):
-                    return fail(context, TRUNCATED, pc, p, index)
+                    return fail(context, TRUNCATED, op, p, index)
                 (<uint32_t *>column.data)[index] = load_le32(p)
                 p += 4
-                pc += 1
+                op += 1
             elif op.code == DO_FLOAT_TO_DOUBLE:
                 if unlikely(end - p < 4):
-                    return fail(context, TRUNCATED, pc, p, index)
+                    return fail(context, TRUNCATED, op, p, index)
                 word = load_le32(p)
                 memcpy(&real, &word, 4)
                 (<double *>column.data)[index] = real
                 p += 4
-                pc += 1
+                op += 1
             elif op.code == DO_FIXED or op.code == SKIP_BYTES:
                 if unlikely(op.size > end - p):
-                    return fail(context, TRUNCATED, pc, p, index)
+                    return fail(context, TRUNCATED, op, p, index)
                 if op.code == DO_FIXED:
                     memcpy(column.data + index * column.width, p, op.size)
                 p += op.size
-                pc += 1
+                op += 1
             elif op.code == DO_INT_TO_LONG or op.code == DO_INT_TO_TIME or op.code == DO_INT_TO_FLOAT \
                     or op.code == DO_INT_TO_DOUBLE or op.code == SKIP_INT:
                 status = read_varint32(&p, end, limit, &word)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 value = unzigzag32(word)
                 if op.code == DO_INT_TO_LONG:
                     (<int64_t *>column.data)[index] = value * op.factor
@@ -443,103 +453,103 @@ cdef const uint8_t *run(
                     (<double *>column.data)[index] = <double>value
                 elif op.code == DO_INT_TO_TIME:
                     if unlikely(value < 0 or value >= op.factor):
-                        return fail(context, OUT_OF_RANGE, pc, at, index)
+                        return fail(context, OUT_OF_RANGE, op, at, index)
                     if column.width == 4:
                         (<int32_t *>column.data)[index] = <int32_t>value
                     else:
                         (<int64_t *>column.data)[index] = value
-                pc += 1
+                op += 1
             elif op.code == DO_LONG_TO_TIME or op.code == DO_LONG_TO_FLOAT or op.code == DO_LONG_TO_DOUBLE \
                     or op.code == SKIP_LONG:
                 status = read_varint64(&p, end, limit, &raw)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 value = unzigzag64(raw)
                 if op.code == DO_LONG_TO_TIME:
                     if unlikely(value < 0 or value >= op.factor):
-                        return fail(context, OUT_OF_RANGE, pc, at, index)
+                        return fail(context, OUT_OF_RANGE, op, at, index)
                     (<int64_t *>column.data)[index] = value
                 elif op.code == DO_LONG_TO_FLOAT:
                     (<float *>column.data)[index] = <float>value
                 elif op.code == DO_LONG_TO_DOUBLE:
                     (<double *>column.data)[index] = <double>value
-                pc += 1
+                op += 1
             elif op.code == SKIP_STRING:
-                status = read_length(&p, end, limit, &length)
+                status = read_length(&p, end, &length)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 if unlikely(length < 0):
-                    return fail(context, NEGATIVE_LENGTH, pc, at, index)
+                    return fail(context, NEGATIVE_LENGTH, op, at, index)
                 if unlikely(length > end - p):
-                    return fail(context, TRUNCATED, pc, p, index)
+                    return fail(context, TRUNCATED, op, p, index)
                 p += length
-                pc += 1
+                op += 1
             elif op.code == SKIP_NULLABLE:
-                status = read_varint64(&p, end, limit, &raw)
+                status = read_varint64_bytes(&p, end, &raw)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, at, index)
+                    return fail(context, status, op, at, index)
                 if unlikely(raw != 0 and raw != 2):
-                    return fail(context, UNION_INDEX, pc, at, index)
-                pc = op.next if <int32_t>(raw >> 1) == op.size else pc + 1
+                    return fail(context, UNION_INDEX, op, at, index)
+                op += op.next if <int32_t>(raw >> 1) == op.size else 1
             elif op.code == SKIP_ARRAY:
                 items = 0
                 while True:
                     at = p
-                    status = read_length(&p, end, limit, &length)
+                    status = read_length(&p, end, &length)
                     if unlikely(status != OK):
-                        return fail(context, status, pc, at, index)
+                        return fail(context, status, op, at, index)
                     if length == 0:
                         break
                     if length < 0:
                         if length == INT64_MIN:
-                            return fail(context, BLOCK_COUNT, pc, at, index)
+                            return fail(context, BLOCK_COUNT, op, at, index)
                         at = p
                         items -= length
-                        status = read_length(&p, end, limit, &length)
+                        status = read_length(&p, end, &length)
                         if unlikely(status != OK):
-                            return fail(context, status, pc, at, index)
+                            return fail(context, status, op, at, index)
                         if unlikely(length < 0 or length > end - p):
-                            return fail(context, BLOCK_SIZE, pc, at, index)
+                            return fail(context, BLOCK_SIZE, op, at, index)
                         p += length
                         continue
                     if op.minimum == 0:
                         if length > context.max_zero_items - context.zero_items:
-                            return fail(context, SIZE_LIMIT, pc, at, index)
+                            return fail(context, SIZE_LIMIT, op, at, index)
                         context.zero_items += length
-                    p = run(context, pc + 1, op.next, items, length, p, tag)
+                    p = run(context, op + 1, op + op.next, items, length, p, tag)
                     if unlikely(p == NULL):
-                        leave(context, pc, context.item, index)
+                        leave(context, op, context.item, index)
                         return NULL
                     items += length
-                pc = op.next
+                op += op.next
             elif op.code == CALL:
                 if context.depth >= context.max_depth:
-                    return fail(context, DEPTH_LIMIT, pc, p, index)
+                    return fail(context, DEPTH_LIMIT, op, p, index)
                 context.depth += 1
-                p = run(context, op.size, op.scale, 0, 1, p, tag)
+                p = run(context, context.ops + op.size, context.ops + op.scale, 0, 1, p, tag)
                 if unlikely(p == NULL):
-                    leave(context, pc, -1, index)
+                    leave(context, op, -1, index)
                     return NULL
                 context.depth -= 1
-                pc += 1
+                op += 1
             elif op.code == DO_DEFAULT:
                 status = charge(context, op.texts[0].size)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, p, index)
+                    return fail(context, status, op, p, index)
                 outer_end = end
                 outer_limit = limit
                 context.end = op.texts[0].data + op.texts[0].size
                 context.limit = context.end
-                start = run(context, pc + 1, op.next, index, 1, op.texts[0].data, tag)
+                start = run(context, op + 1, op + op.next, index, 1, op.texts[0].data, tag)
                 context.end = outer_end
                 context.limit = outer_limit
                 if unlikely(start == NULL):
                     # A constant is valid: only room can be missing, and that is found where the value would be.
                     context.at = p
                     return NULL
-                pc = op.next
+                op += op.next
             else:  # DO_FAIL
-                return fail(context, <Status>op.status, pc, p, index)
+                return fail(context, <Status>op.status, op, p, index)
         index += 1
         count -= 1
     return p
@@ -623,13 +633,17 @@ cdef Answer advance(
             if builder.columns[0].valid != NULL:
                 builder.columns[0].valid[row] = 1
             if unlikely(skip > slice.end - slice.start):
-                p = fail(context, TRUNCATED, 0, slice.end, row)
+                p = fail(context, TRUNCATED, NULL, slice.end, row)
             elif builder.wide:
-                p = run(context, 0, stops[program], row, 1, slice.start + skip, <int64_t *>NULL)
+                p = run(
+                    context, context.ops, context.ops + stops[program], row, 1, slice.start + skip, <int64_t *>NULL
+                )
             else:
-                p = run(context, 0, stops[program], row, 1, slice.start + skip, <int32_t *>NULL)
+                p = run(
+                    context, context.ops, context.ops + stops[program], row, 1, slice.start + skip, <int32_t *>NULL
+                )
             if unlikely(p != NULL and p != slice.end and not trailing):
-                p = fail(context, TRAILING_BYTES, -1, p, row)
+                p = fail(context, TRAILING_BYTES, NULL, p, row)
             if likely(p != NULL):
                 state.done += 1
                 continue
@@ -672,24 +686,24 @@ cdef class _Int32Buffer:
 cdef object fault_of(State *state, Compiled program):
     """Put the facts of a failed row together."""
     cdef Context *context = &state.context
-    cdef int32_t op = context.op
+    cdef const Op *op = context.op
     cdef int32_t at
     code = _CODES[<int>context.status - 1]
     offset = context.at - state.slices[state.done - 1].start
     row = state.row + state.done - 1
-    if op < 0:
+    if op == NULL:
         return Fault(row, offset, "", code, CODES[code])
-    reason = program.reason(op, code) if context.status == program.ops[op].status else CODES[code]
+    reason = program.reason(<int32_t>(op - program.ops), code) if context.status == op.status else CODES[code]
     path = ""
     indexes = []
     for at in range(context.trail_size):
         if context.trail_items[at] >= 0:
             indexes.append(context.trail_items[at])
         else:
-            path = _join(program.path(op, indexes[::-1]), path)
+            path = _join(program.path(<int32_t>(op - program.ops), indexes[::-1]), path)
             op = context.trail_ops[at]
             indexes = []
-    return Fault(row, offset, _join(program.path(op, indexes[::-1]), path), code, reason)
+    return Fault(row, offset, _join(program.path(<int32_t>(op - program.ops), indexes[::-1]), path), code, reason)
 
 
 def _join(outer, inner):

@@ -48,13 +48,13 @@ cdef struct Context:
     const Op *ops
     const Input *columns
     Status status
-    int32_t op
+    const Op *op
     int32_t trail_size
     int64_t item
     int64_t trail_items[TRAIL]
 
 
-cdef inline uint8_t *fail(Context *context, Status status, int32_t op, int64_t item) noexcept nogil:
+cdef inline uint8_t *fail(Context *context, Status status, const Op *op, int64_t item) noexcept nogil:
     context.status = status
     context.op = op
     context.item = item
@@ -197,13 +197,13 @@ cdef int32_t find_symbol(const Op *op, const uint8_t *text, int64_t size) noexce
 
 
 cdef uint8_t *put(
-    Context *context, int32_t first, int32_t stop, int64_t index, int64_t count, uint8_t *out
+    Context *context, const Op *first, const Op *stop, int64_t index, int64_t count, uint8_t *out
 ) noexcept nogil:
     """Run a range of ops for `count` values of a scope, the first at `index`; return the position, or NULL."""
+    cdef const Input *columns = context.columns
     cdef const Op *op
     cdef const Input *column
     cdef const uint8_t *source
-    cdef int32_t pc
     cdef int32_t branch
     cdef int64_t value
     cdef int64_t length
@@ -213,14 +213,13 @@ cdef uint8_t *put(
     cdef uint32_t word
     cdef Status status
     while count > 0:
-        pc = first
-        while pc < stop:
-            op = &context.ops[pc]
-            column = &context.columns[op.column]
+        op = first
+        while op != stop:
+            column = &columns[op.column]
             if op.code < PUT_REQUIRED or op.code >= PUT_NULLABLE:
                 pass
             elif unlikely(column.validity != NULL or column.all_null) and not is_valid(column, index):
-                return fail(context, NULL_VALUE, pc, index)
+                return fail(context, NULL_VALUE, op, index)
             if op.code == PUT_BYTES or op.code == PUT_STRING:
                 begin = start_of(column, index)
                 length = start_of(column, index + 1) - begin
@@ -234,21 +233,21 @@ cdef uint8_t *put(
                     memcpy(out, source, length)
                     out += length
                 if op.code == PUT_STRING and not utf8_valid(source, length):
-                    return fail(context, INVALID_UTF8, pc, index)
-                pc += 1
+                    return fail(context, INVALID_UTF8, op, index)
+                op += 1
             elif op.code == PUT_LONG:
                 out = write_varint(out, zigzag64((<const int64_t *>column.data)[index]))
-                pc += 1
+                op += 1
             elif op.code == PUT_INT:
                 out = write_varint(out, zigzag64((<const int32_t *>column.data)[index]))
-                pc += 1
+                op += 1
             elif op.code == PUT_NULLABLE:
                 if is_valid(column, index):
                     out[0] = <uint8_t>(2 - 2 * op.size)
-                    pc += 1
+                    op += 1
                 else:
                     out[0] = <uint8_t>(2 * op.size)
-                    pc = op.next
+                    op += op.next
                 out += 1
             elif op.code == PUT_DOUBLE:
                 if column.width == 8:
@@ -258,30 +257,30 @@ cdef uint8_t *put(
                     memcpy(&value, &wide, 8)
                     store_le64(out, value)
                 out += 8
-                pc += 1
+                op += 1
             elif op.code == PUT_ENUM:
                 begin = start_of(column, index)
                 branch = find_symbol(op, column.data + begin, start_of(column, index + 1) - begin)
                 if unlikely(branch < 0):
-                    return fail(context, UNKNOWN_SYMBOL, pc, index)
+                    return fail(context, UNKNOWN_SYMBOL, op, index)
                 out = write_varint(out, <uint64_t>branch << 1)
-                pc += 1
+                op += 1
             elif op.code == PUT_DECIMAL:
                 status = write_decimal(op, column, index, &out)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, index)
-                pc += 1
+                    return fail(context, status, op, index)
+                op += 1
             elif op.code == PUT_BOOLEAN:
                 value = index + column.first
                 out[0] = (column.data[value >> 3] >> (value & 7)) & 1
                 out += 1
-                pc += 1
+                op += 1
             elif op.code == PUT_ARRAY or op.code == PUT_MAP:
                 begin = start_of(column, index)
                 length = start_of(column, index + 1) - begin
                 if length:
                     out = write_varint(out, <uint64_t>length << 1)
-                    out = put(context, pc + 1, op.next, begin, length, out)
+                    out = put(context, op + 1, op + op.next, begin, length, out)
                     if unlikely(out == NULL):
                         if context.trail_size < TRAIL:
                             context.trail_items[context.trail_size] = context.item - begin
@@ -290,21 +289,21 @@ cdef uint8_t *put(
                         return NULL
                 out[0] = 0
                 out += 1
-                pc = op.next
+                op += op.next
             elif op.code == PUT_INTEGER:
                 status = read_integer(op, column, index, &value)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, index)
+                    return fail(context, status, op, index)
                 out = write_varint(out, zigzag64(value))
-                pc += 1
+                op += 1
             elif op.code == PUT_FLOAT:
                 status = read_float(column, index, &real)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, index)
+                    return fail(context, status, op, index)
                 memcpy(&word, &real, 4)
                 store_le32(out, word)
                 out += 4
-                pc += 1
+                op += 1
             elif op.code == PUT_FIXED:
                 if column.width:
                     source = column.data + index * column.width
@@ -314,26 +313,26 @@ cdef uint8_t *put(
                     source = column.data + begin
                     length = start_of(column, index + 1) - begin
                 if unlikely(length != op.size):
-                    return fail(context, FIXED_SIZE, pc, index)
+                    return fail(context, FIXED_SIZE, op, index)
                 memcpy(out, source, length)
                 out += length
-                pc += 1
+                op += 1
             elif op.code == PUT_UNION:
                 branch = choose(context, op, column, index, &status)
                 if unlikely(status != OK):
-                    return fail(context, status, pc, index)
+                    return fail(context, status, op, index)
                 out = write_varint(out, <uint64_t>branch << 1)
-                pc = op.table[3 * branch + 2]
+                op = context.ops + op.table[3 * branch + 2]
             elif op.code == DO_JUMP:
-                pc = op.next
+                op += op.next
             elif op.code == PUT_REQUIRED:
-                pc += 1
+                op += 1
             elif op.code == PUT_DEFAULT:
                 memcpy(out, op.texts[0].data, op.texts[0].size)
                 out += op.texts[0].size
-                pc += 1
+                op += 1
             else:  # DO_FAIL
-                return fail(context, <Status>op.status, pc, index)
+                return fail(context, <Status>op.status, op, index)
         index += 1
         count -= 1
     return out
@@ -431,7 +430,7 @@ cdef Answer advance(
             out = start = output.data + output.used
             if is_valid(&inputs.columns[0], output.row):
                 memcpy(out, prefix, prefix_size)
-                out = put(context, 0, stop, output.row, 1, out + prefix_size)
+                out = put(context, context.ops, context.ops + stop, output.row, 1, out + prefix_size)
                 output.validity[output.row >> 3] |= <uint8_t>(1 << (output.row & 7))
             if unlikely(out == NULL):
                 output.validity[output.row >> 3] &= <uint8_t>~(1 << (output.row & 7))
@@ -549,5 +548,6 @@ cdef object fault_of(Context *context, Program program, int64_t row):
     indexes = []
     for at in range(context.trail_size - 1, -1, -1):
         indexes.append(context.trail_items[at])
-    reason = program.reason(context.op, code) if context.status == program.ops[context.op].status else CODES[code]
-    return Fault(row, None, program.path(context.op, indexes), code, reason)
+    at = <int32_t>(context.op - program.ops)
+    reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
+    return Fault(row, None, program.path(at, indexes), code, reason)

@@ -12,7 +12,6 @@ cdef enum Code:
     DO_INT_TO_DOUBLE
     DO_INT_TO_TIME
     DO_LONG
-    DO_LONG_SCALED
     DO_LONG_TO_FLOAT
     DO_LONG_TO_DOUBLE
     DO_LONG_TO_TIME
@@ -78,6 +77,10 @@ cdef inline int32_t symbol_hash(const uint8_t *data, int64_t size) noexcept nogi
     return <int32_t>((size * 31 + data[0]) * 31 + data[size - 1])
 
 
+cdef enum:
+    TEXT_MARGIN = 160   # bytes behind each Text that may be read
+
+
 cdef struct Text:
     const uint8_t *data
     int64_t size
@@ -86,7 +89,7 @@ cdef struct Text:
 cdef struct Op:
     int32_t code
     int32_t column
-    int32_t next          # the op after this one and all that belongs to it
+    int32_t next          # how far it is to the op after this one and all that belongs to it
     int32_t size          # bytes of a fixed, branches of a union, member of a union, null branch; see Code
     int64_t factor        # columns hold the wire's value times this
     int32_t precision
@@ -95,6 +98,7 @@ cdef struct Op:
     int32_t minimum       # bytes that one item of an array takes at least
     const Text *texts     # symbols of an enum (data NULL: none); DO_DEFAULT: the bytes
     const int32_t *table  # DO_UNION: the op where each branch starts
+    int64_t padding       # to 64 bytes: addresses of ops then are a shift
 
 
 cdef class Program:

@@ -96,7 +96,7 @@ cdef class Program:
         op = &self.ops[self.count]
         op.code = code
         op.column = column
-        op.next = self.count + 1
+        op.next = 1
         op.size = 0
         op.factor = 1
         op.precision = 0
@@ -123,8 +123,7 @@ cdef class Program:
             texts[at].data = NULL
             texts[at].size = 0
             if value is not None:
-                # A byte more than there is, so that the empty text has an address too.
-                block = bytearray(value + b"\0")
+                block = bytearray(value + bytes(TEXT_MARGIN))
                 self.keep.append(block)
                 texts[at].data = <const uint8_t *>PyByteArray_AS_STRING(block)
                 texts[at].size = len(value)
@@ -152,7 +151,7 @@ cdef class Program:
             self.ops[at].texts = self.text_table([node.data])
             self.expansion += len(node.data)
             self.compile(node.children[0], path)
-            self.ops[at].next = self.count
+            self.ops[at].next = self.count - at
         elif op is Step.FAIL:
             at = self.add(DO_FAIL, path, node.column)
             self.ops[at].status = _CODES.index(node.code) + 1
@@ -184,13 +183,13 @@ cdef class Program:
             self.ops[at].column = value.column
             self.compile(value.children[0], path)
             self.fold_nullable(at)
-            self.ops[at].next = self.count
+            self.ops[at].next = self.count - at
             return 0
         if len(branches) == 2 and Step.NULL in steps and node.column < 0:
             at = self.add(SKIP_NULLABLE, path)
             self.ops[at].size = steps.index(Step.NULL)
             self.compile(branches[1 - self.ops[at].size], path)
-            self.ops[at].next = self.count
+            self.ops[at].next = self.count - at
             return 0
         at = self.add(DO_UNION, path)
         self.ops[at].size = len(branches)
@@ -202,8 +201,8 @@ cdef class Program:
             self.compile(branches[branch], path)
             jumps.append(self.add(DO_JUMP, path))
         for branch in jumps:
-            self.ops[branch].next = self.count
-        self.ops[at].next = self.count
+            self.ops[branch].next = self.count - branch
+        self.ops[at].next = self.count - at
         return 0
 
     cdef int fold_nullable(self, int32_t at) except -1:
@@ -216,7 +215,7 @@ cdef class Program:
             self.ops[at].code = DO_NULLABLE_TEXT
         elif code == DO_DOUBLE:
             self.ops[at].code = DO_NULLABLE_DOUBLE
-        elif code == DO_LONG or code == DO_LONG_SCALED:
+        elif code == DO_LONG:
             self.ops[at].code = DO_NULLABLE_LONG
             self.ops[at].factor = self.ops[at + 1].factor
         return 0
@@ -235,7 +234,7 @@ cdef class Program:
         else:
             self.compile(node.children[0], (*path, None, ".key"))
             self.compile(node.children[1], (*path, None, ".value"))
-        self.ops[at].next = self.count
+        self.ops[at].next = self.count - at
         return 0
 
     cdef int compile_leaf(self, object node, tuple path) except -1:
@@ -262,7 +261,7 @@ cdef class Program:
             elif pa.types.is_time(kind):
                 code = DO_LONG_TO_TIME
             else:
-                code = DO_LONG if node.factor == 1 else DO_LONG_SCALED
+                code = DO_LONG
         elif op is Step.FLOAT:
             code = DO_FLOAT if kind.bit_width == 32 else DO_FLOAT_TO_DOUBLE
         elif op is Step.DOUBLE:
@@ -327,7 +326,7 @@ cdef class Program:
             else:
                 self.compile_put(node.children[0], (*path, None, ".key"), node.children[0].column, False)
                 self.compile_put(node.children[1], (*path, None, ".value"), node.children[1].column, False)
-            self.ops[at].next = self.count
+            self.ops[at].next = self.count - at
         elif op is Step.DEFAULT:
             at = self.add(PUT_DEFAULT, path)
             self.ops[at].texts = self.text_table([node.data])
@@ -351,7 +350,7 @@ cdef class Program:
             at = self.add(PUT_NULLABLE, path, node.column)
             self.ops[at].size = steps.index(Step.ABSENT)
             self.compile_put(branches[1 - self.ops[at].size].children[0], path, node.column, True)
-            self.ops[at].next = self.count
+            self.ops[at].next = self.count - at
             return 0
         at = self.add(PUT_UNION, path, node.column)
         self.ops[at].size = len(branches)
@@ -369,8 +368,8 @@ cdef class Program:
                 self.compile_put(child.children[0], path, column, True)
             jumps.append(self.add(DO_JUMP, path))
         for branch in jumps:
-            self.ops[branch].next = self.count
-        self.ops[at].next = self.count
+            self.ops[branch].next = self.count - branch
+        self.ops[at].next = self.count - at
         return 0
 
     cdef int put_leaf(self, object node, tuple path) except -1:

@@ -13,6 +13,7 @@
 #define KC_BSWAP64(x) _byteswap_uint64(x)
 static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
 #define KC_POPCOUNT64(x) ((int)__popcnt64(x))
+#define KC_COLD __declspec(noinline)
 #define KC_LIKELY(x) (x)
 #define KC_UNLIKELY(x) (x)
 #else
@@ -21,6 +22,7 @@ static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, 
 #define KC_BSWAP64(x) __builtin_bswap64(x)
 static inline int kc_ctz64(uint64_t x) { return __builtin_ctzll(x); }
 #define KC_POPCOUNT64(x) __builtin_popcountll(x)
+#define KC_COLD __attribute__((noinline, cold, unused))
 #define KC_LIKELY(x) __builtin_expect(!!(x), 1)
 #define KC_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #endif

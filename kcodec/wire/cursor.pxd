@@ -9,7 +9,7 @@ eight bytes may be loaded at once, even if the varint is shorter. A failed read 
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.wire.status cimport OK, TRUNCATED, VARINT_OVERFLOW, VARINT_OVERLONG, Status
+from kcodec.wire.status cimport OK, TRUNCATED, VARINT_OVERFLOW, Status
 
 
 cdef extern from "bits.h" nogil:
@@ -28,6 +28,12 @@ cdef extern from "bits.h" nogil:
     bint multiply_overflows "kc_mul64"(int64_t a, int64_t b, int64_t *product)
     void copy32 "kc_copy32"(void *target, const void *source)
     uint8_t pack8 "kc_pack8"(const uint8_t *source)
+
+
+cdef extern from "varint.h" nogil:
+    # Byte by byte: near the end of memory, and the longest forms.
+    Status read_varint64_bytes "kc_varint64_bytes"(const uint8_t **at, const uint8_t *end, uint64_t *value)
+    Status read_varint32_bytes "kc_varint32_bytes"(const uint8_t **at, const uint8_t *end, uint32_t *value)
 
 
 cdef inline int32_t unzigzag32(uint32_t value) noexcept nogil:
@@ -51,61 +57,6 @@ cdef inline uint64_t gather7(uint64_t word) noexcept nogil:
     word = ((word & 0x7F007F007F007F00ULL) >> 1) | (word & 0x007F007F007F007FULL)
     word = ((word & 0x3FFF00003FFF0000ULL) >> 2) | (word & 0x00003FFF00003FFFULL)
     return ((word & 0x0FFFFFFF00000000ULL) >> 4) | (word & 0x000000000FFFFFFFULL)
-
-
-cdef inline Status read_varint64_bytes(
-    const uint8_t **at, const uint8_t *end, uint64_t *value
-) noexcept nogil:
-    """Read a varint byte by byte: near the end of memory, and the longest forms."""
-    cdef const uint8_t *p = at[0]
-    cdef uint64_t result = 0
-    cdef int shift = 0
-    while shift < 63:
-        if p >= end:
-            return TRUNCATED
-        result |= <uint64_t>(p[0] & 0x7F) << shift
-        if p[0] < 0x80:
-            at[0] = p + 1
-            value[0] = result
-            return OK
-        p += 1
-        shift += 7
-    if p >= end:
-        return TRUNCATED
-    if p[0] >= 0x80:
-        return VARINT_OVERLONG
-    if p[0] > 1:
-        return VARINT_OVERFLOW
-    at[0] = p + 1
-    value[0] = result | (<uint64_t>p[0] << 63)
-    return OK
-
-
-cdef inline Status read_varint32_bytes(
-    const uint8_t **at, const uint8_t *end, uint32_t *value
-) noexcept nogil:
-    cdef const uint8_t *p = at[0]
-    cdef uint32_t result = 0
-    cdef int shift = 0
-    while shift < 28:
-        if p >= end:
-            return TRUNCATED
-        result |= <uint32_t>(p[0] & 0x7F) << shift
-        if p[0] < 0x80:
-            at[0] = p + 1
-            value[0] = result
-            return OK
-        p += 1
-        shift += 7
-    if p >= end:
-        return TRUNCATED
-    if p[0] >= 0x80:
-        return VARINT_OVERLONG
-    if p[0] > 0x0F:
-        return VARINT_OVERFLOW
-    at[0] = p + 1
-    value[0] = result | (<uint32_t>p[0] << 28)
-    return OK
 
 
 cdef inline Status read_varint64(
