@@ -159,11 +159,12 @@ class Serde:
         self._avro_reader: AvroReader | None = None
         self._programs: dict[tuple[str, int | bytes], Any] = {}
         self._writers: dict[_Text, AvroWriter] = {}
+        self._conversions: dict[tuple[str, AvroWriter, AvroWriter], Any] = {}
         self._derived: dict[pa.DataType, Schema] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_lock", "_avro_reader", "_programs", "_writers", "_derived"):
+        for name in ("_lock", "_avro_reader", "_programs", "_writers", "_conversions", "_derived"):
             del state[name]
         with self._lock:
             state["_sources"], state["_targets"] = dict(self._sources), dict(self._targets)
@@ -243,13 +244,14 @@ class Serde:
         check_errors(errors)
         chunks, chunked = payloads(values)
         framed = self._frames(chunks, headers)
-        sources: dict[int | bytes, _Source] = {}
-        with self._lock:
-            for part in framed:
-                for key in part.used:
-                    if key not in sources:
-                        sources[key] = self._source(key)
-            kind = pa.null() if self._reader is None else self._layout().arrow_type
+        # In the order of the first rows: the first schema may be the reader's.
+        keys = dict.fromkeys(key for part in framed for key in part.used)
+        sources = {key: self._sources[key] for key in keys if key in self._sources}
+        if len(sources) < len(keys) or self._reader is None:
+            with self._lock:
+                self._find_reader(None)
+                sources = {key: self._source(key) for key in keys}
+        kind = pa.null() if self._reader is None else self._layout().arrow_type
         return Codec._run(
             lambda part, stop: self._decode(part, sources, kind, stop),
             framed,
@@ -518,10 +520,9 @@ class Serde:
             target = self._target(chunks[0].type)
             writer = self._writer(target.schema)
             given = None if target.given is None else self._writer(target.given)
-        program = None
-        if given is not None and writer.schema.type != "bytes":
-            reader = AvroReader(writer.schema, options=self._options, limits=self._limits)
-            program = reader.program(given.schema)
+            program = None
+            if given is not None and writer.schema.type != "bytes":
+                program = self._conversion(given, writer)
         prefix = b"" if self._config.header_out else b"\0" + (target.schema_id or 0).to_bytes(4, "big")
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -564,6 +565,17 @@ class Serde:
             writer = AvroWriter(schema.text, schema.named, options=self._options, limits=self._limits)
             self._writers[schema] = writer
         return writer
+
+    def _conversion(self, given: AvroWriter, writer: AvroWriter) -> Any:
+        """Return the program that reads what one schema wrote as the other."""
+        name = (kernel("formats._avro").__name__, given, writer)
+        program = self._conversions.get(name)
+        if program is None:
+            while len(self._conversions) >= _KEPT:
+                del self._conversions[next(iter(self._conversions))]
+            reader = AvroReader(writer.schema, options=self._options, limits=self._limits)
+            program = self._conversions[name] = reader.program(given.schema)
+        return program
 
     def _choose(self, schema: Schema) -> _Target:
         """Choose what a column is written as, in the order of Confluent's ``AbstractKafkaAvroSerializer``."""

@@ -27,12 +27,12 @@ LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("fo
 #: Lines (by regular expression on their id) that are answered differently, and why.
 ON_PURPOSE = {
     "avro/auto-object/(enum|fixed|record|union-record|union-empty-record|record-unordered-text|nested)": (
-        "Java takes the schema from the object; without one, it is derived here from the Arrow type, which names "
-        "no records, enums or fixeds and has all branches of a union"
+        "Java takes the schema from the object; without one, it is derived here from the Arrow type, which "
+        "names no records, enums or fixeds and has all branches of a union"
     ),
     "avro/auto-object/bytes-decimal": (
-        "Java forgets the logical type of an object that is not a record; an Arrow column of decimals keeps it "
-        "(the payload is the same)"
+        "Java forgets the logical type of an object that is not a record; an Arrow column of decimals keeps "
+        "it (the payload is the same)"
     ),
     "avro/(registered-optional-added/(latest|id-lax)|two-versions/latest)": (
         "Java writes by position and fails at a field that was added; here it gets its default"
@@ -41,8 +41,8 @@ ON_PURPOSE = {
         "Java wraps a long to 32 bits silently; here it is an error of its row"
     ),
     "avro/normalize-true/reordered/lookup": (
-        "only Java's mock finds a schema whose properties are in another order; a registry compares texts, and "
-        "normalization is not part of the embedded ones"
+        "only Java's mock finds a schema whose properties are in another order; a registry compares texts, "
+        "and normalization is not part of the embedded ones"
     ),
     "avro/enum-string": "Java refuses text for an enum, which is what an Arrow column of symbols is",
     "de/avro/root(-trailing-flag)?/boolean-2": "Java reads any byte but 1 as false; a boolean is 0 or 1",
