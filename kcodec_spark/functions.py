@@ -96,9 +96,9 @@ def from_avro(
 
             codec = AvroCodec(jsonFormatSchema, reader_schema, **codec_options)
         else:
-            codec = _ready(
-                jsonFormatSchema, {**codec_options, **({"avroSchema": ""} if reader_schema else {})}
-            )
+            if reader_schema is not None:
+                codec_options["avroSchema"] = reader_schema
+            codec = _ready(jsonFormatSchema, codec_options)
         read, arrow_type = reader_of(codec)
     udf = decode_udf(
         read,
@@ -116,8 +116,6 @@ def to_avro(
     subject: str | None = None,
     schemaRegistryAddress: str | None = None,
     options: Mapping[str, Any] | None = None,
-    *,
-    deterministic: bool = False,
 ) -> "Column":
     """Encode a column, or several as one record, as Avro.
 
@@ -135,8 +133,6 @@ def to_avro(
     options : dict, optional
         ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client, or
         ``auto.register.schemas``.
-    deterministic : bool
-        As for `from_avro`.
 
     Returns
     -------
@@ -178,7 +174,7 @@ def to_avro(
     columns = [_column(item) for item in data] if packed else [_column(data)]
     if not columns:
         raise ConfigError("to_avro needs a column")
-    udf = encode_udf(write, packed=packed, deterministic=deterministic)
+    udf = encode_udf(write, packed=packed)
     if not packed and write is not None:
         return udf(columns[0])
     # A null that the optimizer folds to a literal: only its type reaches the executors.

@@ -33,7 +33,7 @@ def register(
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`, for all functions that decode.
     deterministic : bool
-        As for `from_avro`.
+        As for `from_avro`, for all functions that decode.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def register(
                 deterministic=deterministic,
             )
         elif direction == "encode":
-            made[name] = encode_udf(writer_of(codec), deterministic=deterministic)
+            made[name] = encode_udf(writer_of(codec))
         else:
             raise ConfigError(f"{name}: {direction!r} is neither decode nor encode")
     for name, udf in made.items():

@@ -138,7 +138,7 @@ def _corrupt_rows(values: pa.Array, report: pa.Table) -> pa.Array:
     return entries.take(pa.array(places, pa.int64()))
 
 
-def encode_udf(write: Writer | None, *, packed: bool = False, deterministic: bool = False) -> Any:
+def encode_udf(write: Writer | None, *, packed: bool = False) -> Any:
     """Make the UDF that encodes.
 
     Parameters
@@ -147,8 +147,6 @@ def encode_udf(write: Writer | None, *, packed: bool = False, deterministic: boo
         Encodes an array; None derives an Avro schema from the type of what arrives.
     packed : bool
         Whether the UDF takes several columns, to encode them as one struct.
-    deterministic : bool
-        As for `decode_udf`.
 
     Returns
     -------
@@ -159,7 +157,7 @@ def encode_udf(write: Writer | None, *, packed: bool = False, deterministic: boo
     from pyspark.sql.types import BinaryType
 
     if write is None:
-        return _udf(_deriving(packed), BinaryType(), deterministic)
+        return _udf(_deriving(packed), BinaryType(), True)
     known = write
 
     def encode(values: pa.Array) -> pa.Array:
@@ -168,24 +166,24 @@ def encode_udf(write: Writer | None, *, packed: bool = False, deterministic: boo
     def encode_columns(shape: pa.Array, *columns: pa.Array) -> pa.Array:
         return known(pack(shape, columns))
 
-    return _udf(encode_columns if packed else encode, BinaryType(), deterministic)
+    return _udf(encode_columns if packed else encode, BinaryType(), True)
 
 
 def _deriving(packed: bool) -> Callable[..., pa.Array]:
     # One codec per type; a worker sees one type for as long as the query runs.
-    codecs: dict[pa.Field, Any] = {}
+    writers: dict[pa.Field, Writer] = {}
 
     def encode_derived(shape: pa.Array, *columns: pa.Array) -> pa.Array:
         item = shape.type.value_field
-        if item not in codecs:
-            codecs[item] = derive_codec(item)
-        return codecs[item].encode(pack(shape, columns) if packed else columns[0])
+        if item not in writers:
+            writers[item] = derived_writer(item)
+        return writers[item](pack(shape, columns) if packed else columns[0])
 
     return encode_derived
 
 
-def derive_codec(item: pa.Field) -> Any:
-    """Make the codec that Spark's ``to_avro`` without a schema stands for.
+def derived_writer(item: pa.Field) -> Writer:
+    """Make what encodes by the schema that Spark's ``to_avro`` derives where none is given.
 
     Parameters
     ----------
@@ -194,7 +192,8 @@ def derive_codec(item: pa.Field) -> Any:
 
     Returns
     -------
-    kcodec.AvroCodec
+    callable
+        Takes an array of the type, gives binary.
 
     Raises
     ------
@@ -203,7 +202,27 @@ def derive_codec(item: pa.Field) -> Any:
     """
     from kcodec.formats.avro import AvroCodec
 
-    return AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable))
+    codec = AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable))
+    plain = _without_durations(item.type)
+
+    def encode(array: pa.Array) -> pa.Array:
+        return codec.encode(array if plain == item.type else array.cast(plain))
+
+    return encode
+
+
+def _without_durations(kind: pa.DataType) -> pa.DataType:
+    """Make intervals the longs that Spark writes them as."""
+    if pa.types.is_duration(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_durations(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_durations(kind.value_type)))
+    if pa.types.is_map(kind):
+        value = kind.item_field.with_type(_without_durations(kind.item_type))
+        return pa.map_(kind.key_field, value)
+    return kind
 
 
 def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:

@@ -23,16 +23,24 @@ def missing() -> str | None:
     return None if shutil.which(java) else "no Java: Spark needs Java 17 or newer"
 
 
+LACKING = missing()
+
+# Without pyspark the modules cannot even be imported.
+collect_ignore_glob = ["test_*.py"] if LACKING and "pyspark" in LACKING else []
+
+
+def pytest_terminal_summary(terminalreporter):
+    if collect_ignore_glob:
+        terminalreporter.write_line(f"tests/spark skipped: {LACKING}", yellow=True)
+
+
 def pytest_collection_modifyitems(items):
-    lacking = missing()
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.spark)
             # pyspark 4.3 warns of newer pandas, and of what pandas and grpc deprecate.
             for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
-            if lacking:
-                item.add_marker(pytest.mark.skip(reason=lacking))
 
 
 def free_port() -> int:
@@ -44,6 +52,8 @@ def free_port() -> int:
 @pytest.fixture(scope="session")
 def jvm():
     """Start the JVM; its Python workers find the packages of this checkout."""
+    if LACKING:
+        pytest.skip(LACKING)
     from pyspark.sql import SparkSession
 
     saved = {name: os.environ.get(name) for name in ("PYSPARK_PYTHON", "PYTHONPATH", REMOTE)}
@@ -70,7 +80,7 @@ def jvm():
     classic.sparkContext.setLogLevel("OFF")
     os.environ[REMOTE] = "1"
     connect = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
-    yield {"classic": classic, "connect": connect}
+    yield {"classic": classic, "connect": connect, "server": f"sc://127.0.0.1:{port}"}
     connect.stop()
     os.environ.pop(REMOTE, None)
     gateway = classic.sparkContext._gateway
@@ -97,6 +107,12 @@ def connect(jvm, monkeypatch):
     """Give the Connect session."""
     monkeypatch.setenv(REMOTE, "1")
     return jvm["connect"]
+
+
+@pytest.fixture
+def server(jvm) -> str:
+    """Give the address of the Connect server."""
+    return jvm["server"]
 
 
 @pytest.fixture(params=["classic", "connect"])

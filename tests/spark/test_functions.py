@@ -51,7 +51,8 @@ EVERYTHING = record(
 )  # fmt: skip
 MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 15, 123000, tzinfo=UTC)
 VALUES = {
-    "null": None, "boolean": True, "int": -7, "long": 1 << 40, "float": 1.5, "double": -2.25, "bytes": b"\0\xff",
+    "null": None, "boolean": True, "int": -7, "long": 1 << 40, "float": 1.5, "double": -2.25,
+    "bytes": b"\0\xff",
     "string": "héllo", "fixed": b"abcd", "enum": "HEARTS", "decimal": decimal.Decimal("-12345.67"),
     "decimal_fixed": decimal.Decimal("1234567890123456789012345678.0123456789"),
     "date": datetime.date(1969, 7, 20), "time_millis": datetime.time(1, 2, 3, 4000),
@@ -276,7 +277,8 @@ def test_several_columns_are_the_struct_of_them(spark):
     df = spark.range(3).select("id", F.lit("x").alias("s"), F.array(F.lit(1)).alias("l"))
     schema = json.dumps(record("R", s="string", id="int"))
     pairs = df.select(
-        to_avro(["id", F.col("s").alias("t"), "l"]), to_avro(F.struct("id", F.col("s").alias("t"), "l")),
+        to_avro(["id", F.col("s").alias("t"), "l"]),
+        to_avro(F.struct("id", F.col("s").alias("t"), "l")),
         to_avro(["id", "s"], schema), to_avro(F.struct("id", "s"), schema),
     ).collect()  # fmt: skip
     for left, right, left_given, right_given in pairs:
@@ -287,8 +289,9 @@ def test_several_columns_are_the_struct_of_them(spark):
 
 def test_every_type_comes_back_from_the_derived_schema(spark):
     sql = """SELECT true b, 1Y i8, 2S i16, 3 i32, 4L i64, float(1.5) f, 2.5D d, 'é' s, X'00FF' x, 12.34BD c,
-        date'2024-02-29' da, timestamp'2024-02-29 12:00:00.123456' t, timestamp_ntz'2024-02-29 12:00:00.123456' n,
-        array(1, null) l, map('k', 1.5BD) m, named_struct('z', array(named_struct('y', 'deep'))) st, null nothing,
+        date'2024-02-29' da, timestamp'2024-02-29 12:00:00.123456' t,
+        timestamp_ntz'2024-02-29 12:00:00.123456' n, array(1, null) l, map('k', 1.5BD) m,
+        named_struct('z', array(named_struct('y', 'deep'))) st, null nothing,
         time'12:34:56.123456' ti"""
     df = spark.sql(sql)
     written = df.select(to_avro(F.struct("*")).alias("value"))
@@ -297,6 +300,20 @@ def test_every_type_comes_back_from_the_derived_schema(spark):
     row = df.first()
     assert back.first() == row
     assert back.select("i8").first()[0] == 1
+
+
+def test_aggregates_are_written(spark):
+    column = (
+        spark.range(4).groupBy(F.expr("id % 2").alias("k")).agg(to_avro(F.struct(F.max("id").alias("m"))))
+    )
+    assert sorted(tuple(row) for row in column.collect()) == [(0, b"\x00\x04"), (1, b"\x00\x06")]
+
+
+def test_a_filter_goes_below_encoding(spark, capsys):
+    spark.range(9).repartition(1).select("id", to_avro("id").alias("b")).filter("id > 5").explain()
+    plan = capsys.readouterr().out
+    assert plan.count("ArrowEvalPython") == 1
+    assert plan.index("ArrowEvalPython") < plan.index("Filter")
 
 
 def test_what_cannot_be_written_fails_the_query(spark):
@@ -324,3 +341,28 @@ def test_bad_arguments():
     ):
         with pytest.raises(error, match=reason):
             call()
+
+
+def test_times_do_not_depend_on_the_session(spark):
+    schema = json.dumps(record("R", at=logical("long", "timestamp-micros"), on=logical("int", "date")))
+    value = encoded(schema, [{"at": MOMENT, "on": datetime.date(1900, 1, 1)}])
+    spark.conf.set("spark.sql.session.timeZone", "America/St_Johns")
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        decoded = frame(spark, value).select(from_avro("value", schema).alias("r")).select("r.*")
+        assert decoded.selectExpr("unix_micros(at)").first() == (NANOS // 1000,)
+        again = decoded.select(to_avro(["at", "on"], schema), to_avro(F.struct("at", "on"), schema)).first()
+        assert tuple(again) == (value[0], value[0])
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "false")
+
+
+def test_intervals_are_written_as_spark_does(spark):
+    df = spark.sql(
+        "SELECT interval '1' day d, array(interval '2' second, null) a, map('k', interval '0' day) m"
+    )
+    day, two_seconds = encoded('"long"', [86_400_000_000, 2_000_000])
+    whole, one = df.select(to_avro(F.struct("*")), to_avro(["d"])).first()
+    assert one == day
+    assert whole == day + b"\x04\x00" + two_seconds + b"\x02\x00" + b"\x02\x02k\x00\x00"

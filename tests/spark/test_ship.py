@@ -33,8 +33,8 @@ def test_shipping_to_a_session_that_has_it(classic):
 
 
 @pytest.fixture
-def bare_python(tmp_path):
-    """Make an interpreter that sees pyarrow and pyspark, but neither this checkout nor an installed kcodec."""
+def bare_python(jvm, tmp_path):
+    """Make an interpreter that sees pyarrow and pyspark, but no kcodec: not even an installed one."""
     import py4j
     import pyspark
 

@@ -1,0 +1,36 @@
+"""Run by test_thin: a client without a JVM of its own, as pyspark-client is, at the server of the tests."""
+
+import importlib.abc
+import sys
+
+MISSING = ("py4j", "pyspark.core", "pyspark.sql.classic")
+
+
+class Missing(importlib.abc.MetaPathFinder):
+    """Hide what the thin client does not have."""
+
+    def find_spec(self, name, path=None, target=None):
+        if any(name == each or name.startswith(f"{each}.") for each in MISSING):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return
+
+
+sys.meta_path.insert(0, Missing())
+
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+
+from kcodec.formats.avro import AvroCodec  # noqa: E402
+from kcodec_spark import check_server, from_avro, register, ship, to_avro, types  # noqa: E402
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+assert check_server(spark).ready
+ship(spark)
+register(spark, {"number": AvroCodec('"long"')})
+df = spark.range(3).select("id", to_avro("id").alias("value"))
+assert df.select(from_avro("value", '"long"').alias("n")).collect() == [(0,), (1,), (2,)]
+assert df.selectExpr("number(value)").collect() == [(0,), (1,), (2,)]
+assert df.select(to_avro(F.struct("id"))).first()[0] == b"\x00"
+assert types.to_sql_type('"int"').simpleString() == "int"
+spark.stop()
+print("thin client: all as expected")
