@@ -325,6 +325,7 @@ class _Row:
                 end = self.at + size
                 if node.column < 0:
                     self.at = end
+                    total += count
                     continue
             if empty:
                 self.zero_byte_items += count

@@ -109,7 +109,8 @@ class _EncodePlan:
     def union(self, schema: Schema, column: int, name: str, depth: int) -> Node:
         kind = self.columns[column].type
         values = schema.values
-        if len(values) == 1 or (widest(schema) and not pa.types.is_struct(kind)):
+        numeric = pa.types.is_integer(kind) if widest(schema) == "long" else pa.types.is_floating(kind)
+        if len(values) == 1 or (widest(schema) and numeric):
             present = [
                 self.node(Op.PRESENT, column, "", (self.write(value, column, "", depth + 1),))
                 for value in values

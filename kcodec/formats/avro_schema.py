@@ -294,7 +294,7 @@ class _Parser:
         if kind is _MISSING:
             raise SchemaError(f"{path}: the type is missing")
         if not isinstance(kind, str):
-            return self.schema(kind, space, f"{path}.type", depth + 1)
+            raise SchemaError(f"{path}.type: {_show(kind)} is not the name of a type")
         if kind in PRIMITIVES:
             result = Schema(kind)
         elif kind in ("record", "error", "enum", "fixed"):
