@@ -1,8 +1,8 @@
 """Bytes: kernels on buffers.
 
-Every function works on whole columns, on NumPy arrays and anything with the buffer protocol, in compiled code without
-the GIL. What is wrong with the bytes raises `kcodec.DecodeError`, whose ``row`` is the index of the first bad element
-and whose ``offset`` is where that element begins in the data.
+Every function works on whole columns, on NumPy arrays and anything with the buffer protocol, in compiled
+code without the GIL. What is wrong with the bytes raises `kcodec.DecodeError`, whose ``row`` is the index
+of the first bad element and whose ``offset`` is where that element begins in the data.
 """
 
 from kcodec.wire.checksum import crc32c, crc32c_slices

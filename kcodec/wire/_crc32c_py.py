@@ -1,11 +1,13 @@
 """The plain-Python twin of ``_crc32c``: the same functions, short and slow."""
 
+from typing import Any
+
 from kcodec.wire._column_py import elements
 
 _POLYNOMIAL = 0x82F63B78
 
 
-def _entry(byte):
+def _entry(byte: int) -> int:
     for _ in range(8):
         byte = byte >> 1 ^ (_POLYNOMIAL if byte & 1 else 0)
     return byte
@@ -14,7 +16,7 @@ def _entry(byte):
 _TABLE = [_entry(byte) for byte in range(256)]
 
 
-def of_buffer(data, before, table=False):
+def of_buffer(data: Any, before: int, table: bool = False) -> int:
     """Sum up one buffer; ``table`` changes nothing here."""
     value = before ^ 0xFFFFFFFF
     for byte in memoryview(data).cast("B"):
@@ -22,7 +24,7 @@ def of_buffer(data, before, table=False):
     return value ^ 0xFFFFFFFF
 
 
-def of_slices(data, offsets, width, stride, rows, out):
+def of_slices(data: Any, offsets: Any, width: int, stride: int, rows: int, out: Any) -> None:
     """Sum up every slice of a column into 32-bit integers."""
     out = memoryview(out).cast("B").cast("I")
     if len(out) < rows:

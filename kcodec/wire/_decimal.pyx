@@ -4,10 +4,12 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from kcodec.wire.column cimport (
-    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at, write_buffer,
+    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
+    write_buffer,
 )
 from kcodec.wire.decimal cimport (
-    decimal_bytes_room, decimal_from_bytes, decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale,
+    decimal_bytes_room, decimal_from_bytes, decimal_number, decimal_number_to_bytes, decimal_parse,
+    decimal_rescale,
     decimal_resize, decimal_text_room, decimal_to_bytes, decimal_to_fixed, decimal_to_text,
 )
 from kcodec.wire.status cimport NEED_ROOM, OK
@@ -174,7 +176,8 @@ def to_text(
         check_offsets_room(&views[3], column.rows, row)
         with nogil:
             status = text_loop(
-                &column, &row, c_scale, c_plain, c_precision, <char *>views[2].buf, views[2].len, <int64_t *>views[3].buf
+                &column, &row, c_scale, c_plain, c_precision, <char *>views[2].buf, views[2].len,
+                <int64_t *>views[3].buf
             )
         if status != OK and status != NEED_ROOM:
             raise fault(status, &column, row)
@@ -208,7 +211,8 @@ def from_text(
         check_offsets_room(&views[3], column.rows, row)
         with nogil:
             status = bytes_loop(
-                &column, &row, c_scale, c_precision, wanted, <uint8_t *>views[2].buf, views[2].len, <int64_t *>views[3].buf
+                &column, &row, c_scale, c_precision, wanted, <uint8_t *>views[2].buf, views[2].len,
+                <int64_t *>views[3].buf
             )
         if status != OK and status != NEED_ROOM:
             raise fault(status, &column, row)

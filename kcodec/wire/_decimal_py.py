@@ -2,6 +2,7 @@
 
 import decimal
 import re
+from typing import Any
 
 from kcodec.wire._column_py import element, elements
 from kcodec.wire._faults import decode_error, encode_error
@@ -12,7 +13,19 @@ _NUMBER = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _INT32 = range(-(2**31), 2**31)
 
 
-def to_text(data, offsets, width, stride, rows, first, scale, plain, precision, out, out_offsets):
+def to_text(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    first: int,
+    scale: int,
+    plain: bool,
+    precision: int,
+    out: Any,
+    out_offsets: Any,
+) -> int:
     """Write the text of rows ``first`` and on, while there is room; the row to go on with."""
     _check_scale(scale)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -30,7 +43,19 @@ def to_text(data, offsets, width, stride, rows, first, scale, plain, precision, 
     return rows
 
 
-def from_text(data, offsets, width, stride, rows, first, scale, precision, size, out, out_offsets):
+def from_text(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    first: int,
+    scale: int,
+    precision: int,
+    size: int,
+    out: Any,
+    out_offsets: Any,
+) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; the row to go on with."""
     _check_scale(scale)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -48,7 +73,17 @@ def from_text(data, offsets, width, stride, rows, first, scale, precision, size,
     return rows
 
 
-def to_slots(data, offsets, width, stride, rows, precision, words, rescale, out):
+def to_slots(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    precision: int,
+    words: int,
+    rescale: int,
+    out: Any,
+) -> None:
     """Write the Arrow slots of a column of unscaled bytes."""
     if words not in (2, 4) or not 1 <= precision <= 19 * words:
         raise ValueError("words or precision out of range")
@@ -62,7 +97,9 @@ def to_slots(data, offsets, width, stride, rows, precision, words, rescale, out)
         out[8 * words * row : 8 * words * (row + 1)] = number.to_bytes(8 * words, "little", signed=True)
 
 
-def from_slots(slots, words, rows, rescale, size, out, out_offsets):
+def from_slots(
+    slots: Any, words: int, rows: int, rescale: int, size: int, out: Any, out_offsets: Any
+) -> None:
     """Write the unscaled bytes of Arrow slots: the fewest, or with a size not below 0 exactly that many."""
     if words not in (2, 4) or rows < 0:
         raise ValueError("words or rows out of range")
@@ -79,12 +116,12 @@ def from_slots(slots, words, rows, rescale, size, out, out_offsets):
         ends[row + 1] = at
 
 
-def _check_scale(scale):
+def _check_scale(scale: int) -> None:
     if scale not in _INT32:
         raise ValueError("the scale does not fit in 32 bits")
 
 
-def _text(number, scale, plain):
+def _text(number: int, scale: int, plain: bool) -> str:
     """Follow java.math.BigDecimal.toString and toPlainString."""
     sign = "-" if number < 0 else ""
     digits = format(_EXACT.create_decimal(abs(number)), "f")
@@ -100,7 +137,7 @@ def _text(number, scale, plain):
     return f"{sign}{digits[0]}{point}E{adjusted:+d}"
 
 
-def _number(text, scale, precision):
+def _number(text: bytes, scale: int, precision: int) -> tuple[str, int]:
     match = _NUMBER.fullmatch(text)
     if match is None or not (match[2] or match[3]):
         return "type_mismatch", 0
@@ -121,7 +158,7 @@ def _number(text, scale, precision):
     return "", -number if match[1] == b"-" else number
 
 
-def _rescale(number, digits, precision, before):
+def _rescale(number: int, digits: int, precision: int, before: int) -> tuple[str, int]:
     """Multiply by ``10**digits``; values of more digits than ``before`` are refused first."""
     if digits and abs(number) >= 10**before:
         return "decimal_precision", 0
@@ -138,7 +175,7 @@ def _rescale(number, digits, precision, before):
     return "", number
 
 
-def _bytes(number, size):
+def _bytes(number: int, size: int) -> bytes | None:
     """Return the fewest bytes, or exactly ``size``; None if these are too few."""
     fewest = (number if number >= 0 else ~number).bit_length() // 8 + 1
     if size < 0:

@@ -2,14 +2,15 @@
 
     00  4 bytes  schema id, big-endian      payload
     01  16 bytes GUID                       payload
-    and for Protobuf, before the payload: zigzag varint count, then that many message indexes; 00 is short for [0]
+    and for Protobuf before the payload: zigzag varint count, that many message indexes; 00 is short for [0]
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 from kcodec.wire.column cimport (
-    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at, write_buffer,
+    BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
+    write_buffer,
 )
 from kcodec.wire.cursor cimport copy32, load_be32, read_varint32, store_be32, unzigzag32, zigzag32
 from kcodec.wire.status cimport (
@@ -87,7 +88,8 @@ cdef Status read_indexes(
 
 
 cdef int indexes_loop(
-    const Column *column, Py_ssize_t *row, const uint8_t *valid, int64_t *starts, int32_t *values, int64_t room,
+    const Column *column, Py_ssize_t *row, const uint8_t *valid, int64_t *starts, int32_t *values,
+    int64_t room,
     int64_t *value_offsets
 ) noexcept nogil:
     cdef const uint8_t *start = NULL
@@ -116,7 +118,8 @@ cdef int indexes_loop(
 
 
 cdef int join_loop(
-    const Column *column, Py_ssize_t *row, const uint8_t *valid, const uint8_t *keys, int key_size, bint one_key,
+    const Column *column, Py_ssize_t *row, const uint8_t *valid, const uint8_t *keys, int key_size,
+    bint one_key,
     const Column *indexes, uint8_t *out, int64_t room, int64_t *out_offsets
 ) noexcept nogil:
     cdef const uint8_t *source = NULL
@@ -264,7 +267,9 @@ def indexes(
         write_buffer(value_offsets, &views[5])
         make_column(&column, &views[0], &views[1], width, stride, rows)
         c_valid = flags(&views[2], column.rows)
-        if not 0 <= row <= column.rows or views[3].len // 8 < column.rows or views[5].len // 8 < column.rows + 1:
+        if not 0 <= row <= column.rows:
+            raise ValueError("first is out of range")
+        if views[3].len // 8 < column.rows or views[5].len // 8 < column.rows + 1:
             raise ValueError("no room for the indexes")
         with nogil:
             status = indexes_loop(
@@ -327,7 +332,7 @@ def join(
 
 
 def write_indexes(values, offsets, rows: int, out, out_offsets) -> int:
-    """Write lists of message indexes, each of the 32-bit values between two 64-bit offsets; the bytes written."""
+    """Write lists of message indexes, each between two 64-bit offsets; the bytes written."""
     cdef Py_buffer views[4]
     cdef Py_ssize_t c_rows = rows
     cdef Py_ssize_t row = 0

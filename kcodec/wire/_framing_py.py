@@ -1,5 +1,7 @@
 """The plain-Python twin of ``_framing``: the same functions, short and slow."""
 
+from typing import Any
+
 from kcodec.wire._column_py import elements
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 from kcodec.wire._varint_py import read, write
@@ -7,7 +9,9 @@ from kcodec.wire._varint_py import read, write
 MAX_LEVELS = 1024
 
 
-def split(data, offsets, width, stride, rows, valid, ids, starts, guids):
+def split(
+    data: Any, offsets: Any, width: int, stride: int, rows: int, valid: Any, ids: Any, starts: Any, guids: Any
+) -> bool:
     """Read the prefix of every row; False if there is a GUID but no room for GUIDs."""
     valid = _flags(valid, rows)
     ids, starts = memoryview(ids).cast("B").cast("i"), memoryview(starts).cast("B").cast("q")
@@ -34,7 +38,18 @@ def split(data, offsets, width, stride, rows, valid, ids, starts, guids):
     return True
 
 
-def indexes(data, offsets, width, stride, rows, first, valid, starts, values, value_offsets):
+def indexes(
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    first: int,
+    valid: Any,
+    starts: Any,
+    values: Any,
+    value_offsets: Any,
+) -> int:
     """Read message indexes where rows start, and move the starts past them; the row to go on with."""
     valid = _flags(valid, rows)
     starts, ends = memoryview(starts).cast("B").cast("q"), memoryview(value_offsets).cast("B").cast("q")
@@ -60,21 +75,21 @@ def indexes(data, offsets, width, stride, rows, first, valid, starts, values, va
 
 
 def join(
-    data,
-    offsets,
-    width,
-    stride,
-    rows,
-    valid,
-    keys,
-    key_size,
-    one_key,
-    index_data,
-    index_offsets,
-    index_rows,
-    out,
-    out_offsets,
-):
+    data: Any,
+    offsets: Any,
+    width: int,
+    stride: int,
+    rows: int,
+    valid: Any,
+    keys: Any,
+    key_size: int,
+    one_key: bool,
+    index_data: Any,
+    index_offsets: Any,
+    index_rows: int,
+    out: Any,
+    out_offsets: Any,
+) -> None:
     """Write every row behind its prefix: keys are native 32-bit ids, or GUIDs of 16 bytes."""
     valid = _flags(valid, rows)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -85,12 +100,16 @@ def join(
         raise ValueError("too few message indexes")
     if len(ends) < rows + 1:
         raise ValueError("no room for the offsets")
-    found = [value for _, _, value in elements(index_data, index_offsets, 8, 0, index_rows)] if index_rows else []
+    found = (
+        [value for _, _, value in elements(index_data, index_offsets, 8, 0, index_rows)] if index_rows else []
+    )
     at = ends[0] = 0
     for row, _, value in elements(data, offsets, width, stride, rows):
         if not valid or valid[row]:
             key = bytes(keys[:key_size] if one_key else keys[key_size * row : key_size * (row + 1)])
-            prefix = b"\1" + key if key_size == 16 else b"\0" + memoryview(key).cast("I")[0].to_bytes(4, "big")
+            prefix = (
+                b"\1" + key if key_size == 16 else b"\0" + memoryview(key).cast("I")[0].to_bytes(4, "big")
+            )
             index = found[0 if len(found) == 1 else row] if found else b""
             framed = prefix + index + value
             if at + len(framed) > len(out):
@@ -100,8 +119,8 @@ def join(
         ends[row + 1] = at
 
 
-def write_indexes(values, offsets, rows, out, out_offsets):
-    """Write lists of message indexes, each of the 32-bit values between two 64-bit offsets; the bytes written."""
+def write_indexes(values: Any, offsets: Any, rows: int, out: Any, out_offsets: Any) -> int:
+    """Write lists of message indexes, each between two 64-bit offsets; the bytes written."""
     values, offsets = memoryview(values).cast("B").cast("i"), memoryview(offsets).cast("B").cast("q")
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     if rows < 0 or len(offsets) < rows + 1 or len(ends) < rows + 1:
@@ -125,7 +144,7 @@ def write_indexes(values, offsets, rows, out, out_offsets):
     return at
 
 
-def _read_indexes(value, at, room):
+def _read_indexes(value: bytes, at: int, room: int) -> tuple[str, list[int] | None, int]:
     """Return the code of an error or ``""``, the levels (None for want of room), and the byte after them."""
     code, count, at = _read_int(value, at)
     if code or count < 0 or count > MAX_LEVELS:
@@ -141,13 +160,13 @@ def _read_indexes(value, at, room):
     return "", levels or [0], at
 
 
-def _read_int(value, at):
+def _read_int(value: bytes, at: int) -> tuple[str, int, int]:
     raw, at, code = read(value, at, 32)
     return "frame_truncated" if code == "truncated" else code, raw >> 1 ^ -(raw & 1), at
 
 
-def _flags(valid, rows):
-    valid = bytes(memoryview(valid).cast("B"))
-    if valid and len(valid) < rows:
+def _flags(valid: Any, rows: int) -> bytes:
+    flags = bytes(memoryview(valid).cast("B"))
+    if flags and len(flags) < rows:
         raise ValueError("valid must have an element for each row")
-    return valid
+    return flags

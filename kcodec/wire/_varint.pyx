@@ -54,7 +54,8 @@ cdef uint8_t *write_varint(uint64_t value, uint8_t *out) noexcept nogil:
 
 
 cdef Status encode64(
-    const uint64_t *values, Py_ssize_t *row, Py_ssize_t count, bint is_signed, bint zigzag, int bits, uint8_t **out
+    const uint64_t *values, Py_ssize_t *row, Py_ssize_t count, bint is_signed, bint zigzag, int bits,
+    uint8_t **out
 ) noexcept nogil:
     cdef uint64_t value
     cdef int64_t number
@@ -95,7 +96,7 @@ def count_ends(data) -> int:
 
 
 def decode(data, start: int, count: int, bits: int, zigzag: bool, out) -> int:
-    """Decode ``count`` varints from byte ``start`` on into 32- or 64-bit integers; the byte after the last."""
+    """Decode ``count`` varints from byte ``start`` on; the byte after the last."""
     cdef Py_buffer views[2]
     cdef const uint8_t *first
     cdef const uint8_t *at
@@ -140,12 +141,14 @@ def encode(values, count: int, is_signed: bool, zigzag: bool, bits: int, out) ->
     cdef bint c_signed = is_signed
     cdef bint c_zigzag = zigzag
     cdef int c_bits = bits
+    cdef int most
     cdef Status status
     no_buffers(views, sizeof(views))
     try:
         read_buffer(values, &views[0])
         write_buffer(out, &views[1])
-        if c_count < 0 or views[0].len // 8 < c_count or views[1].len // (5 if c_bits == 32 else 10) < c_count:
+        most = 5 if c_bits == 32 else 10
+        if c_count < 0 or views[0].len // 8 < c_count or views[1].len // most < c_count:
             raise ValueError("no room for the varints")
         at = <uint8_t *>views[1].buf
         with nogil:

@@ -1,15 +1,17 @@
 """The plain-Python twin of ``_varint``: the same functions, short and slow."""
 
+from typing import Any
+
 from kcodec.wire._faults import decode_error, encode_error
 
 
-def count_ends(data):
+def count_ends(data: Any) -> int:
     """Count the bytes that end a varint."""
     return sum(byte < 0x80 for byte in memoryview(data).cast("B"))
 
 
-def decode(data, start, count, bits, zigzag, out):
-    """Decode ``count`` varints from byte ``start`` on into 32- or 64-bit integers; the byte after the last."""
+def decode(data: Any, start: int, count: int, bits: int, zigzag: bool, out: Any) -> int:
+    """Decode ``count`` varints from byte ``start`` on; the byte after the last."""
     data, out = memoryview(data).cast("B"), memoryview(out).cast("B").cast("I" if bits == 32 else "Q")
     if not 0 <= start <= len(data) or count < 0:
         raise ValueError("start or count out of range")
@@ -26,7 +28,7 @@ def decode(data, start, count, bits, zigzag, out):
     return start
 
 
-def encode(values, count, is_signed, zigzag, bits, out):
+def encode(values: Any, count: int, is_signed: bool, zigzag: bool, bits: int, out: Any) -> int:
     """Encode 64-bit integers; the bytes written, at most ten (with 32 bits five) each."""
     values, out = memoryview(values).cast("B").cast("q" if is_signed else "Q"), memoryview(out).cast("B")
     if count < 0 or len(values) < count or len(out) // (5 if bits == 32 else 10) < count:
@@ -43,7 +45,7 @@ def encode(values, count, is_signed, zigzag, bits, out):
     return at
 
 
-def read(data, at, bits):
+def read(data: Any, at: int, bits: int) -> tuple[int, int, str]:
     """Read one varint: value, the byte after it, code of the error or ``""``."""
     most = (bits + 6) // 7
     value = 0
@@ -57,7 +59,7 @@ def read(data, at, bits):
     return 0, at, "varint_overlong"
 
 
-def write(value):
+def write(value: int) -> bytes:
     """Return the varint of an unsigned value."""
     made = bytearray()
     while value >= 0x80:

@@ -58,7 +58,8 @@ cdef inline int write_buffer(object target, Py_buffer *view) except -1:
 
 
 cdef inline int make_column(
-    Column *column, const Py_buffer *data, const Py_buffer *offsets, int width, int64_t stride, Py_ssize_t rows
+    Column *column, const Py_buffer *data, const Py_buffer *offsets, int width, int64_t stride,
+    Py_ssize_t rows
 ) except -1:
     """Put a column together from its buffers, which must hold that many rows."""
     if width not in (0, 4, 8) or rows < 0 or stride < 0:

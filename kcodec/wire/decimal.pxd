@@ -1,9 +1,9 @@
 """Decimals, value by value: unscaled bytes, slots of Arrow decimals, text.
 
-Unscaled bytes are big-endian two's complement of any length; no bytes at all are 0, and padded forms are read. A slot
-is the 16 or 32 bytes of an Arrow decimal128 or decimal256: ``words`` is 2 or 4, ``precision`` at most 38 or 76 there.
-Everything is exact. Answers besides OK: DECIMAL_PRECISION (more digits than ``precision``), INEXACT (digits would be
-lost), TYPE_MISMATCH (text that is not a number).
+Unscaled bytes are big-endian two's complement of any length; no bytes at all are 0, padded forms are read.
+A slot is the 16 or 32 bytes of an Arrow decimal128 or decimal256: ``words`` is 2 or 4, ``precision`` at most
+38 or 76 there. Everything is exact. Answers besides OK: DECIMAL_PRECISION (more digits than ``precision``),
+INEXACT (digits would be lost), TYPE_MISMATCH (text that is not a number).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -45,7 +45,8 @@ cdef extern from "decimal.h" nogil:
         const uint8_t *source, int words, int64_t digits, int precision, uint8_t *slot
     ) noexcept
     int kc_decimal_text(
-        const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out, size_t *length
+        const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out,
+        size_t *length
     ) noexcept
     int kc_decimal_slot_from_text(
         const char *text, size_t size, int32_t scale, int precision, int words, uint8_t *slot
@@ -95,7 +96,8 @@ cdef inline Status decimal_rescale(
 
 
 cdef inline Status decimal_to_text(
-    const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out, size_t *length
+    const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out,
+    size_t *length
 ) noexcept nogil:
     """Bytes -> text as Java's BigDecimal prints it; DECIMAL_PRECISION."""
     return decimal_status(kc_decimal_text(source, size, scale, plain, precision, out, length))

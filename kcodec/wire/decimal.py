@@ -1,8 +1,8 @@
 """Columns of decimals: unscaled bytes, text, and the slots of Arrow decimals.
 
-An unscaled value is an integer in big-endian two's complement of any length, as ``java.math.BigInteger.toByteArray``
-writes it and Avro, Connect and Protobuf carry it; forms with repeated sign bytes are read, and no bytes at all are 0.
-Everything is exact: what would need rounding is an error.
+An unscaled value is an integer in big-endian two's complement of any length, as
+``java.math.BigInteger.toByteArray`` writes it and Avro, Connect and Protobuf carry it; forms with repeated
+sign bytes are read, and no bytes at all are 0. Everything is exact: what would need rounding is an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def decimals_to_text(
     precision: int = MAX_DIGITS,
     large: bool = False,
 ) -> Slices:
-    """Write decimals as Java's ``BigDecimal.toString()`` or ``toPlainString()`` prints them.
+    r"""Write decimals as Java's ``BigDecimal.toString()`` or ``toPlainString()`` prints them.
 
     Parameters
     ----------
@@ -60,7 +60,8 @@ def decimals_to_text(
     Raises
     ------
     DecodeError
-        ``decimal_precision``: a value has more digits; ``row`` is its index, ``offset`` its first byte in data.
+        ``decimal_precision``: a value has more digits; ``row`` is its index, ``offset`` its first byte in
+        data.
     ValueError
         The offsets do not ascend within the data.
     OverflowError
@@ -70,9 +71,9 @@ def decimals_to_text(
     --------
     >>> decimals_to_text(bytes.fromhex("04d2 ff 00"), [0, 2, 3, 4], scale=2).to_list()
     [b'12.34', b'-0.01', b'0.00']
-    >>> decimals_to_text(b"\\x01", [0, 1], scale=-3).to_list()
+    >>> decimals_to_text(b"\x01", [0, 1], scale=-3).to_list()
     [b'1E+3']
-    >>> decimals_to_text(b"\\x01", [0, 1], scale=-3, plain=True).to_list()
+    >>> decimals_to_text(b"\x01", [0, 1], scale=-3, plain=True).to_list()
     [b'1000']
     """
     source = column(data, offsets, size)
@@ -93,7 +94,7 @@ def decimals_from_text(
     size: int | None = None,
     large: bool = False,
 ) -> Slices:
-    """Read decimals from text, plain or with an exponent, as Java's ``BigDecimal`` reads them.
+    r"""Read decimals from text, plain or with an exponent, as Java's ``BigDecimal`` reads them.
 
     Parameters
     ----------
@@ -118,9 +119,9 @@ def decimals_from_text(
     Raises
     ------
     DecodeError
-        ``type_mismatch``: not a number. ``inexact``: digits behind the scale would be lost. ``decimal_precision``:
-        more digits than the precision, or more bytes than the size. ``row`` is the index, ``offset`` the value's
-        first byte in data.
+        ``type_mismatch``: not a number. ``inexact``: digits behind the scale would be lost.
+        ``decimal_precision``: more digits than the precision, or more bytes than the size. ``row`` is the
+        index, ``offset`` the value's first byte in data.
     ValueError
         The offsets do not ascend within the data.
     OverflowError
@@ -129,7 +130,7 @@ def decimals_from_text(
     Examples
     --------
     >>> decimals_from_text(b"12.34-1e-2", [0, 5, 10], scale=2).to_list()
-    [b'\\x04\\xd2', b'\\xff']
+    [b'\x04\xd2', b'\xff']
     """
     source = column(data, offsets)
     call = kernel("wire._decimal").from_text
@@ -176,7 +177,8 @@ def decimals_to_arrow(
     ------
     DecodeError
         ``decimal_precision``: a value has more digits than the precision (than 76 before rescaling).
-        ``inexact``: rescaling would lose digits. ``row`` is the index, ``offset`` the value's first byte in data.
+        ``inexact``: rescaling would lose digits. ``row`` is the index, ``offset`` the value's first byte in
+        data.
     ValueError
         The precision is not one of that width, or the offsets do not ascend within the data.
 
@@ -201,7 +203,7 @@ def decimals_to_arrow(
 def decimals_from_arrow(
     values: Any, *, size: int | None = None, bits: int = 128, rescale: int = 0, large: bool = False
 ) -> Slices:
-    """Make unscaled bytes from the value buffer of an Arrow decimal array.
+    r"""Make unscaled bytes from the value buffer of an Arrow decimal array.
 
     Parameters
     ----------
@@ -224,8 +226,8 @@ def decimals_from_arrow(
     Raises
     ------
     EncodeError
-        ``decimal_precision``: a value needs more bytes than the size, or has more than 76 digits after rescaling.
-        ``inexact``: rescaling would lose digits. ``row`` is the index.
+        ``decimal_precision``: a value needs more bytes than the size, or has more than 76 digits after
+        rescaling. ``inexact``: rescaling would lose digits. ``row`` is the index.
     OverflowError
         The result has more than 2 GiB and ``large`` is not set.
 
@@ -234,7 +236,7 @@ def decimals_from_arrow(
     >>> import pyarrow as pa
     >>> array = pa.array([1234, -1], pa.decimal128(5, 0))
     >>> decimals_from_arrow(array.buffers()[1]).to_list()
-    [b'\\x04\\xd2', b'\\xff']
+    [b'\x04\xd2', b'\xff']
     """
     import numpy as np
 

@@ -10,12 +10,21 @@ from kcodec.wire._faults import decode_error
 from kcodec.wire.slices import empty
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["read_fixed", "write_fixed"]
 
-_TYPES = ("int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
+#: Bytes of each type.
+_SIZES = {
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "uint64": 8,
+    "float32": 4,
+    "float64": 8,
+}
 
 
 def read_fixed(
@@ -91,7 +100,8 @@ def write_fixed(
     Parameters
     ----------
     values : array
-        Numbers that the type holds without loss of range (NumPy's ``same_kind`` casts; Python ints are checked).
+        Numbers that the type holds without loss of range (NumPy's ``same_kind`` casts; Python ints are
+        checked).
     type : {"int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"}
         What to write.
     order : {"big", "little"}, default "big"
@@ -147,8 +157,8 @@ def write_fixed(
 
 def _check(type: str, order: str) -> tuple[int, bool]:
     """Return the size of a type, and whether its bytes must be turned around."""
-    if type not in _TYPES:
-        raise ValueError(f"type must be one of {', '.join(_TYPES)}")
+    if type not in _SIZES:
+        raise ValueError(f"type must be one of {', '.join(_SIZES)}")
     if order not in ("big", "little"):
         raise ValueError("order must be 'big' or 'little'")
-    return int(type.lstrip("uintflo")) // 8, order != sys.byteorder
+    return _SIZES[type], order != sys.byteorder

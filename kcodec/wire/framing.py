@@ -5,14 +5,16 @@ A frame is one magic byte and the name of a schema, then the payload::
     00  4 bytes   schema id, big-endian
     01  16 bytes  GUID of the schema
 
-Protobuf puts message indexes between frame and payload: which message of the schema's text this is, one number a
-level of nesting, as zigzag varints, their count first; the single byte 00 is short for ``[0]``. Header framing is
-the same magic byte and name in a Kafka header; the payload then stands alone (``io.confluent.kafka.serializers``).
+Protobuf puts message indexes between frame and payload: which message of the schema's text this is, one
+number a level of nesting, as zigzag varints, their count first; the single byte 00 is short for ``[0]``.
+Header framing is the same magic byte and name in a Kafka header; the payload then stands alone
+(``io.confluent.kafka.serializers``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcodec._impl import kernel
@@ -51,7 +53,7 @@ class MessageIndexes(NamedTuple):
         """Return the indexes of each row."""
         values: list[int] = self.values.tolist()
         edges: list[int] = self.offsets.tolist()
-        return [values[first:last] for first, last in zip(edges, edges[1:], strict=False)]
+        return [values[first:last] for first, last in pairwise(edges)]
 
 
 class Frames(NamedTuple):
@@ -98,8 +100,9 @@ def split_frames(data: Any, offsets: Any, *, valid: Any = None, indexes: bool = 
     ------
     DecodeError
         ``frame_truncated``: shorter than its frame. ``frame_magic``: another first byte. Of message indexes
-        ``varint_overlong``, ``varint_overflow``, ``negative_length`` (their count), ``size_limit`` (more than 1024),
-        ``out_of_range`` (one is negative). ``row`` is the index of the first bad value, ``offset`` its first byte.
+        ``varint_overlong``, ``varint_overflow``, ``negative_length`` (their count), ``size_limit`` (more
+        than 1024), ``out_of_range`` (one is negative). ``row`` is the index of the first bad value,
+        ``offset`` its first byte.
     ValueError
         The offsets do not ascend within the data.
 
@@ -184,6 +187,7 @@ def join_frames(
     """
     import numpy as np
 
+    keys: Any
     source = column(data, offsets)
     if (ids is None) == (guids is None):
         raise TypeError("give either ids or guids")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ __all__ = ["Slices"]
 
 
 class Slices(NamedTuple):
-    """A column of byte strings: element i is ``data[offsets[i]:offsets[i + 1]]``.
+    r"""A column of byte strings: element i is ``data[offsets[i]:offsets[i + 1]]``.
 
     These are the buffers of an Arrow binary or string array.
 
@@ -26,7 +27,7 @@ class Slices(NamedTuple):
     Examples
     --------
     >>> from kcodec.wire import decimals_to_text
-    >>> text = decimals_to_text(b"\\x04\\xd2", [0, 2], scale=2)
+    >>> text = decimals_to_text(b"\x04\xd2", [0, 2], scale=2)
     >>> text.to_list()
     [b'12.34']
     """
@@ -38,7 +39,7 @@ class Slices(NamedTuple):
         """Return the elements as bytes objects."""
         data = self.data.tobytes()
         edges: list[int] = self.offsets.tolist()
-        return [data[first:last] for first, last in zip(edges, edges[1:], strict=False)]
+        return [data[first:last] for first, last in pairwise(edges)]
 
 
 class Column(NamedTuple):
@@ -68,7 +69,7 @@ def column(data: Any, offsets: Any, size: int | None = None) -> Column:
 
 
 def plain_offsets(np: Any, offsets: Any) -> tuple[Any, int, int, int]:
-    """Return offsets as a contiguous array of int32 or int64, its width, no stride, and the number of rows."""
+    """Return a contiguous array of int32 or int64, its width, no stride, and the number of rows."""
     edges = np.asarray(offsets)
     if isinstance(offsets, (list, tuple)):
         edges = edges.astype(np.int64)

@@ -4,7 +4,8 @@ from libc.stdint cimport uint8_t
 
 
 cdef extern from "utf8.h" nogil:
-    # Whether all of it is valid: no surrogates, no overlong forms, nothing above U+10FFFF, nothing cut at the end.
+    # Whether all of it is valid: no surrogates, no overlong forms, nothing above U+10FFFF, nothing cut at
+    # the end.
     bint utf8_valid(const uint8_t *data, size_t size) noexcept
 
     # Length of the longest valid prefix.

@@ -13,8 +13,8 @@ __all__ = ["validate_utf8"]
 def validate_utf8(data: Any, offsets: Any = None, *, size: int | None = None) -> None:
     """Check that every element of a column is valid UTF-8.
 
-    Strict, as Unicode and RFC 3629 have it: no surrogates, no overlong forms, nothing above U+10FFFF, no sequence
-    that is cut at an element's end.
+    Strict, as Unicode and RFC 3629 have it: no surrogates, no overlong forms, nothing above U+10FFFF, no
+    sequence that is cut at an element's end.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Arrays of varints.
 
-A varint is 7 bits a byte, the lowest group first; the top bit of a byte says that another follows. Zigzag maps
-0, -1, 1, -2 ... to 0, 1, 2, 3 ... so that small negative numbers stay short (Avro int and long, Protobuf sint32
-and sint64, Kafka records). What is read strictly: at most 5 or 10 bytes, and no bits beyond the type; forms padded
-with zero groups within that are read.
+A varint is 7 bits a byte, the lowest group first; the top bit of a byte says that another follows. Zigzag
+maps 0, -1, 1, -2 ... to 0, 1, 2, 3 ... so that small negative numbers stay short (Avro int and long,
+Protobuf sint32 and sint64, Kafka records). What is read strictly: at most 5 or 10 bytes, and no bits beyond
+the type; forms padded with zero groups within that are read.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def decode_varints(
     Raises
     ------
     DecodeError
-        ``truncated``, ``varint_overlong`` or ``varint_overflow``; ``row`` is the index, ``offset`` the first byte
-        of that varint in data.
+        ``truncated``, ``varint_overlong`` or ``varint_overflow``; ``row`` is the index, ``offset`` the
+        first byte of that varint in data.
     ValueError
         An argument is out of range.
 

@@ -1,0 +1,3 @@
+from typing import Any
+
+def validate(data: Any, offsets: Any, width: int, stride: int, rows: int) -> None: ...
