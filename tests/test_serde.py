@@ -488,8 +488,7 @@ class TestWrite:
         text = '{"type":"array","items":{"type":"string","avro.java.string":"String"}}'
         config = {"avro.remove.java.properties": True}
         Serde("AVRO", registry, topic="t", schema=text, config=config).serialize(pa.array([["x"]]))
-        assert (
-            registry.get(1).schema.text == '{"type":"array","items":"string"}'
+        assert registry.get(1).schema.text == '{"type":"array","items":"string"}'
 
 
 class TestConfig:
