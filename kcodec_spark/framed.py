@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec import Serde, TypeOptions
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.formats.avro_types import TypeOptions
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
-from kcodec.serde import Serde
 from kcodec.serde_config import KEYS
 
 __all__ = ["Subject", "framed_reader", "framed_writer"]

@@ -60,7 +60,9 @@ def from_avro(
     Returns
     -------
     Column
-        Of the type that Spark's ``from_avro`` gives (`kcodec_spark.types.to_sql_type`).
+        Of the type that Spark's ``from_avro`` gives (`kcodec_spark.types.to_sql_type`), but that nanosecond
+        timestamps are longs, and so are intervals and times that Spark itself wrote with a type of its own:
+        Spark takes neither back from Python.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def from_avro(
     else:
         _no_registry_settings(settings.registry)
         if isinstance(jsonFormatSchema, str):
-            from kcodec.formats.avro import AvroCodec
+            from kcodec import AvroCodec
 
             codec = AvroCodec(jsonFormatSchema, reader_schema, **codec_options)
         else:
@@ -165,7 +167,7 @@ def to_avro(
         if jsonFormatSchema is None:
             write = None
         elif isinstance(jsonFormatSchema, str):
-            from kcodec.formats.avro import AvroCodec
+            from kcodec import AvroCodec
 
             write = AvroCodec(jsonFormatSchema).encode
         else:

@@ -93,7 +93,7 @@ def decode_udf(
         array, report = read(values, errors="report")
         return keep_bad_rows(values, array, report, corrupt_column)
 
-    return _udf(decode_permissive if permissive else decode, spark_type, deterministic)
+    return _udf("from_avro", decode_permissive if permissive else decode, spark_type, deterministic)
 
 
 def keep_bad_rows(
@@ -157,7 +157,7 @@ def encode_udf(write: Writer | None, *, packed: bool = False) -> Any:
     from pyspark.sql.types import BinaryType
 
     if write is None:
-        return _udf(_deriving(packed), BinaryType(), True)
+        return _udf("to_avro", _deriving(packed), BinaryType(), True)
     known = write
 
     def encode(values: pa.Array) -> pa.Array:
@@ -166,7 +166,7 @@ def encode_udf(write: Writer | None, *, packed: bool = False) -> Any:
     def encode_columns(shape: pa.Array, *columns: pa.Array) -> pa.Array:
         return known(pack(shape, columns))
 
-    return _udf(encode_columns if packed else encode, BinaryType(), True)
+    return _udf("to_avro", encode_columns if packed else encode, BinaryType(), True)
 
 
 def _deriving(packed: bool) -> Callable[..., pa.Array]:
@@ -200,7 +200,7 @@ def derived_writer(item: pa.Field) -> Writer:
     SchemaError
         If Spark derives no Avro schema from the type either.
     """
-    from kcodec.formats.avro import AvroCodec
+    from kcodec import AvroCodec
 
     codec = AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable))
     plain = _without_durations(item.type)
@@ -233,9 +233,11 @@ def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:
     return pa.StructArray.from_arrays(list(columns), fields=fields)
 
 
-def _udf(function: Callable[..., pa.Array], returns: "DataType", deterministic: bool) -> Any:
+def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", deterministic: bool) -> Any:
     from pyspark.sql.functions import arrow_udf
 
+    # What plans and unnamed columns show.
+    function.__name__ = name
     udf = arrow_udf(function, returns)
     return udf if deterministic else udf.asNondeterministic()
 

@@ -6,7 +6,7 @@ import sys
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
-from kcodec.formats.avro import AvroCodec
+from kcodec import AvroCodec
 from kcodec_spark import check_server, from_avro, register, ship
 
 spark = (

@@ -10,8 +10,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from kcodec import ConfigError, SchemaError
-from kcodec.formats.avro import AvroCodec
+from kcodec import AvroCodec, ConfigError, SchemaError
 from kcodec_spark import from_avro, to_avro, types
 from kcodec_spark.options import REGISTRY_PREFIX
 
@@ -141,6 +140,7 @@ def test_positions_are_those_of_spark_and_databricks(points):
     column = points.select(from_avro(F.col("value"), POINT, {"avroSchema": evolved}).alias("p"))
     assert column.schema["p"].dataType.simpleString() == "struct<x:bigint>"
     assert [row["p"] for row in column.collect()] == [(1,), None, (-300,)]
+    assert points.select(from_avro("value", POINT)).columns == ["from_avro(value)"]
     renamed = points.select(from_avro(data="value", jsonFormatSchema=POINT, options=None).alias("p"))
     assert renamed.select("p.name").collect()[2] == ("zwölf",)
 

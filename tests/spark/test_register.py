@@ -5,8 +5,7 @@ import pickle
 
 import pytest
 
-from kcodec import ConfigError
-from kcodec.formats.avro import AvroCodec
+from kcodec import AvroCodec, ConfigError
 from kcodec_spark import from_avro, register, to_avro
 
 FIELDS = [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]

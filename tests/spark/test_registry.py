@@ -7,10 +7,8 @@ import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import functions as F
 
-from kcodec import ConfigError, RegistryError, registry
-from kcodec.formats.avro import AvroCodec
+from kcodec import AvroCodec, ConfigError, RegistryError, Serde, registry
 from kcodec.registry import Schema
-from kcodec.serde import Serde
 from kcodec_spark import from_avro, register, to_avro
 
 SUBJECT = "orders-value"

@@ -1,6 +1,8 @@
 """Spark types: against Spark's own SchemaConverters, called in the JVM."""
 
+import gzip
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -8,9 +10,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import types as T
 
-from kcodec import SchemaError
+from kcodec import AvroCodec, SchemaError
 from kcodec_spark import types
 
+VECTORS = Path(__file__).parents[1] / "vectors" / "avro_vectors.jsonl.gz"
 REFUSALS = (Py4JJavaError, PySparkException)
 
 
@@ -211,3 +214,28 @@ def test_what_differs_from_spark(converters):
         assert types.to_sql_type(schema) == T.LongType()
     wide = text(logical("bytes", "decimal", precision=40, scale=2))
     assert types.to_sql_type(wide, wide_decimals="string") == T.StringType()
+
+
+def vector_schemas():
+    with gzip.open(VECTORS, "rt", encoding="utf-8", newline="\n") as file:
+        lines = [json.loads(line) for line in file.read().split("\n") if line]
+    return sorted({line["schema"] for line in lines if line["kind"].startswith("decode")})
+
+
+def test_codec_spark_and_these_rules_agree_on_the_schemas_of_the_vectors(converters):
+    agreed = 0
+    for schema in vector_schemas():
+        try:
+            own = converters.to_sql(schema)
+        except REFUSALS:
+            with pytest.raises(SchemaError):
+                types.to_sql_type(schema)
+            with pytest.raises(SchemaError):
+                types.from_arrow_type(AvroCodec(schema).arrow_type)
+            continue
+        kind = types.to_sql_type(schema)
+        assert types.from_arrow_type(AvroCodec(schema).arrow_type) == kind, schema
+        if "-nanos" not in schema:
+            assert json.loads(kind.json()) == own, schema
+            agreed += 1
+    assert agreed > 100

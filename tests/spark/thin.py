@@ -20,7 +20,7 @@ sys.meta_path.insert(0, Missing())
 from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
-from kcodec.formats.avro import AvroCodec  # noqa: E402
+from kcodec import AvroCodec  # noqa: E402
 from kcodec_spark import check_server, from_avro, register, ship, to_avro, types  # noqa: E402
 
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
