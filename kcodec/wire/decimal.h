@@ -285,20 +285,21 @@ static inline size_t kc_decimal_long_digits(const uint8_t *source, size_t size, 
     return most - at;
 }
 
-/* Write the last `count` digits, 1 to 16, of a value below 10**16; 16 bytes are overwritten. All of it happens in
- * registers: storing the groups and loading them again from where the digits start would wait for the stores. */
-static inline char *kc_decimal_write(uint64_t value, int count, char *out) {
-    const uint32_t unit = 100000000;
-    if (count <= 8) {
-        kc_store_le64(out, kc_decimal_eight((uint32_t)value) >> (8 * (8 - count)));
-    } else {
-        const uint64_t high = kc_decimal_eight((uint32_t)(value / unit));
-        const uint64_t low = kc_decimal_eight((uint32_t)(value % unit));
-        const int skip = 8 * (16 - count);
-        kc_store_le64(out, high >> skip | (low << 1) << (63 - skip));
-        kc_store_le64(out + 8, low >> skip);
+/* Text without an exponent of a value below 10**8 at a scale of 0 to 7; its length. All of it happens in a register:
+ * storing the digits and loading them again from where they start would wait for the store. */
+static inline size_t kc_decimal_short(uint64_t value, int count, int scale, char *out) {
+    if (count <= scale) count = scale + 1;
+    uint64_t digits = kc_decimal_eight((uint32_t)value) >> (8 * (8 - count));
+    if (scale == 0) {
+        kc_store_le64(out, digits);
+        return (size_t)count;
     }
-    return out + count;
+    const int point = 8 * (count - scale);
+    const uint64_t whole = digits & ((UINT64_C(1) << point) - 1);
+    out[8] = (char)('0' + value % 10);
+    digits = (digits ^ whole) << 8 | (uint64_t)'.' << point | whole;
+    kc_store_le64(out, digits);
+    return (size_t)count + 1;
 }
 
 /* Bytes of any length -> text of at most `precision` digits (0 is one digit), with kc_decimal_text_room free. */
@@ -321,19 +322,10 @@ static inline int kc_decimal_text(
         const uint64_t magnitude = ((uint64_t)value ^ flip) - flip;
         count = (size_t)kc_decimal_count(magnitude);
         if (KC_UNLIKELY((int64_t)count > precision)) return KC_DECIMAL_PRECISION;
-        if (KC_LIKELY((uint32_t)scale <= 16 && (plain || scale - (int)count < 6))) {
-            const uint64_t whole = scale == 0 ? magnitude : magnitude / kc_pow10[scale][0];
-            if (KC_LIKELY(whole < kc_pow10[16][0])) {
-                char *at = out;
-                *at = '-';
-                at = kc_decimal_write(whole, (int)count > scale ? (int)count - scale : 1, at + negative);
-                if (scale > 0) {
-                    *at++ = '.';
-                    at = kc_decimal_write(magnitude - whole * kc_pow10[scale][0], scale, at);
-                }
-                *length = (size_t)(at - out);
-                return KC_DECIMAL_OK;
-            }
+        if (KC_LIKELY(magnitude < 100000000 && (uint32_t)scale < 8 && (plain || scale - (int)count < 6))) {
+            *out = '-';
+            *length = (size_t)negative + kc_decimal_short(magnitude, (int)count, scale, out + negative);
+            return KC_DECIMAL_OK;
         }
         const char *first = digits + kc_decimal_groups(magnitude, digits) - count;
         *length = kc_decimal_layout(negative, first, count, 0, scale, plain, out);
@@ -447,6 +439,16 @@ static inline int kc_decimal_align(
     return (int64_t)*take > precision ? KC_DECIMAL_PRECISION : KC_DECIMAL_OK;
 }
 
+/* That number, where it has at most 18 digits. */
+static inline int64_t kc_decimal_small_number(const kc_decimal_number *number, size_t take, size_t zeros) {
+    const size_t whole = take < number->whole_size ? take : number->whole_size;
+    uint64_t value = 0;
+    for (size_t i = 0; i < whole; i++) value = 10 * value + (uint64_t)(number->whole[i] - '0');
+    for (size_t i = 0; i < take - whole; i++) value = 10 * value + (uint64_t)(number->part[i] - '0');
+    value *= kc_pow10[zeros][0];
+    return (int64_t)(number->negative ? 0 - value : value);
+}
+
 /* The limbs of that number's magnitude; their count. */
 static inline size_t kc_decimal_limbs(const kc_decimal_number *number, size_t take, size_t zeros, uint32_t *limbs) {
     size_t count = 0, i = 0;
@@ -478,6 +480,12 @@ static inline int kc_decimal_slot_from_text(
     int status = kc_decimal_parse(text, size, &number);
     if (status == KC_DECIMAL_OK) status = kc_decimal_align(&number, scale, precision, &take, &zeros);
     if (status != KC_DECIMAL_OK) return status;
+    if (take + zeros <= 18) {
+        const int64_t small = kc_decimal_small_number(&number, take, zeros);
+        kc_store_le64(slot, (uint64_t)small);
+        for (int i = 1; i < words; i++) kc_store_le64(slot + 8 * i, (uint64_t)(small >> 63));
+        return KC_DECIMAL_OK;
+    }
     kc_decimal_limbs(&number, take, zeros, limbs);
     for (int i = 0; i < words; i++) value[i] = limbs[2 * i] | (uint64_t)limbs[2 * i + 1] << 32;
     if (number.negative) kc_wide_negate(value, words);
@@ -497,6 +505,13 @@ static inline size_t kc_decimal_bytes_room(size_t digits) { return 2 * kc_decima
 static inline size_t kc_decimal_number_to_bytes(
     const kc_decimal_number *number, size_t take, size_t zeros, uint8_t *target
 ) {
+    if (take + zeros <= 18) {
+        const int64_t small = kc_decimal_small_number(number, take, zeros);
+        const uint64_t bits = (uint64_t)(small ^ (small >> 63));
+        const size_t skip = bits == 0 ? 7 : (size_t)(kc_clz64(bits) - 1) >> 3;
+        kc_store_be64(target, (uint64_t)small << (8 * skip));
+        return 8 - skip;
+    }
     const size_t most = kc_decimal_most_bytes(take + zeros);
     uint32_t *limbs = (uint32_t *)(((uintptr_t)(target + most) + 3) & ~(uintptr_t)3);
     const size_t count = kc_decimal_limbs(number, take, zeros, limbs);
