@@ -1,7 +1,66 @@
-"""Columns of Kafka bytes to Arrow columns and back."""
+"""Columns of Kafka bytes to Arrow columns and back.
 
-from kcodec.errors import ConfigError, DecodeError, EncodeError, KcodecError, RegistryError, SchemaError
+The names below are loaded when they are first used: importing the package imports nothing but its errors.
+"""
 
-__all__ = ["ConfigError", "DecodeError", "EncodeError", "KcodecError", "RegistryError", "SchemaError"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from kcodec.errors import (
+    CODES,
+    CapacityError,
+    ConfigError,
+    DecodeError,
+    EncodeError,
+    KcodecError,
+    RegistryError,
+    SchemaError,
+)
+
+if TYPE_CHECKING:
+    from kcodec import plan, registry, wire
+    from kcodec.formats.avro import AvroCodec
+    from kcodec.formats.avro_types import TypeOptions
+    from kcodec.plan import Limits
+    from kcodec.serde import Serde
+
+__all__ = [
+    "CODES",
+    "AvroCodec",
+    "CapacityError",
+    "ConfigError",
+    "DecodeError",
+    "EncodeError",
+    "KcodecError",
+    "Limits",
+    "RegistryError",
+    "SchemaError",
+    "Serde",
+    "TypeOptions",
+    "plan",
+    "registry",
+    "wire",
+]
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "AvroCodec": "kcodec.formats.avro",
+    "Limits": "kcodec.plan",
+    "Serde": "kcodec.serde",
+    "TypeOptions": "kcodec.formats.avro_types",
+}
+_SUBPACKAGES = ("plan", "registry", "wire")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"kcodec.{name}")
+    if name in _MODULES:
+        value = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
+        return value
+    raise AttributeError(f"module 'kcodec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

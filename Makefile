@@ -1,0 +1,54 @@
+# `make demo` and `make test` set up all they need: Python 3.10+, a C compiler and, for Spark, Java 17+ are enough.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint types debug bench plots clean
+
+help:
+	@echo 'make demo    show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
+	@echo 'make test    run all tests (ARGS="-k name" for some)'
+	@echo 'make lint    ruff, cython-lint, mypy'
+	@echo 'make debug   rebuild with bounds checks, debug symbols and annotated C (undo: make clean)'
+	@echo 'make bench   run the benchmarks of asv_bench'
+	@echo 'make clean   remove everything that was built, .venv included'
+
+$(RUN):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo 'kcodec needs Python 3.10 or newer; name one: make PYTHON=/path/to/python3'; exit 1; }
+	$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo 'Python cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv'; exit 1; }
+
+# One stamp for each set of extras that has been installed since the sources last changed. The package is installed
+# in place, so that tests, Spark's workers and the console script all see this checkout.
+$(VENV)/%.stamp: pyproject.toml setup.py $(COMPILED) | $(RUN)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+demo: $(VENV)/demo.stamp
+	$(VENV)/bin/kcodec demo $(if $(ROWS),--rows $(ROWS))
+
+test: $(VENV)/test.stamp
+	$(RUN) -m pytest $(ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(VENV)/bin/cython-lint kcodec
+	$(RUN) -m mypy
+
+debug: $(VENV)/dev.stamp
+	rm -rf build/cython
+	KCODEC_DEBUG=1 $(RUN) setup.py build_ext --inplace --force
+	@echo 'Annotated C: build/cython/kcodec/**/*.html'
+
+bench: $(VENV)/bench.stamp
+	cd asv_bench && ../$(VENV)/bin/asv machine --yes && ../$(VENV)/bin/asv run --python=same --quick --show-stderr
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info asv_bench/.asv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find kcodec -name '*.so' -delete

@@ -1,0 +1,66 @@
+"""The console tool."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from kcodec import __version__
+
+__all__ = ["main"]
+
+_ROWS = 200_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``kcodec``.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Of the command line; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(
+        prog="kcodec", description="Columns of Kafka bytes to Arrow columns and back."
+    )
+    parser.add_argument("--version", action="version", version=f"kcodec {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser(
+        "demo",
+        help="write, read and check orders in plain Python, classic Spark and Spark Connect",
+        description="Registers three versions of an order schema in an embedded registry, writes framed "
+        "values whose schemas alternate, some of them damaged, decodes them in plain Python, in a classic "
+        "Spark session and through Spark Connect, and encodes them back to the same bytes. Nothing is left "
+        "behind.",
+    )
+    demo.add_argument("--rows", type=_rows, default=_ROWS, help="orders to write (default %(default)s)")
+    demo.add_argument("--no-spark", dest="spark", action="store_false", help="only the plain Python part")
+    given = parser.parse_args(arguments)
+    try:
+        from kcodec.demo import run
+    except ModuleNotFoundError as error:
+        print(f"kcodec demo needs {error.name}: pip install 'kcodec[demo]'", file=sys.stderr)
+        return 2
+    try:
+        return run(given.rows, given.spark)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _rows(text: str) -> int:
+    most = 5_000_000  # the values of one column stay below 2 GiB
+    try:
+        rows = int(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 1 <= rows <= most:
+        raise argparse.ArgumentTypeError(f"{rows:,} is not within 1 and {most:,}")
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())
