@@ -323,7 +323,9 @@ cdef class Builder:
         width = 8 if self.wide and column.kind != MAP else 4
         offsets = self.trimmed(at, OFFSETS, offsets, (length + 1) * width)
         if column.kind == TEXT or column.kind == BLOB:
-            if data is not None:
+            if data is None:
+                data = pa.py_buffer(b"")
+            else:
                 data = self.trimmed(at, DATA, data, used)
             return pa.Array.from_buffers(kind, length, [bitmap, offsets, data], nulls)
         children = [self.array(child, used) for child in entry.children]

@@ -25,24 +25,21 @@ from libc.string cimport memcpy
 from kcodec.columns._builder cimport Builder, Column, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.columns._rows cimport Rows, Slice
+from kcodec.formats._avro_context cimport Context, charge, charge_zero_items, fail, leave, read_length
+from kcodec.formats._avro_leaf cimport read_leaf
+from kcodec.formats._avro_skip cimport skip
 from kcodec.plan.program cimport (
-    TEXT_MARGIN,
-    CALL, DO_ABSENT, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_DECIMAL, DO_DECIMAL_TEXT, DO_DEFAULT, DO_DOUBLE,
-    DO_ENUM, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT, DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT,
-    DO_INT_TO_LONG, DO_INT_TO_TIME, DO_JUMP, DO_LONG, DO_LONG_TO_DOUBLE,
-    DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MAP, DO_MEMBER, DO_NULLABLE, DO_NULLABLE_DOUBLE,
-    DO_NULLABLE_LONG, DO_NULLABLE_TEXT, DO_PRESENT, DO_STRING, DO_UNION, SKIP_ARRAY, SKIP_BYTES,
-    SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_STRING, Op, Program as Compiled,
+    TEXT_MARGIN, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_CONSTANT, DO_DEFAULT, DO_DOUBLE, DO_ENUM, DO_FAIL,
+    DO_INT, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
+    DO_NULLABLE_TEXT, DO_PRESENT, DO_SKIP, DO_STRING, DO_UNION, Op, Program as Compiled,
 )
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le32, load_le64, multiply_overflows, read_varint32, read_varint64,
+    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_varint32, read_varint64,
     read_varint64_bytes, unlikely, unzigzag32, unzigzag64,
 )
-from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
 from kcodec.wire.status cimport (
-    BLOCK_COUNT, BLOCK_SIZE, DEPTH_LIMIT, ENUM_INDEX, INVALID_BOOLEAN, INVALID_UTF8, NEED_ROOM,
-    NEGATIVE_LENGTH, NO_MEMORY, OK, OUT_OF_RANGE, SIZE_LIMIT, TRAILING_BYTES, TRUNCATED, UNION_INDEX,
-    UNRESOLVABLE, Status,
+    BLOCK_COUNT, BLOCK_SIZE, ENUM_INDEX, INVALID_BOOLEAN, INVALID_UTF8, NEED_ROOM, NEGATIVE_LENGTH,
+    NO_MEMORY, OK, OUT_OF_RANGE, TRAILING_BYTES, TRUNCATED, UNION_INDEX, UNRESOLVABLE, Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -62,7 +59,6 @@ ctypedef fused offset_t:
 cdef enum:
     BLOCK_ROWS = 512          # rows of a block, at most
     BLOCK_BYTES = 1 << 16     # and when its payloads hold this much, it is full
-    TRAIL = 512               # steps of an error's path that are kept
 
 
 cdef enum Answer:
@@ -71,29 +67,6 @@ cdef enum Answer:
     FAULT
     RECHECK
     OUT_OF_MEMORY
-
-
-cdef struct Context:
-    const Op *ops
-    Column *columns
-    const uint8_t *end        # of the payload
-    const uint8_t *limit      # of the memory that may be read
-    int64_t room              # what may still be stored beyond what the payloads hold
-    int64_t expanded          # by the row in hand
-    int64_t zero_items
-    int64_t max_expansion
-    int64_t max_zero_items
-    int32_t depth
-    int32_t max_depth
-    bint checked              # check UTF-8 per value, to find the guilty one
-    # Of a failure:
-    Status status
-    const Op *op              # NULL: of the row as a whole
-    const uint8_t *at
-    int64_t item
-    int32_t trail_size
-    const Op *trail_ops[TRAIL]
-    int64_t trail_items[TRAIL]
 
 
 cdef struct State:
@@ -106,49 +79,6 @@ cdef struct State:
     int64_t expansion         # of all programs, per row
     int32_t program           # of the row that failed
     Slice slices[BLOCK_ROWS]
-
-
-cdef inline const uint8_t *fail(
-    Context *context, Status status, const Op *op, const uint8_t *at, int64_t item
-) noexcept nogil:
-    context.status = status
-    context.op = op
-    context.at = at
-    context.item = item
-    context.trail_size = 0
-    return NULL
-
-
-cdef inline void leave(Context *context, const Op *op, int64_t item, int64_t outer) noexcept nogil:
-    """Note on the way out of a failure which item of a collection it was in; -1: a CALL."""
-    if context.trail_size < TRAIL:
-        context.trail_ops[context.trail_size] = op
-        context.trail_items[context.trail_size] = item
-        context.trail_size += 1
-    context.item = outer
-
-
-cdef inline Status charge(Context *context, int64_t amount) noexcept nogil:
-    """Count what is stored beyond what the payload holds."""
-    context.expanded += amount
-    if unlikely(context.expanded > context.max_expansion):
-        return SIZE_LIMIT
-    context.room -= amount
-    return NEED_ROOM if unlikely(context.room < 0) else OK
-
-
-cdef inline Status read_length(const uint8_t **at, const uint8_t *end, int64_t *length) noexcept nogil:
-    """Read a length or count: usually of one byte."""
-    cdef uint64_t raw
-    cdef Status status
-    if likely(at[0] < end and at[0][0] < 0x80):
-        raw = at[0][0]
-        at[0] += 1
-        status = OK
-    else:
-        status = read_varint64_bytes(at, end, &raw)
-    length[0] = unzigzag64(raw)
-    return status
 
 
 cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
@@ -187,7 +117,6 @@ cdef const uint8_t *run(
     cdef int64_t begin
     cdef int64_t size
     cdef int64_t present
-    cdef float real
     cdef Status status
     cdef bint sized
 
@@ -323,30 +252,6 @@ cdef const uint8_t *run(
                 copy(column.data + offsets[0], start, length, start + length + TEXT_MARGIN)
                 offsets[1] = offsets[0] + <offset_t>length
                 op += 1
-            elif op.code == DO_DECIMAL or op.code == DO_DECIMAL_TEXT:
-                length = op.size
-                if length == 0:
-                    status = read_length(&p, end, &length)
-                    if unlikely(status != OK):
-                        return fail(context, status, op, at, index)
-                    if unlikely(length < 0):
-                        return fail(context, NEGATIVE_LENGTH, op, at, index)
-                if unlikely(length > end - p):
-                    return fail(context, TRUNCATED, op, p, index)
-                if op.code == DO_DECIMAL:
-                    status = decimal_from_bytes(
-                        p, length, op.precision, column.width >> 3, column.data + index * column.width
-                    )
-                    if unlikely(status != OK):
-                        return fail(context, status, op, p, index)
-                else:
-                    offsets = <offset_t *>column.offsets + index
-                    status = put_decimal_text(context, op, p, length, column.data + offsets[0], &size)
-                    if unlikely(status != OK):
-                        return fail(context, status, op, p, index)
-                    offsets[1] = offsets[0] + <offset_t>size
-                p += length
-                op += 1
             elif op.code == DO_ARRAY or op.code == DO_MAP:
                 offsets = <offset_t *>column.offsets + index
                 offsets32 = <int32_t *>column.offsets + index
@@ -407,133 +312,23 @@ cdef const uint8_t *run(
                 op = context.ops + op.table[raw >> 1]
             elif op.code == DO_JUMP:
                 op += op.next
-            elif op.code == DO_MEMBER:
-                set_null(columns, op.column, index, offset_t is int64_t)
-                if column.valid != NULL:
-                    column.valid[index] = 1
-                column = &columns[op.size]
-                if column.valid != NULL:
-                    column.valid[index] = 1
-                op += 1
-            elif op.code == DO_ABSENT:
-                set_null(columns, op.column, index, offset_t is int64_t)
-                op += 1
-            elif op.code == DO_FLOAT:
-                if unlikely(end - p < 4):
-                    return fail(context, TRUNCATED, op, p, index)
-                (<uint32_t *>column.data)[index] = load_le32(p)
-                p += 4
-                op += 1
-            elif op.code == DO_FLOAT_TO_DOUBLE:
-                if unlikely(end - p < 4):
-                    return fail(context, TRUNCATED, op, p, index)
-                word = load_le32(p)
-                memcpy(&real, &word, 4)
-                (<double *>column.data)[index] = real
-                p += 4
-                op += 1
-            elif op.code == DO_FIXED or op.code == SKIP_BYTES:
-                if unlikely(op.size > end - p):
-                    return fail(context, TRUNCATED, op, p, index)
-                if op.code == DO_FIXED:
-                    memcpy(column.data + index * column.width, p, op.size)
-                p += op.size
-                op += 1
-            elif op.code == DO_INT_TO_LONG or op.code == DO_INT_TO_TIME or op.code == DO_INT_TO_FLOAT \
-                    or op.code == DO_INT_TO_DOUBLE or op.code == SKIP_INT:
-                status = read_varint32(&p, end, limit, &word)
-                if unlikely(status != OK):
-                    return fail(context, status, op, at, index)
-                value = unzigzag32(word)
-                if op.code == DO_INT_TO_LONG:
-                    (<int64_t *>column.data)[index] = value * op.factor
-                elif op.code == DO_INT_TO_FLOAT:
-                    (<float *>column.data)[index] = <float>value
-                elif op.code == DO_INT_TO_DOUBLE:
-                    (<double *>column.data)[index] = <double>value
-                elif op.code == DO_INT_TO_TIME:
-                    if unlikely(value < 0 or value >= op.factor):
-                        return fail(context, OUT_OF_RANGE, op, at, index)
-                    if column.width == 4:
-                        (<int32_t *>column.data)[index] = <int32_t>value
-                    else:
-                        (<int64_t *>column.data)[index] = value
-                op += 1
-            elif op.code == DO_LONG_TO_TIME or op.code == DO_LONG_TO_FLOAT or op.code == DO_LONG_TO_DOUBLE \
-                    or op.code == SKIP_LONG:
-                status = read_varint64(&p, end, limit, &raw)
-                if unlikely(status != OK):
-                    return fail(context, status, op, at, index)
-                value = unzigzag64(raw)
-                if op.code == DO_LONG_TO_TIME:
-                    if unlikely(value < 0 or value >= op.factor):
-                        return fail(context, OUT_OF_RANGE, op, at, index)
-                    (<int64_t *>column.data)[index] = value
-                elif op.code == DO_LONG_TO_FLOAT:
-                    (<float *>column.data)[index] = <float>value
-                elif op.code == DO_LONG_TO_DOUBLE:
-                    (<double *>column.data)[index] = <double>value
-                op += 1
-            elif op.code == SKIP_STRING:
-                status = read_length(&p, end, &length)
-                if unlikely(status != OK):
-                    return fail(context, status, op, at, index)
-                if unlikely(length < 0):
-                    return fail(context, NEGATIVE_LENGTH, op, at, index)
-                if unlikely(length > end - p):
-                    return fail(context, TRUNCATED, op, p, index)
-                p += length
-                op += 1
-            elif op.code == SKIP_NULLABLE:
-                status = read_varint64_bytes(&p, end, &raw)
-                if unlikely(status != OK):
-                    return fail(context, status, op, at, index)
-                if unlikely(raw != 0 and raw != 2):
-                    return fail(context, UNION_INDEX, op, at, index)
-                op += op.next if <int32_t>(raw >> 1) == op.size else 1
-            elif op.code == SKIP_ARRAY:
-                items = 0
-                while True:
-                    at = p
-                    status = read_length(&p, end, &length)
-                    if unlikely(status != OK):
-                        return fail(context, status, op, at, index)
-                    if length == 0:
-                        break
-                    if length < 0:
-                        if length == INT64_MIN:
-                            return fail(context, BLOCK_COUNT, op, at, index)
-                        at = p
-                        items -= length
-                        status = read_length(&p, end, &length)
-                        if unlikely(status != OK):
-                            return fail(context, status, op, at, index)
-                        if unlikely(length < 0 or length > end - p):
-                            return fail(context, BLOCK_SIZE, op, at, index)
-                        p += length
-                        continue
-                    if op.minimum == 0:
-                        if length > context.max_zero_items - context.zero_items:
-                            return fail(context, SIZE_LIMIT, op, at, index)
-                        context.zero_items += length
-                    p = run(context, op + 1, op + op.next, items, length, p, tag)
-                    if unlikely(p == NULL):
-                        leave(context, op, context.item, index)
-                        return NULL
-                    items += length
-                op += op.next
-            elif op.code == CALL:
-                if context.depth >= context.max_depth:
-                    return fail(context, DEPTH_LIMIT, op, p, index)
-                context.depth += 1
-                p = run(context, context.ops + op.size, context.ops + op.scale, 0, 1, p, tag)
+            elif op.code == DO_SKIP:
+                p = skip(context, op + 1, op + op.next, 0, 1, p)
                 if unlikely(p == NULL):
-                    leave(context, op, -1, index)
+                    context.item = index
                     return NULL
-                context.depth -= 1
+                op += op.next
+            elif op.code == DO_CONSTANT:
+                status = charge(context, op.size)
+                if unlikely(status != OK):
+                    return fail(context, status, op, p, index)
+                length = op.texts[0].size
+                offsets = <offset_t *>column.offsets + index
+                copy(column.data + offsets[0], op.texts[0].data, length, op.texts[0].data + length + TEXT_MARGIN)
+                offsets[1] = offsets[0] + <offset_t>length
                 op += 1
             elif op.code == DO_DEFAULT:
-                status = charge(context, op.texts[0].size)
+                status = charge(context, op.size)
                 if unlikely(status != OK):
                     return fail(context, status, op, p, index)
                 outer_end = end
@@ -548,39 +343,21 @@ cdef const uint8_t *run(
                     context.at = p
                     return NULL
                 op += op.next
-            else:  # DO_FAIL
+            elif op.code == DO_FAIL:
                 return fail(context, <Status>op.status, op, p, index)
+            else:
+                p = read_leaf(context, op, column, index, p, offset_t is int64_t)
+                if unlikely(p == NULL):
+                    return NULL
+                op += 1
         index += 1
         count -= 1
     return p
 
 
-cdef Status charge_zero_items(Context *context, int64_t count) noexcept nogil:
-    """Count items that take no bytes; they still take room in their columns."""
-    if count > context.max_zero_items - context.zero_items:
-        return SIZE_LIMIT
-    context.zero_items += count
-    context.room -= count
-    return NEED_ROOM if context.room < 0 else OK
-
-
-cdef Status put_decimal_text(
-    Context *context, const Op *op, const uint8_t *data, int64_t size, uint8_t *out, int64_t *length
-) noexcept nogil:
-    cdef size_t written
-    cdef Status status
-    if <int64_t>decimal_text_room(size, op.scale, True) > context.room:
-        return NEED_ROOM
-    status = decimal_to_text(data, size, op.scale, True, op.precision, <char *>out, &written)
-    if status != OK:
-        return status
-    length[0] = written
-    return charge(context, written)
-
-
 cdef Answer advance(
     State *state, Builder builder, Rows rows, const Op **programs, const int32_t *stops, int32_t program_count,
-    const int32_t *selector, const int32_t *starts, int64_t start, const int64_t *divisor, bint trailing, bint stop
+    const int32_t *selector, const int32_t *starts, int64_t start, const int64_t *divisor, bint trailing
 ) noexcept nogil:
     """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
     cdef Context *context = &state.context
@@ -657,8 +434,8 @@ cdef Answer advance(
                 break
             if context.status == NO_MEMORY:
                 return OUT_OF_MEMORY
-            if stop and not context.checked:
-                # An earlier row of the block may have failed too, by its text.
+            if not context.checked:
+                # Text is checked when a block is done: the row may have failed earlier, by its text.
                 return RECHECK
             set_null(builder.columns, 0, row, builder.wide)
             state.program = program
@@ -749,14 +526,11 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
     cdef const int32_t *start_of = NULL
     cdef int64_t start_everywhere = start
     cdef bint accept = trailing
-    cdef bint first_only = stop
     cdef _Int32Buffer chosen
     cdef _Int32Buffer places
     cdef Answer answer
     cdef int32_t at
     faults = []
-    mark = 0
-    marked_row = -1
     try:
         if state == NULL or ops == NULL or stops == NULL or divisor == NULL:
             raise MemoryError
@@ -784,12 +558,8 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
         while True:
             with nogil:
                 answer = advance(
-                    state, builder, rows, ops, stops, count, select, start_of, start_everywhere, divisor, accept,
-                    first_only,
+                    state, builder, rows, ops, stops, count, select, start_of, start_everywhere, divisor, accept
                 )
-            if marked_row != state.row:
-                mark = len(faults)
-                marked_row = state.row
             if answer == DONE:
                 return builder.finish(), faults
             if answer == GROW:
@@ -800,7 +570,6 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
                 if stop:
                     return None, faults
             elif answer == RECHECK:
-                del faults[mark:]
                 state.context.checked = True
                 state.done = 0
             else:

@@ -139,7 +139,7 @@ cdef Status write_decimal(
     cdef int words = column.width >> 3
     cdef int64_t size
     cdef Status status
-    if column.width == 0:
+    if column.offsets != NULL:
         size = start_of(column, index)
         return write_decimal_text(op, column.data + size, start_of(column, index + 1) - size, out)
     if words == 2 and op.precision > 38:
@@ -305,7 +305,7 @@ cdef uint8_t *put(
                 out += 4
                 op += 1
             elif op.code == PUT_FIXED:
-                if column.width:
+                if column.offsets == NULL:
                     source = column.data + index * column.width
                     length = column.width
                 else:

@@ -35,8 +35,10 @@ cdef enum Code:
     DO_ABSENT
     DO_MEMBER
     DO_DEFAULT
+    DO_CONSTANT         # a default that is text or bytes; `size` is what it counts as expansion
     DO_FAIL
     DO_JUMP
+    DO_SKIP             # the ops that belong to it only drop
     # Dropping.
     SKIP_BYTES          # `size` bytes
     SKIP_INT
@@ -130,6 +132,8 @@ cdef class Program:
     cdef int compile_union(self, object node, tuple path) except -1
     cdef int compile_items(self, object node, tuple path) except -1
     cdef int compile_leaf(self, object node, tuple path) except -1
+    cdef int compile_skipped(self, object nodes, tuple path) except -1
+    cdef int compile_default(self, object node, object data, int64_t charge, tuple path) except -1
     cdef int compile_dropped(self, object node, tuple path) except -1
     cdef object path(self, int32_t op, list indexes)
     cdef object reason(self, int32_t op, object code)

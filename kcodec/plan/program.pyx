@@ -9,6 +9,8 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
+from itertools import groupby
+
 import pyarrow as pa
 
 from kcodec.columns.layout import layout
@@ -22,6 +24,8 @@ _SKIPPED = {
     Step.INT: SKIP_INT, Step.LONG: SKIP_LONG, Step.ENUM: SKIP_INT,
     Step.BYTES: SKIP_STRING, Step.STRING: SKIP_STRING,
 }
+
+_STORING = (Step.PRESENT, Step.ABSENT, Step.MEMBER, Step.DEFAULT, Step.FAIL)
 
 
 def least_bytes(node):
@@ -40,6 +44,22 @@ def least_bytes(node):
     if op in (Step.RECORD, Step.PRESENT, Step.MEMBER):
         return sum(least_bytes(child) for child in node.children)
     return 1
+
+
+def is_dropped(node):
+    """Tell whether a node reads a value only to drop it."""
+    return node.column < 0 and node.op not in _STORING and all(is_dropped(child) for child in node.children)
+
+
+def read_zigzag(data):
+    """Read the varint that a constant starts with; return it and the rest."""
+    raw = shift = 0
+    for at, byte in enumerate(data):
+        raw |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (raw >> 1) ^ -(raw & 1), data[at + 1 :]
+        shift += 7
+    raise ValueError("a constant ends inside a varint")
 
 
 cdef class Program:
@@ -65,12 +85,17 @@ cdef class Program:
         self.costs = dict.fromkeys(range(len(self.layout)), 0)
         self.entries = {}
         self.calls = []
+        # A program without ops has a table too: NULL stands for no program.
+        self.capacity = 16
+        self.ops = <Op *>realloc(NULL, self.capacity * sizeof(Op))
+        if self.ops == NULL:
+            raise MemoryError
         if plan.direction == "decode":
             self.compile(plan.root, ())
             self.stop = self.count
             for name, node in plan.named:
                 first = self.count
-                self.compile(node, ())
+                self.compile_dropped(node, ())
                 self.entries[name] = (first, self.count)
             for op, name in self.calls:
                 self.ops[op].size, self.ops[op].scale = self.entries[name]
@@ -134,9 +159,15 @@ cdef class Program:
         op = node.op
         if node.name:
             path = (*path, f".{node.name}" if path else node.name)
-        if op is Step.RECORD:
-            for child in node.children:
-                self.compile(child, path)
+        if is_dropped(node):
+            self.compile_skipped([node], path if node.name == "" else path[:len(path) - 1])
+        elif op is Step.RECORD:
+            for dropped, group in groupby(node.children, is_dropped):
+                if dropped:
+                    self.compile_skipped(group, path)
+                else:
+                    for child in group:
+                        self.compile(child, path)
         elif op is Step.PRESENT:
             self.add(DO_PRESENT, path, node.column)
             self.compile(node.children[0], path)
@@ -147,27 +178,49 @@ cdef class Program:
             self.ops[at].size = self.layout[node.column].children[node.size]
             self.compile(node.children[0], path)
         elif op is Step.DEFAULT:
-            at = self.add(DO_DEFAULT, path, node.column)
-            self.ops[at].texts = self.text_table([node.data])
             self.expansion += len(node.data)
-            self.compile(node.children[0], path)
-            self.ops[at].next = self.count - at
+            self.compile_default(node.children[0], node.data, len(node.data), path)
         elif op is Step.FAIL:
             at = self.add(DO_FAIL, path, node.column)
             self.ops[at].status = _CODES.index(node.code) + 1
             self.reasons[at] = node.reason
-        elif op is Step.CALL:
-            self.calls.append((self.add(CALL, path), node.reason))
         elif op is Step.UNION:
             self.compile_union(node, path)
         elif op is Step.ARRAY or op is Step.MAP:
             self.compile_items(node, path)
-        elif op is Step.NULL:
-            pass
-        elif node.column < 0:
-            self.compile_dropped(node, path)
-        else:
+        elif op is not Step.NULL:
             self.compile_leaf(node, path)
+        return 0
+
+    cdef int compile_skipped(self, object nodes, tuple path) except -1:
+        """Compile values that are dropped, one behind the other."""
+        cdef int32_t at = self.add(DO_SKIP, path)
+        for node in nodes:
+            self.compile_dropped(node, path)
+        self.ops[at].next = self.count - at
+        return 0
+
+    cdef int compile_default(self, object node, object data, int64_t charge, tuple path) except -1:
+        """Compile a constant; the usual ones, nulls and texts, need not be read each time."""
+        cdef int32_t at
+        if node.op is Step.UNION:
+            branch, data = read_zigzag(data)
+            self.compile_default(node.children[branch], data, charge, path)
+        elif node.op is Step.ABSENT:
+            self.add(DO_ABSENT, path, node.column)
+        elif node.op is Step.PRESENT:
+            self.add(DO_PRESENT, path, node.column)
+            self.compile_default(node.children[0], data, charge, path)
+        elif node.op is Step.STRING or node.op is Step.BYTES:
+            at = self.add(DO_CONSTANT, path, node.column)
+            self.ops[at].texts = self.text_table([read_zigzag(data)[1]])
+            self.ops[at].size = charge
+        else:
+            at = self.add(DO_DEFAULT, path, node.column)
+            self.ops[at].texts = self.text_table([data])
+            self.ops[at].size = charge
+            self.compile(node, path)
+            self.ops[at].next = self.count - at
         return 0
 
     cdef int compile_union(self, object node, tuple path) except -1:
@@ -185,20 +238,18 @@ cdef class Program:
             self.fold_nullable(at)
             self.ops[at].next = self.count - at
             return 0
-        if len(branches) == 2 and Step.NULL in steps and node.column < 0:
-            at = self.add(SKIP_NULLABLE, path)
-            self.ops[at].size = steps.index(Step.NULL)
-            self.compile(branches[1 - self.ops[at].size], path)
-            self.ops[at].next = self.count - at
-            return 0
         at = self.add(DO_UNION, path)
         self.ops[at].size = len(branches)
         table = <int32_t *>self.memory(len(branches) * sizeof(int32_t))
         self.ops[at].table = table
         jumps = []
+        dropped = is_dropped(node)
         for branch in range(len(branches)):
             table[branch] = self.count
-            self.compile(branches[branch], path)
+            if dropped:
+                self.compile_dropped(branches[branch], path)
+            else:
+                self.compile(branches[branch], path)
             jumps.append(self.add(DO_JUMP, path))
         for branch in jumps:
             self.ops[branch].next = self.count - branch
@@ -222,13 +273,10 @@ cdef class Program:
 
     cdef int compile_items(self, object node, tuple path) except -1:
         cdef int32_t at
-        cdef int32_t code
         least = sum(least_bytes(child) for child in node.children)
-        code = SKIP_ARRAY if node.column < 0 else DO_ARRAY if node.op is Step.ARRAY else DO_MAP
-        at = self.add(code, path, node.column)
+        at = self.add(DO_ARRAY if node.op is Step.ARRAY else DO_MAP, path, node.column)
         self.ops[at].minimum = min(least, 1 << 30)
-        if node.column >= 0:
-            self.divisors[node.column] = min(max(least, 1), self.divisors.get(node.column, 1 << 30))
+        self.divisors[node.column] = min(max(least, 1), self.divisors.get(node.column, 1 << 30))
         if node.op is Step.ARRAY:
             self.compile(node.children[0], (*path, None))
         else:
@@ -296,13 +344,35 @@ cdef class Program:
     cdef int compile_dropped(self, object node, tuple path) except -1:
         cdef int32_t at
         op = node.op
-        if op in _SKIPPED:
+        steps = [child.op for child in node.children]
+        if node.name:
+            path = (*path, f".{node.name}" if path else node.name)
+        if op is Step.RECORD:
+            for child in node.children:
+                self.compile_dropped(child, path)
+        elif op is Step.UNION and len(steps) == 2 and Step.NULL in steps:
+            at = self.add(SKIP_NULLABLE, path)
+            self.ops[at].size = steps.index(Step.NULL)
+            self.compile_dropped(node.children[1 - self.ops[at].size], path)
+            self.ops[at].next = self.count - at
+        elif op is Step.UNION:
+            self.compile_union(node, path)
+        elif op is Step.ARRAY or op is Step.MAP:
+            at = self.add(SKIP_ARRAY, path)
+            self.ops[at].minimum = min(sum(least_bytes(child) for child in node.children), 1 << 30)
+            self.compile_dropped(node.children[0], (*path, None, ".key") if op is Step.MAP else (*path, None))
+            if op is Step.MAP:
+                self.compile_dropped(node.children[1], (*path, None, ".value"))
+            self.ops[at].next = self.count - at
+        elif op is Step.CALL:
+            self.calls.append((self.add(CALL, path), node.reason))
+        elif op in _SKIPPED:
             self.add(_SKIPPED[op], path)
         elif op is Step.DECIMAL and node.size == 0:
             self.add(SKIP_STRING, path)
-        else:
+        elif op is not Step.NULL:
             at = self.add(SKIP_BYTES, path)
-            self.ops[at].size = 1 if op is Step.BOOLEAN else least_bytes(node)
+            self.ops[at].size = least_bytes(node)
         return 0
 
     cdef int compile_put(self, object node, tuple path, int32_t owner, bint present) except -1:
