@@ -1,0 +1,108 @@
+"""Importing is light, and a codec that is built runs where only pyarrow is installed."""
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import kcodec
+
+ROOT = Path(__file__).parents[1]
+OPTIONAL = ("numpy", "pyarrow", "fastavro", "confluent_kafka", "pyspark", "pandas", "polars", "rich")
+
+SCHEMA = """{"type": "record", "name": "R", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "when", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 3}},
+    {"name": "kind", "type": {"type": "enum", "name": "K", "symbols": ["A", "B"]}},
+    {"name": "tags", "type": {"type": "array", "items": "string"}},
+    {"name": "more", "type": {"type": "map", "values": ["null", "double"]}},
+    {"name": "either", "type": ["int", "string", "null"]}]}"""
+ROWS = [
+    {
+        "id": 1,
+        "when": 1_700_000_000_000_000,
+        "price": "12.345",
+        "kind": "B",
+        "tags": ["x", "ü"],
+        "more": [("a", 1.5), ("b", None)],
+        "either": {"member0": None, "member1": "text"},
+    },
+    None,
+]
+
+ALONE = """
+import pickle, sys
+for name in {blocked!r}:
+    sys.modules[name] = None
+with open(sys.argv[1], "rb") as file:
+    codec, values = pickle.load(file)
+array = codec.decode(values)
+assert codec.encode(array).equals(values), "other bytes"
+array, report = codec.decode([b"\\x02", None, values[0].as_py()], errors="report")
+assert report["code"].to_pylist() == ["truncated"]
+assert array.is_valid().to_pylist() == [False, False, True]
+assert all(sys.modules[name] is None for name in {blocked!r})
+"""
+
+
+def run(code: str, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("module", ["kcodec", "kcodec.cli", "kcodec.errors", "kcodec.wire"])
+def test_import_is_light(module):
+    loaded = run(f"import {module}, sys; print(*sorted(sys.modules))").split()
+    assert not [name for name in OPTIONAL if name in loaded]
+
+
+@pytest.mark.parametrize("module", ["kcodec.serde", "kcodec.registry", "kcodec.formats.avro", "kcodec_spark"])
+def test_import_needs_pyarrow_at_most(module):
+    # pyarrow itself imports numpy where it is installed.
+    blocked = [name for name in OPTIONAL if name != "pyarrow"]
+    run(f"import sys; sys.modules.update(dict.fromkeys({blocked!r})); import {module}")
+
+
+def test_public_names_are_loaded_when_used():
+    assert run("import kcodec; print(kcodec.registry.open('memory://lazy').url)").strip() == "memory://lazy"
+    assert set(kcodec.__all__) <= set(dir(kcodec))
+    for name in kcodec.__all__:
+        assert getattr(kcodec, name) is not None
+    assert kcodec.__all__ == sorted(
+        kcodec.__all__, key=lambda name: (not name.isupper(), name[0].islower(), name)
+    )
+    with pytest.raises(AttributeError, match="no attribute 'AvroCodek'"):
+        kcodec.AvroCodek  # noqa: B018
+
+
+@pytest.mark.parametrize("impl", ["native", "pure"])
+def test_a_built_codec_runs_with_pyarrow_alone(impl, tmp_path):
+    codec = kcodec.AvroCodec(SCHEMA)
+    import decimal
+
+    rows = [row and {**row, "price": decimal.Decimal(row["price"])} for row in ROWS]
+    values = codec.encode(pa.array(rows, codec.arrow_type))
+    assert values.null_count == 1
+    file = tmp_path / "codec.pickle"
+    file.write_bytes(pickle.dumps((codec, values)))
+    blocked = [name for name in OPTIONAL if name != "pyarrow"]
+    run(ALONE.format(blocked=blocked), str(file), KCODEC_IMPL=impl)
+
+
+def test_one_version():
+    text = (ROOT / "pyproject.toml").read_text()
+    assert re.search(r'^version = "(.+)"$', text, re.MULTILINE)[1] == kcodec.__version__
