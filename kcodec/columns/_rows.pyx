@@ -97,5 +97,38 @@ cdef class Rows:
             out.end = out.start
             out.limit = out.start
 
+    cdef int64_t fill(
+        self, int64_t row, Slice *out, int64_t most, int64_t most_bytes, int64_t *total
+    ) noexcept nogil:
+        """Take rows from `row` on: at most so many, and beyond the first at most so many bytes.
+
+        Returns their number; `total` is set to their bytes.
+        """
+        cdef const int32_t *offsets = <const int32_t *>self.offsets + self.first + row
+        cdef int64_t count = 0
+        cdef int64_t bytes = 0
+        cdef int64_t size
+        most = min(most, self.length - row)
+        if self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL:
+            while count < most:
+                size = offsets[count + 1] - offsets[count]
+                if count and bytes + size > most_bytes:
+                    break
+                out[count].start = self.data + offsets[count]
+                out[count].end = out[count].start + size
+                out[count].limit = self.limit
+                bytes += size
+                count += 1
+        else:
+            while count < most:
+                self.slice(row + count, &out[count])
+                size = out[count].end - out[count].start
+                if count and bytes + size > most_bytes:
+                    break
+                bytes += size
+                count += 1
+        total[0] = bytes
+        return count
+
 
 cdef uint8_t EMPTY = 0

@@ -29,17 +29,18 @@ from kcodec.formats._avro_context cimport Context, charge, charge_zero_items, fa
 from kcodec.formats._avro_leaf cimport read_leaf
 from kcodec.formats._avro_skip cimport skip
 from kcodec.plan.program cimport (
-    TEXT_MARGIN, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_CONSTANT, DO_DEFAULT, DO_DOUBLE, DO_ENUM, DO_FAIL,
-    DO_INT, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
+    TEXT_MARGIN, DO_ABSENT_TEXT, DO_ARRAY, DO_BOOLEAN, DO_BYTES, DO_CONSTANT, DO_DEFAULT, DO_DOUBLE, DO_ENUM, DO_FAIL,
+    DO_INT, DO_INT_TO_LONG, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
     DO_NULLABLE_TEXT, DO_PRESENT, DO_SKIP, DO_STRING, DO_UNION, Op, Program as Compiled,
 )
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_varint32, read_varint64,
+    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_varint32, read_varint32_bytes, read_varint64,
     read_varint64_bytes, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, ENUM_INDEX, INVALID_BOOLEAN, INVALID_UTF8, NEED_ROOM, NEGATIVE_LENGTH,
-    NO_MEMORY, OK, OUT_OF_RANGE, TRAILING_BYTES, TRUNCATED, UNION_INDEX, UNRESOLVABLE, Status,
+    NO_MEMORY, OK, OUT_OF_RANGE, TRAILING_BYTES, TRUNCATED, UNION_INDEX, UNRESOLVABLE, VARINT_OVERFLOW,
+    Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -83,10 +84,14 @@ cdef struct State:
 
 cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
     """Copy text or bytes of a moderate size 32 bytes at a time; both sides have room for that."""
-    cdef int64_t at = 0
+    cdef int64_t at = 32
+    if likely(size <= 32 and limit - source >= 32):
+        copy32(target, source)
+        return
     if size > 128 or limit - source < 160:
         memcpy(target, source, size)
         return
+    copy32(target, source)
     while at < size:
         copy32(target + at, source + at)
         at += 32
@@ -123,7 +128,7 @@ cdef const uint8_t *run(
     while count > 0:
         op = first
         while op != stop:
-            column = &columns[op.column]
+            column = <Column *>(<char *>columns + op.place)
             at = p
             if op.code == DO_STRING or op.code == DO_BYTES:
                 offsets = <offset_t *>column.offsets + index
@@ -149,18 +154,38 @@ cdef const uint8_t *run(
                 p += length
                 op += 1
             elif op.code == DO_LONG:
-                status = read_varint64(&p, end, limit, &raw)
-                if unlikely(status != OK):
-                    return fail(context, status, op, at, index)
+                # Numbers are of any size: all bytes are loaded at once, rather than guessed to be one.
+                stops = ~load_le64(p) & 0x8080808080808080ULL if likely(limit - p >= 8) else 0
+                size = (ctz64(stops) >> 3) + 1 if likely(stops != 0) else 16
+                if likely(size <= end - p) and likely(stops != 0):
+                    raw = gather7(load_le64(p) & (stops ^ (stops - 1)))
+                    p += size
+                else:
+                    status = read_varint64_bytes(&p, end, &raw)
+                    if unlikely(status != OK):
+                        return fail(context, status, op, at, index)
                 if unlikely(multiply_overflows(unzigzag64(raw), op.factor, &value)):
                     return fail(context, OUT_OF_RANGE, op, at, index)
                 (<int64_t *>column.data)[index] = value
                 op += 1
-            elif op.code == DO_INT:
-                status = read_varint32(&p, end, limit, &word)
-                if unlikely(status != OK):
-                    return fail(context, status, op, at, index)
-                (<int32_t *>column.data)[index] = unzigzag32(word)
+            elif op.code == DO_INT or op.code == DO_INT_TO_LONG:
+                stops = ~load_le64(p) & 0x8080808080ULL if likely(limit - p >= 8) else 0
+                size = (ctz64(stops) >> 3) + 1 if likely(stops != 0) else 16
+                raw = 0
+                if likely(size <= end - p) and likely(stops != 0):
+                    raw = gather7(load_le64(p) & (stops ^ (stops - 1)))
+                    p += size
+                    if unlikely(raw > 0xFFFFFFFFULL):
+                        return fail(context, VARINT_OVERFLOW, op, at, index)
+                else:
+                    status = read_varint32_bytes(&p, end, &word)
+                    if unlikely(status != OK):
+                        return fail(context, status, op, at, index)
+                    raw = word
+                if op.code == DO_INT:
+                    (<int32_t *>column.data)[index] = unzigzag32(<uint32_t>raw)
+                else:
+                    (<int64_t *>column.data)[index] = unzigzag32(<uint32_t>raw) * op.factor
                 op += 1
             elif op.code == DO_DOUBLE:
                 if unlikely(end - p < 8):
@@ -303,6 +328,12 @@ cdef const uint8_t *run(
                 if column.valid != NULL:
                     column.valid[index] = 1
                 op += 1
+            elif op.code == DO_ABSENT_TEXT:
+                offsets = <offset_t *>column.offsets + index
+                offsets[1] = offsets[0]
+                if column.valid != NULL:
+                    column.valid[index] = 0
+                op += 1
             elif op.code == DO_UNION:
                 status = read_varint64_bytes(&p, end, &raw)
                 if unlikely(status != OK):
@@ -377,16 +408,8 @@ cdef Answer advance(
                 state.row = row
             if state.row == rows.length:
                 return DONE
-            state.count = 0
             state.done = 0
-            state.payload = 0
-            while state.count < BLOCK_ROWS and state.row + state.count < rows.length:
-                slice = &state.slices[state.count]
-                rows.slice(state.row + state.count, slice)
-                if state.count and state.payload + (slice.end - slice.start) > BLOCK_BYTES:
-                    break
-                state.payload += slice.end - slice.start
-                state.count += 1
+            state.count = rows.fill(state.row, state.slices, BLOCK_ROWS, BLOCK_BYTES, &state.payload)
         if state.done == 0:
             context.room = state.extra + state.count * state.expansion
             if not builder.has_room(state.row, state.count, state.payload, context.room, divisor):

@@ -10,7 +10,7 @@ from kcodec.columns._builder cimport Column, offset_at, set_null
 from kcodec.formats._avro_context cimport Context, charge, fail, read_length
 from kcodec.plan.program cimport (
     DO_DECIMAL, DO_DECIMAL_TEXT, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT,
-    DO_INT_TO_LONG, DO_INT_TO_TIME, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MEMBER, Op,
+    DO_INT_TO_TIME, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MEMBER, Op,
 )
 from kcodec.wire.cursor cimport load_le32, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
@@ -75,15 +75,13 @@ cdef const uint8_t *read_leaf(
             return fail(context, TRUNCATED, op, p, index)
         memcpy(column.data + index * column.width, p, op.size)
         p += op.size
-    elif op.code == DO_INT_TO_LONG or op.code == DO_INT_TO_TIME or op.code == DO_INT_TO_FLOAT \
+    elif op.code == DO_INT_TO_TIME or op.code == DO_INT_TO_FLOAT \
             or op.code == DO_INT_TO_DOUBLE:
         status = read_varint32(&p, end, limit, &word)
         if unlikely(status != OK):
             return fail(context, status, op, at, index)
         value = unzigzag32(word)
-        if op.code == DO_INT_TO_LONG:
-            (<int64_t *>column.data)[index] = value * op.factor
-        elif op.code == DO_INT_TO_FLOAT:
+        if op.code == DO_INT_TO_FLOAT:
             (<float *>column.data)[index] = <float>value
         elif op.code == DO_INT_TO_DOUBLE:
             (<double *>column.data)[index] = <double>value

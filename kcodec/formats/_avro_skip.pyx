@@ -8,7 +8,8 @@ from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.formats._avro_context cimport Context, fail, leave, read_length
 from kcodec.plan.program cimport (
-    CALL, DO_JUMP, DO_UNION, SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_STRING, Op,
+    CALL, DO_JUMP, DO_UNION, SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_NULLABLE_BYTES,
+    SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
 from kcodec.wire.cursor cimport ctz64, likely, load_le64, read_varint32, read_varint64_bytes, unlikely
 from kcodec.wire.status cimport (
@@ -28,6 +29,7 @@ cdef const uint8_t *skip(
     cdef uint64_t raw
     cdef int64_t length
     cdef int64_t items
+    cdef int64_t present
     cdef Status status
     while count > 0:
         op = first
@@ -62,8 +64,33 @@ cdef const uint8_t *skip(
                 if unlikely(status != OK):
                     return fail(context, status, op, at, index)
                 op += 1
-            elif op.code == SKIP_NULLABLE:
+            elif op.code == SKIP_NULLABLE or op.code == SKIP_NULLABLE_BYTES or op.code == SKIP_NULLABLE_LONG \
+                    or op.code == SKIP_NULLABLE_STRING:
                 if likely(p < end) and (p[0] & 0xFD) == 0:
+                    # The common forms, without a branch on what is random: whether there is a value.
+                    present = (p[0] >> 1) ^ op.size
+                    if op.code == SKIP_NULLABLE_BYTES:
+                        if likely(end - p > op.factor):
+                            p += 1 + (op.factor & -present)
+                            op += op.next
+                            continue
+                    elif op.code == SKIP_NULLABLE_LONG:
+                        raw = ~load_le64(p + 1) & 0x8080808080808080ULL if likely(limit - p >= 9) else 0
+                        if likely(raw != 0):
+                            length = ((ctz64(raw) >> 3) + 1) & -present
+                            if likely(length < end - p):
+                                p += 1 + length
+                                op += op.next
+                                continue
+                    elif op.code == SKIP_NULLABLE_STRING:
+                        if likely(limit - p >= 2):
+                            length = p[1] & -present
+                            if likely((length & 0x81) == 0):
+                                length = (length >> 1) + present
+                                if likely(length < end - p):
+                                    p += 1 + length
+                                    op += op.next
+                                    continue
                     raw = p[0]
                     p += 1
                 else:

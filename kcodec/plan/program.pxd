@@ -33,6 +33,7 @@ cdef enum Code:
     DO_NULLABLE_LONG
     DO_PRESENT
     DO_ABSENT
+    DO_ABSENT_TEXT      # of a column of text or bytes
     DO_MEMBER
     DO_DEFAULT
     DO_CONSTANT         # a default that is text or bytes; `size` is what it counts as expansion
@@ -46,6 +47,9 @@ cdef enum Code:
     SKIP_STRING
     SKIP_ARRAY          # and maps
     SKIP_NULLABLE
+    SKIP_NULLABLE_BYTES   # the same with the value's own op folded in
+    SKIP_NULLABLE_LONG
+    SKIP_NULLABLE_STRING
     CALL
     # Encoding.
     PUT_REQUIRED        # the column must not be null
@@ -80,6 +84,7 @@ cdef inline int32_t symbol_hash(const uint8_t *data, int64_t size) noexcept nogi
 
 
 cdef enum:
+    COLUMN_BYTES = 128  # size of a `Column`
     TEXT_MARGIN = 160   # bytes behind each Text that may be read
 
 
@@ -91,6 +96,7 @@ cdef struct Text:
 cdef struct Op:
     int32_t code
     int32_t column
+    int64_t place         # of the column, in bytes from the first `Column`
     int32_t next          # how far it is to the op after this one and all that belongs to it
     int32_t size          # bytes of a fixed, branches of a union, member of a union, null branch; see Code
     int64_t factor        # columns hold the wire's value times this
@@ -100,7 +106,6 @@ cdef struct Op:
     int32_t minimum       # bytes that one item of an array takes at least
     const Text *texts     # symbols of an enum (data NULL: none); DO_DEFAULT: the bytes
     const int32_t *table  # DO_UNION: the op where each branch starts
-    int64_t padding       # to 64 bytes: addresses of ops then are a shift
 
 
 cdef class Program:
@@ -122,6 +127,7 @@ cdef class Program:
 
     cdef void *memory(self, int64_t size) except NULL
     cdef const Text *text_table(self, object values) except NULL
+    cdef int32_t absent_code(self, int32_t column) except -1
     cdef int fold_nullable(self, int32_t at) except -1
     cdef int compile_put(self, object node, tuple path, int32_t owner, bint present) except -1
     cdef int put_union(self, object node, tuple path) except -1

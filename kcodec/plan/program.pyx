@@ -121,6 +121,7 @@ cdef class Program:
         op = &self.ops[self.count]
         op.code = code
         op.column = column
+        op.place = <int64_t>max(column, 0) * COLUMN_BYTES
         op.next = 1
         op.size = 0
         op.factor = 1
@@ -172,7 +173,7 @@ cdef class Program:
             self.add(DO_PRESENT, path, node.column)
             self.compile(node.children[0], path)
         elif op is Step.ABSENT:
-            self.add(DO_ABSENT, path, node.column)
+            self.add(self.absent_code(node.column), path, node.column)
         elif op is Step.MEMBER:
             at = self.add(DO_MEMBER, path, node.column)
             self.ops[at].size = self.layout[node.column].children[node.size]
@@ -207,7 +208,7 @@ cdef class Program:
             branch, data = read_zigzag(data)
             self.compile_default(node.children[branch], data, charge, path)
         elif node.op is Step.ABSENT:
-            self.add(DO_ABSENT, path, node.column)
+            self.add(self.absent_code(node.column), path, node.column)
         elif node.op is Step.PRESENT:
             self.add(DO_PRESENT, path, node.column)
             self.compile_default(node.children[0], data, charge, path)
@@ -234,6 +235,7 @@ cdef class Program:
             self.ops[at].size = steps.index(Step.ABSENT)
             value = branches[1 - self.ops[at].size]
             self.ops[at].column = value.column
+            self.ops[at].place = <int64_t>value.column * COLUMN_BYTES
             self.compile(value.children[0], path)
             self.fold_nullable(at)
             self.ops[at].next = self.count - at
@@ -255,6 +257,13 @@ cdef class Program:
             self.ops[branch].next = self.count - branch
         self.ops[at].next = self.count - at
         return 0
+
+    cdef int32_t absent_code(self, int32_t column) except -1:
+        kind = self.layout[column].type
+        for test in (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary):
+            if test(kind):
+                return DO_ABSENT_TEXT
+        return DO_ABSENT
 
     cdef int fold_nullable(self, int32_t at) except -1:
         """Fold a nullable's value into the op when it is one op of a common kind."""
@@ -355,6 +364,13 @@ cdef class Program:
             self.ops[at].size = steps.index(Step.NULL)
             self.compile_dropped(node.children[1 - self.ops[at].size], path)
             self.ops[at].next = self.count - at
+            if self.count == at + 2 and self.ops[at + 1].code == SKIP_BYTES:
+                self.ops[at].code = SKIP_NULLABLE_BYTES
+                self.ops[at].factor = self.ops[at + 1].size
+            elif self.count == at + 2 and self.ops[at + 1].code == SKIP_LONG:
+                self.ops[at].code = SKIP_NULLABLE_LONG
+            elif self.count == at + 2 and self.ops[at + 1].code == SKIP_STRING:
+                self.ops[at].code = SKIP_NULLABLE_STRING
         elif op is Step.UNION:
             self.compile_union(node, path)
         elif op is Step.ARRAY or op is Step.MAP:
