@@ -32,7 +32,7 @@ class Frames(NamedTuple):
 
 
 def split(values: pa.Array) -> Frames:
-    """Read the frame of each row.
+    r"""Read the frame of each row.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def split(values: pa.Array) -> Frames:
 
     Examples
     --------
-    >>> split(pa.array([b"\\x00\\x00\\x00\\x00\\x07abc", None, b"{}"], pa.binary())).keys
+    >>> split(pa.array([b"\x00\x00\x00\x00\x07abc", None, b"{}"], pa.binary())).keys
     [7]
     """
     return Frames(*kernel("columns._frames").split(values))

@@ -28,7 +28,7 @@ class Column(NamedTuple):
         The number after the last column below this one.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple has a method of this name
     name: str
     type: pa.DataType
     nullable: bool
@@ -38,7 +38,7 @@ class Column(NamedTuple):
 
 
 def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
-    """Number the columns of an Arrow type in pre-order.
+    """Give the columns of an Arrow type numbers, in pre-order.
 
     Parameters
     ----------

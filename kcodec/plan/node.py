@@ -39,7 +39,9 @@ class Op(enum.Enum):
 
     PRESENT = "present"  #: the nullable ``column`` is not null; children[0] is its value
     ABSENT = "absent"  #: the nullable ``column`` is null (with all below it)
-    MEMBER = "member"  #: member ``size`` of the union struct ``column`` is set by children[0]; the others are null
+    MEMBER = (
+        "member"  #: member ``size`` of the union struct ``column`` is set by children[0]; the others are null
+    )
     DEFAULT = "default"  #: children[0] reads ``data`` instead of the row
     FAIL = "fail"  #: this value is an error of its row: ``code``, ``reason``
     CALL = "call"  #: the node called ``reason`` in ``Plan.named`` (only to drop values of recursive types)

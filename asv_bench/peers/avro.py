@@ -1,0 +1,83 @@
+"""kcodec's entries for a benchmark of Avro decoders that offers a case as bytes.
+
+A case has ``schema_json``, ``reader_schema``, ``datums`` and ``framed`` (lists of bytes), ``arrow_datums`` and
+``arrow_framed`` (the same as Arrow arrays), ``batch`` (the same as columns) and ``rows``. `contestants` gives
+functions that return record batches, `encoders` functions that return binary arrays.
+"""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
+
+import kcodec
+
+_IDS = 3
+
+
+def _batch(array: pa.StructArray) -> pa.RecordBatch:
+    """Show the columns of a struct without nulls as a batch; nothing is copied."""
+    return pa.RecordBatch.from_struct_array(array)
+
+
+def _schemas(case: Any) -> tuple[str, str | None]:
+    return case.schema_json, None if case.reader_schema is None else json.dumps(case.reader_schema)
+
+
+def _serde(case: Any) -> tuple[kcodec.Serde, list[int]]:
+    """Register the case's schema under several ids: as it is, and with a property that changes nothing."""
+    registry = kcodec.registry.open(f"memory://peers-{case.name}")
+    ids = [
+        registry.register(
+            "t-value", kcodec.registry.Schema(json.dumps({**case.schema, "revision": number}))
+        ).id
+        for number in range(_IDS)
+    ]
+    writer, reader = _schemas(case)
+    return kcodec.Serde("AVRO", registry, topic="t", reader_schema=reader or writer), ids
+
+
+def _framed(case: Any, ids: list[int]) -> pa.Array:
+    """Frame the datums with the ids in turn."""
+    prefixes = [b"\0" + number.to_bytes(4, "big") for number in ids]
+    values = [prefixes[row % len(prefixes)] + datum for row, datum in enumerate(case.datums)]
+    return pa.array(values, pa.binary())
+
+
+def contestants(case: Any) -> dict[str, Any]:
+    """Give what decodes."""
+    codec = kcodec.AvroCodec(*_schemas(case))
+    serde, ids = _serde(case)
+    one, mixed = _framed(case, ids[:1]), _framed(case, ids)
+    half = len(case.arrow_datums) // 2
+    halves = [case.arrow_datums.slice(0, half), case.arrow_datums.slice(half)]
+    threads = ThreadPoolExecutor(2)
+
+    def two_threads() -> list[pa.RecordBatch]:
+        return [_batch(array) for array in threads.map(codec.decode, halves)]
+
+    return {
+        "kcodec decode, 1 thread": lambda: _batch(codec.decode(case.arrow_datums)),
+        "kcodec decode from list[bytes]": lambda: _batch(codec.decode(case.datums)),
+        "kcodec decode, 2 caller threads": two_threads,
+        "kcodec serde, framed, 1 id": lambda: _batch(serde.deserialize(one)),
+        f"kcodec serde, framed, {_IDS} interleaved ids": lambda: _batch(serde.deserialize(mixed)),
+    }
+
+
+def encoders(case: Any) -> dict[str, Any]:
+    """Give what encodes."""
+    if case.batch is None or case.reader_schema is not None:
+        return {}
+    codec = kcodec.AvroCodec(case.schema_json)
+    # The decoder's own columns, and the reference's: other Arrow types, which are cast.
+    own = codec.decode(case.arrow_datums)
+    half = len(own) // 2
+    halves = [own.slice(0, half), own.slice(half)]
+    threads = ThreadPoolExecutor(2)
+    return {
+        "kcodec encode, 1 thread": lambda: codec.encode(own),
+        "kcodec encode of the reference batch": lambda: codec.encode(case.batch),
+        "kcodec encode, 2 caller threads": lambda: list(threads.map(codec.encode, halves)),
+    }
