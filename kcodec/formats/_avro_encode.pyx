@@ -93,13 +93,15 @@ cdef inline Status load_integer(const Input *column, int64_t index, int64_t *val
 
 cdef Status read_integer(const Op *op, const Input *column, int64_t index, int64_t *value) noexcept nogil:
     """Read the value that goes on the wire: `op.size` bits, scaled by `op.factor`."""
+    cdef int64_t quotient
     cdef Status status = load_integer(column, index, value)
     if status != OK:
         return status
     if op.factor > 1:
-        if value[0] % op.factor != 0:
+        quotient = value[0] // op.factor
+        if quotient * op.factor != value[0]:
             return INEXACT
-        value[0] = value[0] // op.factor
+        value[0] = quotient
     elif op.factor < 0:
         if multiply_overflows(value[0], -op.factor, value):
             return OUT_OF_RANGE
@@ -204,6 +206,7 @@ cdef uint8_t *put(
     cdef const Op *op
     cdef const Input *column
     cdef const uint8_t *source
+    cdef const int32_t *offsets
     cdef int32_t branch
     cdef int64_t value
     cdef int64_t length
@@ -215,25 +218,29 @@ cdef uint8_t *put(
     while count > 0:
         op = first
         while op != stop:
-            column = &columns[op.column]
-            if op.code < PUT_REQUIRED or op.code >= PUT_NULLABLE:
-                pass
-            elif unlikely(column.validity != NULL or column.all_null) and not is_valid(column, index):
-                return fail(context, NULL_VALUE, op, index)
-            if op.code == PUT_BYTES or op.code == PUT_STRING:
-                begin = start_of(column, index)
-                length = start_of(column, index + 1) - begin
-                source = column.data + begin
-                if likely(length < 32) and column.limit - source >= 32:
+            column = <const Input *>(<const char *>columns + op.place)
+            if op.code == PUT_TEXT:
+                offsets = <const int32_t *>column.offsets + index
+                length = offsets[1] - offsets[0]
+                source = column.data + offsets[0]
+                if likely(length < 32) and likely(column.limit - source >= 32):
                     out[0] = <uint8_t>(length << 1)
                     copy32(out + 1, source)
-                    out += 1 + length
+                    out += 1
                 else:
                     out = write_varint(out, <uint64_t>length << 1)
                     memcpy(out, source, length)
-                    out += length
+                out += length
+                op += 1
+            elif op.code == PUT_BYTES or op.code == PUT_STRING:
+                begin = start_of(column, index)
+                length = start_of(column, index + 1) - begin
+                source = column.data + begin
                 if op.code == PUT_STRING and not utf8_valid(source, length):
                     return fail(context, INVALID_UTF8, op, index)
+                out = write_varint(out, <uint64_t>length << 1)
+                memcpy(out, source, length)
+                out += length
                 op += 1
             elif op.code == PUT_LONG:
                 out = write_varint(out, zigzag64((<const int64_t *>column.data)[index]))
@@ -241,7 +248,27 @@ cdef uint8_t *put(
             elif op.code == PUT_INT:
                 out = write_varint(out, zigzag64((<const int32_t *>column.data)[index]))
                 op += 1
-            elif op.code == PUT_NULLABLE:
+            elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
+                # The common forms, without a branch on what is random: whether there is a value.
+                if op.code == PUT_NULLABLE_TEXT:
+                    offsets = <const int32_t *>column.offsets + index
+                    source = column.data + offsets[0]
+                    length = offsets[1] - offsets[0]
+                    if likely(length < 32) and likely(column.limit - source >= 32):
+                        value = is_valid(column, index)
+                        out[0] = <uint8_t>((value ^ op.size) << 1)
+                        out[1] = <uint8_t>(length << 1)
+                        copy32(out + 2, source)
+                        out += 1 + ((1 + length) & -value)
+                        op += op.next
+                        continue
+                elif op.code == PUT_NULLABLE_DOUBLE:
+                    value = is_valid(column, index)
+                    out[0] = <uint8_t>((value ^ op.size) << 1)
+                    store_le64(out + 1, (<const uint64_t *>column.data)[index])
+                    out += 1 + ((<int64_t>8) & -value)
+                    op += op.next
+                    continue
                 if is_valid(column, index):
                     out[0] = <uint8_t>(2 - 2 * op.size)
                     op += 1
@@ -326,6 +353,8 @@ cdef uint8_t *put(
             elif op.code == DO_JUMP:
                 op += op.next
             elif op.code == PUT_REQUIRED:
+                if not is_valid(column, index):
+                    return fail(context, NULL_VALUE, op, index)
                 op += 1
             elif op.code == PUT_DEFAULT:
                 memcpy(out, op.texts[0].data, op.texts[0].size)
@@ -414,8 +443,8 @@ cdef struct Output:
 
 
 cdef Answer advance(
-    Context *context, Inputs inputs, Output *output, const int64_t *costs, int32_t stop, const uint8_t *prefix,
-    int64_t prefix_size
+    Context *context, Inputs inputs, Output *output, const int64_t *costs, const Op *first, const Op *stop,
+    const uint8_t *prefix, int64_t prefix_size
 ) noexcept nogil:
     """Write rows until all are done, the output must grow, or a row has failed."""
     cdef uint8_t *out
@@ -430,7 +459,7 @@ cdef Answer advance(
             out = start = output.data + output.used
             if is_valid(&inputs.columns[0], output.row):
                 memcpy(out, prefix, prefix_size)
-                out = put(context, context.ops, context.ops + stop, output.row, 1, out + prefix_size)
+                out = put(context, first, stop, output.row, 1, out + prefix_size)
                 output.validity[output.row >> 3] |= <uint8_t>(1 << (output.row & 7))
             if unlikely(out == NULL):
                 output.validity[output.row >> 3] &= <uint8_t>~(1 << (output.row & 7))
@@ -484,7 +513,10 @@ def encode(array, Program program, *, prefix=b"", large=False, stop=False):
     cdef int64_t room
     cdef Answer answer
     cdef int32_t at
-    cdef int32_t last = program.stop
+    # Where no column has a null that must not be there, nothing is checked.
+    cdef bint checked = any_null(inputs, program.required)
+    cdef const Op *first = program.ops + (program.stop if checked else 0)
+    cdef const Op *last = program.ops + (program.checked_stop if checked else program.stop)
     faults = []
     try:
         if context == NULL or costs == NULL:
@@ -507,7 +539,7 @@ def encode(array, Program program, *, prefix=b"", large=False, stop=False):
             output.offsets32[0] = 0
         while True:
             with nogil:
-                answer = advance(context, inputs, &output, costs, last, before, before_size)
+                answer = advance(context, inputs, &output, costs, first, last, before, before_size)
             if answer == DONE:
                 break
             if answer == FAULT:
@@ -532,6 +564,14 @@ def encode(array, Program program, *, prefix=b"", large=False, stop=False):
     finally:
         free(context)
         free(costs)
+
+
+cdef bint any_null(Inputs inputs, object columns) except *:
+    cdef int32_t at
+    for at in columns:
+        if inputs.columns[at].validity != NULL or inputs.columns[at].all_null:
+            return True
+    return False
 
 
 cdef int64_t ones(const uint8_t *bits, int64_t count) noexcept nogil:

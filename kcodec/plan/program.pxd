@@ -59,7 +59,8 @@ cdef enum Code:
     PUT_INTEGER         # from any integer; `size` bits on the wire, `factor`
     PUT_FLOAT
     PUT_DOUBLE
-    PUT_BYTES
+    PUT_TEXT            # text or bytes, from a column with 32-bit offsets
+    PUT_BYTES           # the same from one with 64-bit offsets
     PUT_STRING          # from bytes, which must be UTF-8
     PUT_FIXED
     PUT_ENUM            # `table`: mask, heads of buckets, next of each symbol (all plus one)
@@ -67,6 +68,8 @@ cdef enum Code:
     PUT_ARRAY
     PUT_MAP
     PUT_NULLABLE        # `size` is the null branch
+    PUT_NULLABLE_TEXT   # the same with the value's own op folded in
+    PUT_NULLABLE_DOUBLE
     PUT_UNION           # `table`: per branch its `Branch`, column and first op
     PUT_DEFAULT
 
@@ -85,6 +88,7 @@ cdef inline int32_t symbol_hash(const uint8_t *data, int64_t size) noexcept nogi
 
 cdef enum:
     COLUMN_BYTES = 128  # size of a `Column`
+    INPUT_BYTES = 64    # and of an `Input`
     TEXT_MARGIN = 160   # bytes behind each Text that may be read
 
 
@@ -114,6 +118,10 @@ cdef class Program:
     cdef Op *ops
     cdef readonly int32_t count
     cdef readonly int32_t stop          # ops of the root; those of CALLs follow
+    cdef readonly int32_t checked_stop  # encoding: from `stop` to here the same again, with PUT_REQUIRED
+    cdef readonly object required       # and the columns that these check
+    cdef bint checking
+    cdef int32_t column_bytes
     cdef int32_t capacity
     cdef readonly int64_t expansion     # bytes that one run of every op may yield beyond its payload
     cdef list keep                      # Python objects that ops point into
@@ -130,6 +138,7 @@ cdef class Program:
     cdef int32_t absent_code(self, int32_t column) except -1
     cdef int fold_nullable(self, int32_t at) except -1
     cdef int compile_put(self, object node, tuple path, int32_t owner, bint present) except -1
+    cdef int cost(self, int32_t column, int64_t size) except -1
     cdef int put_union(self, object node, tuple path) except -1
     cdef int put_leaf(self, object node, tuple path) except -1
     cdef const int32_t *symbol_table(self, const Text *texts, int32_t count) except NULL

@@ -76,6 +76,8 @@ cdef class Program:
     def __init__(self, plan, limits=Limits()):
         cdef int32_t op
         self.plan = plan
+        self.column_bytes = COLUMN_BYTES if plan.direction == "decode" else INPUT_BYTES
+        self.required = set()
         self.limits = limits
         self.layout = layout(plan.arrow_type)
         self.keep = []
@@ -102,6 +104,9 @@ cdef class Program:
         else:
             self.compile_put(plan.root, (), 0, True)
             self.stop = self.count
+            self.checking = True
+            self.compile_put(plan.root, (), 0, True)
+            self.checked_stop = self.count
 
     def __dealloc__(self):
         free(self.ops)
@@ -121,7 +126,7 @@ cdef class Program:
         op = &self.ops[self.count]
         op.code = code
         op.column = column
-        op.place = <int64_t>max(column, 0) * COLUMN_BYTES
+        op.place = <int64_t>max(column, 0) * self.column_bytes
         op.next = 1
         op.size = 0
         op.factor = 1
@@ -235,7 +240,7 @@ cdef class Program:
             self.ops[at].size = steps.index(Step.ABSENT)
             value = branches[1 - self.ops[at].size]
             self.ops[at].column = value.column
-            self.ops[at].place = <int64_t>value.column * COLUMN_BYTES
+            self.ops[at].place = <int64_t>value.column * self.column_bytes
             self.compile(value.children[0], path)
             self.fold_nullable(at)
             self.ops[at].next = self.count - at
@@ -397,16 +402,18 @@ cdef class Program:
         op = node.op
         if node.name:
             path = (*path, f".{node.name}" if path else node.name)
-        if op is Step.RECORD:
-            if not present and self.layout[node.column].nullable:
+        if node.column >= 0 and op is not Step.UNION and op is not Step.NULL and not present:
+            self.required.add(node.column)
+            if self.checking:
                 self.add(PUT_REQUIRED, path, node.column)
+        if op is Step.RECORD:
             for child in node.children:
                 self.compile_put(child, path, node.column, False)
         elif op is Step.UNION:
             self.put_union(node, path)
         elif op is Step.ARRAY or op is Step.MAP:
             at = self.add(PUT_ARRAY if op is Step.ARRAY else PUT_MAP, path, node.column)
-            self.costs[node.column] += 11
+            self.cost(node.column, 11)
             if op is Step.ARRAY:
                 self.compile_put(node.children[0], (*path, None), node.children[0].column, False)
             else:
@@ -416,7 +423,7 @@ cdef class Program:
         elif op is Step.DEFAULT:
             at = self.add(PUT_DEFAULT, path)
             self.ops[at].texts = self.text_table([node.data])
-            self.costs[owner] += len(node.data)
+            self.cost(owner, len(node.data))
         elif op is Step.FAIL:
             at = self.add(DO_FAIL, path)
             self.ops[at].status = _CODES.index(node.code) + 1
@@ -425,18 +432,30 @@ cdef class Program:
             self.put_leaf(node, path)
         return 0
 
+    cdef int cost(self, int32_t column, int64_t size) except -1:
+        """Count what a value takes at most; the ops that stand twice are counted once."""
+        if not self.checking:
+            self.costs[column] += size
+        return 0
+
     cdef int put_union(self, object node, tuple path) except -1:
         cdef int32_t at
         cdef int32_t branch
         cdef int32_t *table
         branches = node.children
         steps = [child.op for child in branches]
-        self.costs[node.column] += 5
+        self.cost(node.column, 5)
+        kind = self.layout[node.column].type
         if len(branches) == 2 and {*steps} == {Step.ABSENT, Step.PRESENT}:
             at = self.add(PUT_NULLABLE, path, node.column)
             self.ops[at].size = steps.index(Step.ABSENT)
             self.compile_put(branches[1 - self.ops[at].size].children[0], path, node.column, True)
             self.ops[at].next = self.count - at
+            if self.count == at + 2 and self.ops[at + 1].column == node.column:
+                if self.ops[at + 1].code == PUT_TEXT:
+                    self.ops[at].code = PUT_NULLABLE_TEXT
+                elif self.ops[at + 1].code == PUT_DOUBLE and kind.bit_width == 64:
+                    self.ops[at].code = PUT_NULLABLE_DOUBLE
             return 0
         at = self.add(PUT_UNION, path, node.column)
         self.ops[at].size = len(branches)
@@ -477,7 +496,7 @@ cdef class Program:
         elif op is Step.STRING and (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             code = PUT_STRING
         elif op is Step.STRING or op is Step.BYTES:
-            code = PUT_BYTES
+            code = PUT_TEXT if pa.types.is_string(kind) or pa.types.is_binary(kind) else PUT_BYTES
         elif op is Step.FIXED:
             code = PUT_FIXED
             cost = node.size
@@ -489,7 +508,7 @@ cdef class Program:
         else:
             raise ValueError(f"{op} is not an op of one value")
         at = self.add(code, path, node.column)
-        self.costs[node.column] += cost
+        self.cost(node.column, cost)
         self.ops[at].size = node.size
         self.ops[at].factor = node.factor
         self.ops[at].precision = node.precision
