@@ -1,0 +1,68 @@
+"""What the README says is so: its examples run, and its tables are those of the code."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import kcodec
+from kcodec.errors import SchemaError
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def needs_spark(block: str) -> bool:
+    return "kcodec_spark" in block or re.search(r"\bspark\b", block) is not None
+
+
+def table(heading: str) -> list[list[str]]:
+    """Read the rows of a table, without the marks of code."""
+    rows = README.partition(f"\n{heading}\n|---")[2].partition("\n")[2].partition("\n\n")[0].splitlines()
+    assert rows, heading
+    return [[cell.strip().strip("`") for cell in row.strip("|").split(" | ")] for row in rows]
+
+
+def test_plain_examples(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    plain = [block for block in BLOCKS if not needs_spark(block)]
+    assert len(plain) >= 5
+    for block in plain:
+        exec(compile(block, "README.md", "exec"), names)
+
+
+def test_codes():
+    assert dict(table("| code | reason |")) == kcodec.CODES
+
+
+@pytest.mark.parametrize("row", table("| Avro | Arrow | Spark |"), ids=lambda row: row[0])
+def test_types(row):
+    schema, arrow, spark = row
+    json.loads(schema)
+    codec = kcodec.AvroCodec(schema)
+    assert str(codec.arrow_type) == arrow
+    pytest.importorskip("pyspark")
+    from kcodec_spark.types import from_arrow_type
+
+    if spark == "none":
+        with pytest.raises(SchemaError):
+            from_arrow_type(codec.arrow_type)
+    else:
+        assert from_arrow_type(codec.arrow_type).simpleString() == spark
+
+
+def test_links():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_commands():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)) <= targets
