@@ -1,7 +1,5 @@
-"""Fixtures of the whole suite: both implementations, and the vectors of the reference implementations."""
+"""Fixtures of the whole suite: both implementations, and the shared folder."""
 
-import gzip
-import json
 import os
 from pathlib import Path
 
@@ -21,12 +19,6 @@ def shared_folder() -> Path | None:
     """Return the folder of the shared vectors and benchmarks, if this machine has it."""
     folder = Path(os.environ.get("KCODEC_SHARED", HERE.parent.parent / "shared"))
     return folder if folder.is_dir() else None
-
-
-def read_vectors(name: str, folder: Path = HERE / "vectors") -> list[dict]:
-    """Read a gzipped file of one JSON object a line; values hold U+2028, so only newlines separate lines."""
-    with gzip.open(folder / name, "rt", encoding="utf-8", newline="\n") as file:
-        return [json.loads(line) for line in file.read().split("\n") if line]
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

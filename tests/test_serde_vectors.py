@@ -10,8 +10,8 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from conftest import read_vectors
 from formats.avro_values import of_array, of_vector
+from vector_files import read_vectors
 
 from kcodec import Serde
 from kcodec.errors import KcodecError

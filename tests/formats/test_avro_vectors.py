@@ -5,7 +5,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 from avro_values import Refused, of_array, of_vector
-from conftest import read_vectors
+from vector_files import read_vectors
 
 from kcodec.errors import CODES, SchemaError
 from kcodec.formats.avro import AvroCodec

@@ -3,7 +3,7 @@
 import gzip
 import json
 
-from conftest import HERE
+from vector_files import HERE
 
 from kcodec.formats.avro_schema import parse
 from kcodec.registry.compatibility import can_read

@@ -11,8 +11,8 @@ import threading
 import uuid
 
 import pytest
-from conftest import HERE, read_vectors
 from registry_server import serve
+from vector_files import HERE, read_vectors
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError

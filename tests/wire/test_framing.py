@@ -4,9 +4,9 @@ import uuid
 
 import numpy as np
 import pytest
-from conftest import read_vectors
 from hypothesis import given
 from hypothesis import strategies as st
+from vector_files import read_vectors
 from wire_columns import column, same
 
 from kcodec import DecodeError, EncodeError
