@@ -25,7 +25,7 @@ from libc.string cimport memcpy
 from kcodec.columns._builder cimport Builder, Column, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.formats._avro_context cimport Context, charge, charge_zero_items, fail, leave, read_length
+from kcodec.formats._avro_context cimport Context, charge, charge_zero_items, fail, leave
 from kcodec.formats._avro_leaf cimport read_leaf
 from kcodec.formats._avro_skip cimport skip
 from kcodec.plan.program cimport (
@@ -34,12 +34,12 @@ from kcodec.plan.program cimport (
     DO_NULLABLE_TEXT, DO_PRESENT, DO_SKIP, DO_STRING, DO_UNION, Op, Program as Compiled,
 )
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_varint32, read_varint32_bytes, read_varint64,
-    read_varint64_bytes, unlikely, unzigzag32, unzigzag64,
+    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_length, read_short64, read_varint32,
+    read_varint64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, ENUM_INDEX, INVALID_BOOLEAN, INVALID_UTF8, NEED_ROOM, NEGATIVE_LENGTH,
-    NO_MEMORY, OK, OUT_OF_RANGE, TRAILING_BYTES, TRUNCATED, UNION_INDEX, UNRESOLVABLE, VARINT_OVERFLOW,
+    NO_MEMORY, OK, OUT_OF_RANGE, TRAILING_BYTES, TRUNCATED, UNION_INDEX, UNRESOLVABLE,
     Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
@@ -154,38 +154,21 @@ cdef const uint8_t *run(
                 p += length
                 op += 1
             elif op.code == DO_LONG:
-                # Numbers are of any size: all bytes are loaded at once, rather than guessed to be one.
-                stops = ~load_le64(p) & 0x8080808080808080ULL if likely(limit - p >= 8) else 0
-                size = (ctz64(stops) >> 3) + 1 if likely(stops != 0) else 16
-                if likely(size <= end - p) and likely(stops != 0):
-                    raw = gather7(load_le64(p) & (stops ^ (stops - 1)))
-                    p += size
-                else:
-                    status = read_varint64_bytes(&p, end, &raw)
-                    if unlikely(status != OK):
-                        return fail(context, status, op, at, index)
+                status = read_varint64(&p, end, limit, &raw)
+                if unlikely(status != OK):
+                    return fail(context, status, op, at, index)
                 if unlikely(multiply_overflows(unzigzag64(raw), op.factor, &value)):
                     return fail(context, OUT_OF_RANGE, op, at, index)
                 (<int64_t *>column.data)[index] = value
                 op += 1
             elif op.code == DO_INT or op.code == DO_INT_TO_LONG:
-                stops = ~load_le64(p) & 0x8080808080ULL if likely(limit - p >= 8) else 0
-                size = (ctz64(stops) >> 3) + 1 if likely(stops != 0) else 16
-                raw = 0
-                if likely(size <= end - p) and likely(stops != 0):
-                    raw = gather7(load_le64(p) & (stops ^ (stops - 1)))
-                    p += size
-                    if unlikely(raw > 0xFFFFFFFFULL):
-                        return fail(context, VARINT_OVERFLOW, op, at, index)
-                else:
-                    status = read_varint32_bytes(&p, end, &word)
-                    if unlikely(status != OK):
-                        return fail(context, status, op, at, index)
-                    raw = word
+                status = read_varint32(&p, end, limit, &word)
+                if unlikely(status != OK):
+                    return fail(context, status, op, at, index)
                 if op.code == DO_INT:
-                    (<int32_t *>column.data)[index] = unzigzag32(<uint32_t>raw)
+                    (<int32_t *>column.data)[index] = unzigzag32(word)
                 else:
-                    (<int64_t *>column.data)[index] = unzigzag32(<uint32_t>raw) * op.factor
+                    (<int64_t *>column.data)[index] = unzigzag32(word) * op.factor
                 op += 1
             elif op.code == DO_DOUBLE:
                 if unlikely(end - p < 8):
@@ -238,7 +221,7 @@ cdef const uint8_t *run(
                                     continue
                     p += 1
                 else:
-                    status = read_varint64_bytes(&p, end, &raw)
+                    status = read_short64(&p, end, &raw)
                     if unlikely(status != OK):
                         return fail(context, status, op, at, index)
                     if unlikely(raw != 0 and raw != 2):
@@ -335,7 +318,7 @@ cdef const uint8_t *run(
                     column.valid[index] = 0
                 op += 1
             elif op.code == DO_UNION:
-                status = read_varint64_bytes(&p, end, &raw)
+                status = read_short64(&p, end, &raw)
                 if unlikely(status != OK):
                     return fail(context, status, op, at, index)
                 if unlikely((raw & 1) or (raw >> 1) >= <uint64_t>op.size):

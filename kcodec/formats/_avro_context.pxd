@@ -1,10 +1,10 @@
 """What the row loops of Avro share while they decode: the payload in hand, and how they fail."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._builder cimport Column
 from kcodec.plan.program cimport Op
-from kcodec.wire.cursor cimport likely, read_varint64_bytes, unlikely, unzigzag64
+from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport NEED_ROOM, OK, SIZE_LIMIT, Status
 
 cdef enum:
@@ -70,17 +70,3 @@ cdef inline Status charge_zero_items(Context *context, int64_t count) noexcept n
     context.zero_items += count
     context.room -= count
     return NEED_ROOM if context.room < 0 else OK
-
-
-cdef inline Status read_length(const uint8_t **at, const uint8_t *end, int64_t *length) noexcept nogil:
-    """Read a length or count: usually of one byte."""
-    cdef uint64_t raw
-    cdef Status status
-    if likely(at[0] < end and at[0][0] < 0x80):
-        raw = at[0][0]
-        at[0] += 1
-        status = OK
-    else:
-        status = read_varint64_bytes(at, end, &raw)
-    length[0] = unzigzag64(raw)
-    return status

@@ -91,23 +91,24 @@ cdef inline Status load_integer(const Input *column, int64_t index, int64_t *val
     return OK
 
 
-cdef Status read_integer(const Op *op, const Input *column, int64_t index, int64_t *value) noexcept nogil:
+cdef int64_t read_integer(const Op *op, const Input *column, int64_t index, Status *status) noexcept nogil:
     """Read the value that goes on the wire: `op.size` bits, scaled by `op.factor`."""
+    cdef int64_t value = 0
     cdef int64_t quotient
-    cdef Status status = load_integer(column, index, value)
-    if status != OK:
-        return status
+    status[0] = load_integer(column, index, &value)
+    if status[0] != OK:
+        return 0
     if op.factor > 1:
-        quotient = value[0] // op.factor
-        if quotient * op.factor != value[0]:
-            return INEXACT
-        value[0] = quotient
+        quotient = value // op.factor
+        if quotient * op.factor != value:
+            status[0] = INEXACT
+        value = quotient
     elif op.factor < 0:
-        if multiply_overflows(value[0], -op.factor, value):
-            return OUT_OF_RANGE
-    if op.size == 32 and (value[0] > INT32_MAX or value[0] < INT32_MIN):
-        return OUT_OF_RANGE
-    return OK
+        if multiply_overflows(value, -op.factor, &value):
+            status[0] = OUT_OF_RANGE
+    if op.size == 32 and status[0] == OK and (value > INT32_MAX or value < INT32_MIN):
+        status[0] = OUT_OF_RANGE
+    return value
 
 
 cdef Status read_float(const Input *column, int64_t index, float *value) noexcept nogil:
@@ -123,69 +124,65 @@ cdef Status read_float(const Input *column, int64_t index, float *value) noexcep
 
 cdef bint fits(const Op *op, const Input *column, int64_t index) noexcept nogil:
     """Tell whether a branch of a union of two number types holds a value exactly."""
-    cdef int64_t value
+    cdef Status status
     cdef float real
     if op.code == PUT_INTEGER or op.code == PUT_INT:
-        return read_integer(op, column, index, &value) == OK
+        read_integer(op, column, index, &status)
+        return status == OK
     if op.code == PUT_FLOAT:
         return read_float(column, index, &real) == OK
     return True
 
 
-cdef Status write_decimal(
-    const Op *op, const Input *column, int64_t index, uint8_t **out
+cdef uint8_t *write_decimal(
+    const Op *op, const Input *column, int64_t index, uint8_t *out, Status *status
 ) noexcept nogil:
     cdef uint8_t slot[40]
     cdef uint8_t digits[40]
     cdef const uint8_t *value = column.data + index * column.width
     cdef int words = column.width >> 3
     cdef int64_t size
-    cdef Status status
     if column.offsets != NULL:
         size = start_of(column, index)
-        return write_decimal_text(op, column.data + size, start_of(column, index + 1) - size, out)
+        return write_decimal_text(op, column.data + size, start_of(column, index + 1) - size, out, status)
     if words == 2 and op.precision > 38:
         memcpy(slot, value, 16)
         store_le64(slot + 16, 0 if value[15] < 0x80 else 0xFFFFFFFFFFFFFFFFULL)
         store_le64(slot + 24, 0 if value[15] < 0x80 else 0xFFFFFFFFFFFFFFFFULL)
         value = slot
         words = 4
-    status = decimal_rescale(value, words, op.factor, op.precision, slot)
-    if status != OK:
-        return status
+    status[0] = decimal_rescale(value, words, op.factor, op.precision, slot)
+    if status[0] != OK:
+        return out
     if op.size:
-        status = decimal_to_fixed(slot, words, out[0], op.size)
-        out[0] += op.size
-        return status
+        status[0] = decimal_to_fixed(slot, words, out, op.size)
+        return out + op.size
     size = decimal_to_bytes(slot, words, digits)
-    out[0] = write_varint(out[0], <uint64_t>size << 1)
-    memcpy(out[0], digits, 32)
-    out[0] += size
-    return OK
+    out = write_varint(out, <uint64_t>size << 1)
+    memcpy(out, digits, 32)
+    return out + size
 
 
-cdef Status write_decimal_text(const Op *op, const uint8_t *text, int64_t size, uint8_t **out) noexcept nogil:
+cdef uint8_t *write_decimal_text(
+    const Op *op, const uint8_t *text, int64_t size, uint8_t *out, Status *status
+) noexcept nogil:
     """Write a decimal that is too wide for a column of decimals."""
     cdef decimal_number number
     cdef size_t take
     cdef size_t zeros
     cdef size_t length
-    cdef uint8_t *place = out[0] + op.size + VARINT
-    cdef Status status = decimal_parse(
-        <const char *>text, size, op.scale, op.precision, &number, &take, &zeros
-    )
-    if status != OK:
-        return status
+    cdef uint8_t *place = out + op.size + VARINT
+    status[0] = decimal_parse(<const char *>text, size, op.scale, op.precision, &number, &take, &zeros)
+    if status[0] != OK:
+        return out
     # The length stands before the digits, but is known after them: they are written further on, and moved.
     length = decimal_number_to_bytes(&number, take, zeros, place)
     if op.size:
-        status = decimal_resize(place, length, out[0], op.size)
-        out[0] += op.size
-        return status
-    out[0] = write_varint(out[0], <uint64_t>length << 1)
-    memmove(out[0], place, length)
-    out[0] += length
-    return OK
+        status[0] = decimal_resize(place, length, out, op.size)
+        return out + op.size
+    out = write_varint(out, <uint64_t>length << 1)
+    memmove(out, place, length)
+    return out + length
 
 
 cdef int32_t find_symbol(const Op *op, const uint8_t *text, int64_t size) noexcept nogil:
@@ -293,9 +290,9 @@ cdef uint8_t *put(
                 out = write_varint(out, <uint64_t>branch << 1)
                 op += 1
             elif op.code == PUT_DECIMAL:
-                status = write_decimal(op, column, index, &out)
-                if unlikely(status != OK):
-                    return fail(context, status, op, index)
+                out = write_decimal(op, column, index, out, &context.status)
+                if unlikely(context.status != OK):
+                    return fail(context, context.status, op, index)
                 op += 1
             elif op.code == PUT_BOOLEAN:
                 value = index + column.first
@@ -318,9 +315,9 @@ cdef uint8_t *put(
                 out += 1
                 op += op.next
             elif op.code == PUT_INTEGER:
-                status = read_integer(op, column, index, &value)
-                if unlikely(status != OK):
-                    return fail(context, status, op, index)
+                value = read_integer(op, column, index, &context.status)
+                if unlikely(context.status != OK):
+                    return fail(context, context.status, op, index)
                 out = write_varint(out, zigzag64(value))
                 op += 1
             elif op.code == PUT_FLOAT:
@@ -345,9 +342,9 @@ cdef uint8_t *put(
                 out += length
                 op += 1
             elif op.code == PUT_UNION:
-                branch = choose(context, op, column, index, &status)
-                if unlikely(status != OK):
-                    return fail(context, status, op, index)
+                branch = choose(context, op, column, index)
+                if unlikely(context.status != OK):
+                    return fail(context, context.status, op, index)
                 out = write_varint(out, <uint64_t>branch << 1)
                 op = context.ops + op.table[3 * branch + 2]
             elif op.code == DO_JUMP:
@@ -368,7 +365,7 @@ cdef uint8_t *put(
 
 
 cdef int32_t choose(
-    const Context *context, const Op *op, const Input *column, int64_t index, Status *status
+    Context *context, const Op *op, const Input *column, int64_t index
 ) noexcept nogil:
     """Choose the branch of a union that holds a value."""
     cdef bint present = is_valid(column, index)
@@ -376,7 +373,7 @@ cdef int32_t choose(
     cdef int32_t chosen = -1
     cdef const int32_t *entry
     cdef const Op *body
-    status[0] = OK
+    context.status = OK
     for branch in range(op.size):
         entry = &op.table[3 * branch]
         if entry[0] == IF_ABSENT:
@@ -387,7 +384,7 @@ cdef int32_t choose(
         elif entry[0] == IF_MEMBER:
             if is_valid(&context.columns[entry[1]], index):
                 if chosen >= 0:
-                    status[0] = UNION_MEMBERS
+                    context.status = UNION_MEMBERS
                     return -1
                 chosen = branch
         else:
@@ -397,7 +394,7 @@ cdef int32_t choose(
             if fits(body, &context.columns[body.column], index):
                 return branch
     if chosen < 0:
-        status[0] = UNION_MEMBERS if present else NULL_VALUE
+        context.status = UNION_MEMBERS if present else NULL_VALUE
     return chosen
 
 

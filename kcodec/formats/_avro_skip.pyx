@@ -6,12 +6,12 @@ how many bytes it has is jumped over.
 
 from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.formats._avro_context cimport Context, fail, leave, read_length
+from kcodec.formats._avro_context cimport Context, fail, leave
 from kcodec.plan.program cimport (
     CALL, DO_JUMP, DO_UNION, SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_NULLABLE_BYTES,
     SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
-from kcodec.wire.cursor cimport ctz64, likely, load_le64, read_varint32, read_varint64_bytes, unlikely
+from kcodec.wire.cursor cimport ctz64, likely, load_le64, read_length, read_short64, read_varint32, unlikely
 from kcodec.wire.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, DEPTH_LIMIT, NEGATIVE_LENGTH, OK, SIZE_LIMIT, TRUNCATED, UNION_INDEX, Status,
 )
@@ -55,7 +55,7 @@ cdef const uint8_t *skip(
                 if likely(raw != 0) and likely((ctz64(raw) >> 3) < end - p):
                     p += (ctz64(raw) >> 3) + 1
                 else:
-                    status = read_varint64_bytes(&p, end, &raw)
+                    status = read_short64(&p, end, &raw)
                     if unlikely(status != OK):
                         return fail(context, status, op, at, index)
                 op += 1
@@ -94,7 +94,7 @@ cdef const uint8_t *skip(
                     raw = p[0]
                     p += 1
                 else:
-                    status = read_varint64_bytes(&p, end, &raw)
+                    status = read_short64(&p, end, &raw)
                     if unlikely(status != OK):
                         return fail(context, status, op, at, index)
                     if unlikely(raw != 0 and raw != 2):
@@ -132,7 +132,7 @@ cdef const uint8_t *skip(
                     items += length
                 op += op.next
             elif op.code == DO_UNION:
-                status = read_varint64_bytes(&p, end, &raw)
+                status = read_short64(&p, end, &raw)
                 if unlikely(status != OK):
                     return fail(context, status, op, at, index)
                 if unlikely((raw & 1) or (raw >> 1) >= <uint64_t>op.size):

@@ -1,5 +1,11 @@
-/* Varints byte by byte: near the end of memory, and the longest forms. Kept out of line, so that what reads the common
- * forms stays small enough to be inlined. Answers are the first of the enum Status in status.pxd. */
+/* Bounds-checked reads of varints: 7 bits a byte, the lowest group first; the top bit says that another byte follows.
+ *
+ * `end` is where the value's bytes end, `limit` where the memory behind it ends (limit >= end): up to there eight bytes
+ * are loaded at once, even if the varint is shorter. A failed read leaves the position untouched. Answers are the first
+ * of the enum Status in status.pxd.
+ *
+ * These are C rather than Cython for one attribute: unless they are inlined, the address of the row loop's position is
+ * handed out, and the compiler must then load it again after every byte that is stored. */
 #ifndef KCODEC_VARINT_H
 #define KCODEC_VARINT_H
 
@@ -7,8 +13,20 @@
 
 enum { KC_VARINT_OK = 0, KC_VARINT_TRUNCATED, KC_VARINT_OVERLONG, KC_VARINT_OVERFLOW };
 
-/* `last` is the most that the last byte of the longest form may be: 1 of ten bytes, 15 of five. */
-static inline int kc_varint_bytes(const uint8_t **at, const uint8_t *end, int longest, uint8_t last, uint64_t *value) {
+#define KC_STOP_BITS UINT64_C(0x8080808080808080)
+
+/* Put the low seven bits of eight bytes next to each other. */
+static KC_INLINE uint64_t kc_gather7(uint64_t word) {
+    word = ((word & UINT64_C(0x7F007F007F007F00)) >> 1) | (word & UINT64_C(0x007F007F007F007F));
+    word = ((word & UINT64_C(0x3FFF00003FFF0000)) >> 2) | (word & UINT64_C(0x00003FFF00003FFF));
+    return ((word & UINT64_C(0x0FFFFFFF00000000)) >> 4) | (word & UINT64_C(0x000000000FFFFFFF));
+}
+
+static KC_INLINE int64_t kc_unzigzag(uint64_t value) { return (int64_t)((value >> 1) ^ (0 - (value & 1))); }
+
+/* Byte by byte: near the end of memory, and the longest forms. `last` is the most that the last byte of the longest
+ * form may be: 1 of ten bytes, 15 of five. */
+KC_COLD static int kc_varint_bytes(const uint8_t **at, const uint8_t *end, int longest, uint8_t last, uint64_t *value) {
     const uint8_t *p = *at;
     uint64_t result = 0;
     for (int i = 0; i < longest; i++, p++) {
@@ -24,14 +42,78 @@ static inline int kc_varint_bytes(const uint8_t **at, const uint8_t *end, int lo
     return KC_VARINT_OVERLONG;
 }
 
-KC_COLD static int kc_varint64_bytes(const uint8_t **at, const uint8_t *end, uint64_t *value) {
-    return kc_varint_bytes(at, end, 10, 1, value);
+static KC_INLINE int kc_varint_apart(
+    const uint8_t **at, const uint8_t *end, int longest, uint8_t last, uint64_t *value
+) {
+    const uint8_t *place = *at;
+    uint64_t result = 0;
+    const int answer = kc_varint_bytes(&place, end, longest, last, &result);
+    *at = place;
+    *value = result;
+    return answer;
 }
 
-KC_COLD static int kc_varint32_bytes(const uint8_t **at, const uint8_t *end, uint32_t *value) {
-    uint64_t wide = 0;
-    const int answer = kc_varint_bytes(at, end, 5, 15, &wide);
+/* Numbers are of any size: all bytes are loaded at once, rather than guessed to be one. */
+static KC_INLINE int kc_read_varint64(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint64_t *value
+) {
+    const uint8_t *p = *at;
+    if (KC_LIKELY(limit - p >= 8)) {
+        const uint64_t word = kc_load_le64(p);
+        const uint64_t stops = ~word & KC_STOP_BITS;
+        if (KC_LIKELY(stops != 0)) {
+            const int size = (kc_ctz64(stops) >> 3) + 1;
+            if (KC_LIKELY(size <= end - p)) {
+                /* Bits up to the stop bit, which is 0 itself. */
+                *value = kc_gather7(word & (stops ^ (stops - 1)));
+                *at = p + size;
+                return KC_VARINT_OK;
+            }
+        }
+    }
+    return kc_varint_apart(at, end, 10, 1, value);
+}
+
+static KC_INLINE int kc_read_varint32(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint32_t *value
+) {
+    const uint8_t *p = *at;
+    uint64_t wide;
+    int answer;
+    if (KC_LIKELY(limit - p >= 8)) {
+        const uint64_t word = kc_load_le64(p);
+        const uint64_t stops = ~word & (KC_STOP_BITS >> 24);
+        if (KC_LIKELY(stops != 0)) {
+            const int size = (kc_ctz64(stops) >> 3) + 1;
+            if (KC_LIKELY(size <= end - p)) {
+                wide = kc_gather7(word & (stops ^ (stops - 1)));
+                if (KC_UNLIKELY(wide > UINT32_MAX)) return KC_VARINT_OVERFLOW;
+                *value = (uint32_t)wide;
+                *at = p + size;
+                return KC_VARINT_OK;
+            }
+        }
+    }
+    answer = kc_varint_apart(at, end, 5, 15, &wide);
     *value = (uint32_t)wide;
+    return answer;
+}
+
+/* Lengths, counts and branches are nearly always one byte. */
+static KC_INLINE int kc_read_short64(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+    const uint8_t *p = *at;
+    if (KC_LIKELY(p < end && *p < 0x80)) {
+        *value = *p;
+        *at = p + 1;
+        return KC_VARINT_OK;
+    }
+    return kc_varint_apart(at, end, 10, 1, value);
+}
+
+static KC_INLINE int kc_read_length(const uint8_t **at, const uint8_t *end, int64_t *length) {
+    uint64_t raw;
+    const int answer = kc_read_short64(at, end, &raw);
+    *length = kc_unzigzag(raw);
     return answer;
 }
 
