@@ -1,0 +1,293 @@
+"""Measure kcodec in Spark beside a codec of zero cost and fastavro: ``python spark_peers.py``.
+
+Every codec runs in the same kind of Arrow UDF, on the same cached rows, into the noop sink: records of 15 fields,
+plain Avro. ``zero`` returns what was there before: it costs what Spark costs. Rounds are interleaved; medians are
+printed and written as JSON. Classic and Connect sessions run in processes of their own, one after the other.
+"""
+
+import argparse
+import json
+import os
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import kcodec
+
+ROOT = str(Path(kcodec.__file__).parents[1])
+HOST = "127.0.0.1"
+SETTINGS = {
+    "spark.driver.memory": "4g",
+    "spark.driver.bindAddress": HOST,
+    "spark.driver.host": HOST,
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Vectorised readers hand out smaller batches, and slower.
+    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+}
+_MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+FIELDS = [
+    ("id", "long"),
+    ("customer", "long"),
+    ("status", "string"),
+    ("currency", "string"),
+    ("channel", "string"),
+    ("email", ["null", "string"]),
+    ("note", ["null", "string"]),
+    ("quantity", "int"),
+    ("price", "double"),
+    ("weight", "double"),
+    ("score", ["null", "double"]),
+    ("gift", "boolean"),
+    ("created", _MILLIS),
+    ("updated", ["null", _MILLIS]),
+    ("device", "string"),
+]
+SCHEMA = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": name, "type": kind} for name, kind in FIELDS],
+}
+#: How many different records there are; they repeat.
+DISTINCT = 20_000
+#: Rows that Spark gives to Python at once.
+BATCH = 10_000
+
+
+def records(seed: int = 11) -> pa.StructArray:
+    """Make the records, about 137 bytes of Avro each."""
+    r = random.Random(seed)
+
+    def one(row: int) -> dict[str, Any]:
+        created = (1_700_000_000_000 + row * 37) * 1000
+        return {
+            "id": 10_000_000_000 + row,
+            "customer": r.randrange(5_000_000),
+            "status": r.choice(("NEW", "PAID", "SHIPPED", "DELIVERED")),
+            "currency": r.choice(("EUR", "USD", "CHF")),
+            "channel": r.choice(("web", "ios", "android", "partner")),
+            "email": f"user{r.randrange(10**6)}@example.com" if r.random() < 0.8 else None,
+            "note": "leave at the front door" if r.random() < 0.3 else None,
+            "quantity": r.randrange(1, 200),
+            "price": r.random() * 100,
+            "weight": r.random() * 30,
+            "score": r.random() if r.random() < 0.6 else None,
+            "gift": r.random() < 0.1,
+            "created": created,
+            "updated": created + 5_000_000 if r.random() < 0.5 else None,
+            "device": f"{r.getrandbits(64):016x}-{r.getrandbits(64):016x}",
+        }
+
+    return pa.array([one(row) for row in range(DISTINCT)], kcodec.AvroCodec(json.dumps(SCHEMA)).arrow_type)
+
+
+def contestants(folder: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
+    """Make the columns to measure: what decodes ``value``, what encodes ``record``; and the payloads.
+
+    What the codecs of zero cost return is in a file of `folder`, which each worker maps once.
+    """
+    import io
+
+    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql.types import BinaryType
+
+    from kcodec_spark import from_avro, to_avro
+    from kcodec_spark.types import from_arrow_type
+
+    codec = kcodec.AvroCodec(json.dumps(SCHEMA))
+    ready = records()
+    encoded = codec.encode(ready)
+    spark_type, arrow_type, schema = from_arrow_type(ready.type), ready.type, SCHEMA
+
+    prepared = f"{folder}/prepared.arrow"
+    batch = pa.record_batch({"record": ready.slice(0, BATCH), "payload": encoded.slice(0, BATCH)})
+    with pa.OSFile(prepared, "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch)
+
+    def zero_cost(name: str) -> Any:
+        def give(values: pa.Array) -> pa.Array:
+            # Workers stay, functions are unpickled for each task.
+            kept = pa.__dict__.setdefault("kept_by_spark_peers", {})
+            if name not in kept:
+                kept[name] = pa.ipc.open_file(pa.memory_map(prepared)).get_batch(0)[name]
+            return kept[name].slice(0, len(values))
+
+        return give
+
+    def fastavro_decode(values: pa.Array) -> pa.Array:
+        import fastavro
+
+        parsed = fastavro.parse_schema(schema)
+        rows = [fastavro.schemaless_reader(io.BytesIO(value), parsed) for value in values.to_pylist()]
+        return pa.array(rows, arrow_type)
+
+    def fastavro_encode(values: pa.Array) -> pa.Array:
+        import fastavro
+
+        parsed = fastavro.parse_schema(schema)
+        rows = []
+        for row in values.to_pylist():
+            out = io.BytesIO()
+            fastavro.schemaless_writer(out, parsed, row)
+            rows.append(out.getvalue())
+        return pa.array(rows, pa.binary())
+
+    def udf(function: Any, kind: Any, column: str) -> Any:
+        return arrow_udf(function, kind).asNondeterministic()(column)
+
+    decode = {
+        "zero cost": udf(zero_cost("record"), spark_type, "value"),
+        "kcodec": from_avro("value", codec),
+        "fastavro": udf(fastavro_decode, spark_type, "value"),
+    }
+    encode = {
+        "zero cost": udf(zero_cost("payload"), BinaryType(), "record"),
+        "kcodec": to_avro("record", codec),
+        "fastavro": udf(fastavro_encode, BinaryType(), "record"),
+    }
+    return decode, encode, encoded
+
+
+def measure(kind: str, spark: Any, rows: int, rounds: int) -> dict[str, Any]:
+    """Measure one session."""
+    from pyspark.sql import functions as F
+
+    with tempfile.TemporaryDirectory() as folder:
+        decode, encode, encoded = contestants(folder)
+        file = f"{folder}/values.parquet"
+        pq.write_table(pa.table({"value": encoded}), file)
+        times = -(-rows // DISTINCT)
+        values = spark.read.parquet(file).crossJoin(spark.range(times)).select("value").limit(rows)
+        values = values.repartition(8).cache()
+        assert values.count() == rows
+        result = {"decode": compare(kind, "decode", values, decode, rounds)}
+        # Kept only now: Spark takes what is kept for every query that would make the same.
+        orders = values.select(decode["kcodec"].alias("record")).cache()
+        assert orders.where(F.col("record.id").isNull()).count() == 0
+        result["encode"] = compare(kind, "encode", orders, encode, rounds)
+    return result
+
+
+def compare(kind: str, direction: str, source: Any, columns: dict[str, Any], rounds: int) -> dict[str, float]:
+    """Measure one direction and print it."""
+    wanted = "r.*" if direction == "decode" else "r"
+    frames = {name: source.select(column.alias("r")).select(wanted) for name, column in columns.items()}
+    medians = interleaved(frames, rounds)
+    for name, seconds in medians.items():
+        ratio = seconds / medians["zero cost"]
+        print(f"{kind:8} {direction} {name:10} {seconds:6.2f} s, {ratio:5.2f} of zero cost", flush=True)
+    return medians
+
+
+def interleaved(frames: dict[str, Any], rounds: int) -> dict[str, float]:
+    """Give the median seconds of each frame; the first round does not count."""
+    names = list(frames)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for number in range(rounds + 1):
+        for name in names[number % len(names) :] + names[: number % len(names)]:
+            start = time.perf_counter()
+            frames[name].write.format("noop").mode("overwrite").save()
+            if number:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(each) for name, each in seconds.items()}
+
+
+def classic(settings: dict[str, str]) -> Any:
+    """Start a classic session."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]").appName("kcodec peers")
+    for name, value in {**SETTINGS, **settings}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def serve(port: str) -> None:
+    """Run a Connect server until standard input ends."""
+    spark = classic(
+        {
+            "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+            "spark.connect.grpc.binding.address": HOST,
+            "spark.connect.grpc.binding.port": port,
+        }
+    )
+    print("ready", flush=True)
+    sys.stdin.read()
+    spark.stop()
+
+
+def connect(rows: int, rounds: int) -> dict[str, Any]:
+    """Measure a Connect session, whose server is another process."""
+    from pyspark.sql import SparkSession
+
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, __file__, "--session=server", f"--port={port}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            if not any(line.strip() == "ready" for line in server.stdout):
+                raise SystemExit("the Spark Connect server did not start")
+            spark = SparkSession.builder.remote(f"sc://{HOST}:{port}").getOrCreate()
+            try:
+                return measure("connect", spark, rows, rounds)
+            finally:
+                spark.stop()
+        finally:
+            server.stdin.close()
+            server.wait(60)
+
+
+def main() -> None:
+    """Measure the sessions asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--session", choices=["both", "classic", "connect", "server"], default="both")
+    parser.add_argument("--port")
+    parser.add_argument("--out", type=Path, help="write the medians, in seconds, as JSON")
+    given = parser.parse_args()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
+    if given.session == "server":
+        serve(given.port)
+        return
+    if given.session == "both":
+        result = {}
+        for kind in ("classic", "connect"):
+            with tempfile.NamedTemporaryFile() as file:
+                size = [f"--rows={given.rows}", f"--rounds={given.rounds}"]
+                subprocess.run(
+                    [sys.executable, __file__, f"--session={kind}", *size, f"--out={file.name}"], check=True
+                )
+                result |= json.loads(Path(file.name).read_text())
+    elif given.session == "classic":
+        spark = classic({})
+        try:
+            result = {"classic": measure("classic", spark, given.rows, given.rounds)}
+        finally:
+            spark.stop()
+    else:
+        result = {"connect": connect(given.rows, given.rounds)}
+    if given.out:
+        given.out.write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
