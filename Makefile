@@ -23,11 +23,11 @@ $(RUN):
 	$(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); echo 'Python cannot make a virtual environment; on Debian and Ubuntu: apt install python3-venv'; exit 1; }
 
-# One stamp for each set of extras that has been installed since the sources last changed. The package is installed
-# in place, so that tests, Spark's workers and the console script all see this checkout.
+# One stamp for each set of extras that has been installed since the sources last changed; dev has all the others. The
+# package is installed in place, so that tests, Spark's workers and the console script all see this checkout.
 $(VENV)/%.stamp: pyproject.toml setup.py $(COMPILED) | $(RUN)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
-	@touch $@
+	@touch $@ $(if $(filter dev,$*),$(foreach extra,demo test bench,$(VENV)/$(extra).stamp))
 
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/kcodec demo $(if $(ROWS),--rows $(ROWS))

@@ -80,10 +80,11 @@ def draw(drawn: list[tuple[str, dict[str, float]]], result: dict[str, Any], file
         )
         axis.bar_label(bars, [f"{times[name]:,.0f}" for name in names], padding=3, fontsize=8)
         axis.set_xscale("log")
+        axis.margins(x=0.1)
+        axis.set_xlim(left=10)
         axis.set_title(title, loc="left", fontsize=9)
         axis.tick_params(labelsize=8)
         axis.spines[["top", "right"]].set_visible(False)
-        axis.margins(x=0.1)
     axes[-1, 0].set_xlabel("nanoseconds per record, one thread, median; less is better", fontsize=8)
     versions = ", ".join(
         f"{name} {result['versions'][name]}"
