@@ -41,10 +41,17 @@ cdef struct Column:
     int64_t padding[3]    # to 128 bytes: addresses of columns then are a shift
 
 
+cdef class Shape:
+    cdef Column *columns          # as they are before the first row
+    cdef readonly int32_t count
+    cdef readonly bint wide       # 64-bit offsets (but for maps)
+    cdef readonly object layout
+
+
 cdef class Builder:
     cdef Column *columns
     cdef readonly int32_t count
-    cdef readonly bint wide       # 64-bit offsets (but for maps)
+    cdef readonly bint wide
     cdef int64_t rows
     cdef object layout
     cdef list buffers             # per column: [bitmap, offsets, data]

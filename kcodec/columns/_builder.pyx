@@ -6,8 +6,8 @@ bits when it is done; text is checked for UTF-8 then too, all of a block at once
 """
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memmove
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memmove
 
 from kcodec.wire.cursor cimport load_le64, pack8, popcount64
 from kcodec.wire.utf8 cimport utf8_valid
@@ -42,25 +42,22 @@ cdef Kind kind_of(object kind) except *:
     return FIXED
 
 
-cdef class Builder:
-    """The columns of one Arrow type, for a known number of rows."""
+cdef class Shape:
+    """The columns of one Arrow type: what every `Builder` of that type starts from."""
 
-    def __cinit__(self, arrow_type, int64_t rows):
+    def __cinit__(self, arrow_type):
         cdef Column *column
         self.layout = layout_of(arrow_type)
         self.count = len(self.layout)
-        self.rows = rows
+        self.columns = <Column *>calloc(self.count, sizeof(Column))
+        if self.columns == NULL:
+            raise MemoryError
         for entry in self.layout:
             kind = entry.type
             if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_list(kind):
                 self.wide = True
-        self.columns = <Column *>calloc(self.count, sizeof(Column))
-        if self.columns == NULL:
-            raise MemoryError
-        self.buffers = [[None, None, None] for _ in self.layout]
-        for entry in self.layout:
             column = &self.columns[entry.index]
-            column.kind = kind_of(entry.type)
+            column.kind = kind_of(kind)
             column.end = entry.end
             column.scope = -1
             if entry.parent >= 0:
@@ -68,12 +65,31 @@ cdef class Builder:
                 if self.columns[entry.parent].kind == LIST or self.columns[entry.parent].kind == MAP:
                     column.scope = entry.parent
             if column.kind == FIXED:
-                column.width = entry.type.byte_width
+                column.width = kind.byte_width
             if column.kind != NOTHING and (entry.nullable or entry.parent < 0):
                 column.valid_map = <uint8_t *>1  # marks that there is one; allocated when room is made
-        for entry in self.layout:
-            if self.columns[entry.index].scope < 0:
-                self.grow_items(entry.index, rows)
+
+    def __dealloc__(self):
+        free(self.columns)
+
+
+cdef class Builder:
+    """The columns of one shape, for a known number of rows."""
+
+    def __cinit__(self, Shape shape, int64_t rows):
+        cdef int32_t at
+        self.layout = shape.layout
+        self.count = shape.count
+        self.wide = shape.wide
+        self.rows = rows
+        self.columns = <Column *>malloc(self.count * sizeof(Column))
+        if self.columns == NULL:
+            raise MemoryError
+        memcpy(self.columns, shape.columns, self.count * sizeof(Column))
+        self.buffers = [[None, None, None] for _ in range(self.count)]
+        for at in range(self.count):
+            if self.columns[at].scope < 0:
+                self.grow_items(at, rows)
 
     def __dealloc__(self):
         cdef int32_t at

@@ -9,8 +9,6 @@ from libc.stdlib cimport calloc, free
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout as layout_of
-
 
 cdef const uint8_t *address(object buffer) except? NULL:
     return NULL if buffer is None else <const uint8_t *><uintptr_t>buffer.address
@@ -26,8 +24,8 @@ cdef uint8_t EMPTY = 0
 cdef class Inputs:
     """The columns of one array; holds it, so that its memory stays."""
 
-    def __cinit__(self, array):
-        self.layout = layout_of(array.type)
+    def __cinit__(self, array, layout):
+        self.layout = layout
         self.count = len(self.layout)
         self.length = len(array)
         self.keep = []

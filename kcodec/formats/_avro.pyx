@@ -19,7 +19,7 @@ counted against `Context.room` instead. A row that fails is written over with nu
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from kcodec.columns._builder cimport Builder, Column, set_null
@@ -376,7 +376,7 @@ cdef Answer advance(
     """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
     cdef Context *context = &state.context
     cdef int64_t row
-    cdef int64_t skip
+    cdef int64_t begin
     cdef int32_t program = 0
     cdef Slice *slice
     cdef const uint8_t *p
@@ -406,7 +406,7 @@ cdef Answer advance(
                 set_null(builder.columns, 0, row, builder.wide)
                 state.done += 1
                 continue
-            skip = start if starts == NULL else starts[row]
+            begin = start if starts == NULL else starts[row]
             context.ops = programs[program]
             context.end = slice.end
             context.limit = slice.limit
@@ -415,15 +415,15 @@ cdef Answer advance(
             context.depth = 0
             if builder.columns[0].valid != NULL:
                 builder.columns[0].valid[row] = 1
-            if unlikely(skip > slice.end - slice.start):
+            if unlikely(begin > slice.end - slice.start):
                 p = fail(context, TRUNCATED, NULL, slice.end, row)
             elif builder.wide:
                 p = run(
-                    context, context.ops, context.ops + stops[program], row, 1, slice.start + skip, <int64_t *>NULL
+                    context, context.ops, context.ops + stops[program], row, 1, slice.start + begin, <int64_t *>NULL
                 )
             else:
                 p = run(
-                    context, context.ops, context.ops + stops[program], row, 1, slice.start + skip, <int32_t *>NULL
+                    context, context.ops, context.ops + stops[program], row, 1, slice.start + begin, <int32_t *>NULL
                 )
             if unlikely(p != NULL and p != slice.end and not trailing):
                 p = fail(context, TRAILING_BYTES, NULL, p, row)
@@ -522,7 +522,7 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
     """
     cdef Rows rows = Rows(values)
     cdef Compiled program = next(each for each in programs if each is not None)
-    cdef Builder builder = Builder(program.plan.arrow_type, rows.length)
+    cdef Builder builder = Builder(program.shape, rows.length)
     cdef State *state = <State *>calloc(1, sizeof(State))
     cdef int32_t count = len(programs)
     cdef const Op **ops = <const Op **>calloc(count, sizeof(Op *))

@@ -500,7 +500,7 @@ def encode(array, Program program, *, prefix=b"", large=False, stop=False):
     kcodec.errors.CapacityError
         If the datums hold more than 2 GiB and `large` is not set.
     """
-    cdef Inputs inputs = Inputs(array)
+    cdef Inputs inputs = Inputs(array, program.layout)
     cdef Context *context = <Context *>calloc(1, sizeof(Context))
     cdef Output output
     cdef int64_t *costs = <int64_t *>calloc(inputs.count, sizeof(int64_t))

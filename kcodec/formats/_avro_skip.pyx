@@ -8,7 +8,7 @@ from libc.stdint cimport INT64_MIN, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.formats._avro_context cimport Context, fail, leave
 from kcodec.plan.program cimport (
-    CALL, DO_JUMP, DO_UNION, SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_NULLABLE_BYTES,
+    DO_JUMP, DO_UNION, SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_NULLABLE_BYTES,
     SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
 from kcodec.wire.cursor cimport ctz64, likely, load_le64, read_length, read_short64, read_varint32, unlikely

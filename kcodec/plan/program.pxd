@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from kcodec.columns._builder cimport Shape
+
 
 cdef enum Code:
     # Decoding: what is on the wire, and the column's form where that differs.
@@ -131,7 +133,8 @@ cdef class Program:
     cdef dict divisors                  # per list or map column: least bytes of an item
     cdef dict entries                   # CALL targets: name -> first op
     cdef list calls                     # ops to be patched
-    cdef object layout
+    cdef readonly Shape shape           # decoding: what its columns start from
+    cdef readonly object layout
 
     cdef void *memory(self, int64_t size) except NULL
     cdef const Text *text_table(self, object values) except NULL

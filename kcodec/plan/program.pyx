@@ -9,6 +9,8 @@ from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
+from kcodec.columns._builder cimport Shape
+
 from itertools import groupby
 
 import pyarrow as pa
@@ -79,7 +81,11 @@ cdef class Program:
         self.column_bytes = COLUMN_BYTES if plan.direction == "decode" else INPUT_BYTES
         self.required = set()
         self.limits = limits
-        self.layout = layout(plan.arrow_type)
+        if plan.direction == "decode":
+            self.shape = Shape(plan.arrow_type)
+            self.layout = self.shape.layout
+        else:
+            self.layout = layout(plan.arrow_type)
         self.keep = []
         self.paths = []
         self.reasons = []
