@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -245,11 +246,14 @@ def _spark(demo: _Demo, kind: str, name: str) -> None:
         ) as process,
     ):
         assert process.stdout is not None
+        timer = threading.Timer(60 * _SPARK_MINUTES, process.kill)
+        timer.start()
         for line in process.stdout:
             if line.startswith('{"step"'):
                 facts = json.loads(line)
                 told[facts.pop("step")] = facts
-        done(process.wait(60 * _SPARK_MINUTES) == 0)
+        done(process.wait() == 0)
+        timer.cancel()
     if process.returncode or "encoded" not in told:
         demo.failed = True
         demo.console.print(f"[red]{name} failed[/]; its last lines:")

@@ -103,7 +103,10 @@ def _connect(values: str, registry: str) -> None:
                 spark.stop()
         finally:
             server.stdin.close()
-            server.wait(60)
+            try:
+                server.wait(60)
+            except subprocess.TimeoutExpired:
+                server.kill()
 
 
 def _tell(step: str, **facts: Any) -> None:
