@@ -231,7 +231,11 @@ def _spark(demo: _Demo, kind: str, name: str) -> None:
     told: dict[str, dict[str, Any]] = {}
     log = demo.folder / f"{kind}.log"
     root = str(Path(__file__).parents[1])
-    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    # Settings for other sessions do not count here.
+    environment = {
+        name: text for name, text in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))
+    }
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     with (
         log.open("w") as stderr,
         demo.step(f"{name}: start a session, decode, encode") as done,
@@ -242,7 +246,7 @@ def _spark(demo: _Demo, kind: str, name: str) -> None:
             stderr=stderr,
             text=True,
             cwd=demo.folder,
-            env={**os.environ, "PYTHONPATH": path},
+            env=environment,
         ) as process,
     ):
         assert process.stdout is not None

@@ -33,7 +33,8 @@ def test_demo_says_what_spark_needs(monkeypatch):
 
 
 @pytest.mark.skipif(demo.spark_lacks() is not None, reason=f"Spark: {demo.spark_lacks()}")
-def test_demo_with_spark():
+def test_demo_with_spark(monkeypatch):
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as after a Connect session in this process
     status, text = shown(3000, spark=True)
     assert status == 0, text
     assert text.count("yes ") == 4
