@@ -64,7 +64,7 @@ cdef class Builder:
     cdef int grow(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
     ) except -1
-    cdef int64_t predict(self, int64_t used, int64_t row, int64_t slack)
+    cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed)
     cdef object too_large(self, int32_t at, object what)
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil

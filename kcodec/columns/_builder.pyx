@@ -170,7 +170,7 @@ cdef class Builder:
                 if items > column.items_room:
                     if not self.wide and items > INT32_MAX:
                         raise self.too_large(at, "items")
-                    self.grow_items(at, max(items, self.predict(length, row, items - length)))
+                    self.grow_items(at, max(items, self.predict(length, row, items)))
             if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
                 self.grow_scratch(at, items - column.first + (items - column.first) // 2 + 8)
             if column.kind == TEXT or column.kind == BLOB:
@@ -179,15 +179,17 @@ cdef class Builder:
                 if needed > column.bytes_room:
                     if not self.wide and needed > INT32_MAX:
                         raise self.too_large(at, "bytes")
-                    column.bytes_room = max(needed, self.predict(used, row, needed - used))
+                    column.bytes_room = max(needed, self.predict(used, row, needed))
                     column.data = self.resize(at, DATA, column.bytes_room)
         return 0
 
-    cdef int64_t predict(self, int64_t used, int64_t row, int64_t slack):
-        """Guess what all rows will take, from those that are done."""
+    cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed):
+        """Guess what all rows will take from those that are done; a few large rows are no guide to the rest."""
+        cdef int64_t guess
         if row == 0:
             return 0
-        return <int64_t>(<double>used / <double>row * <double>self.rows * 1.02) + 2 * slack
+        guess = <int64_t>(<double>used / <double>row * <double>self.rows * 1.02) + 2 * (needed - used)
+        return min(guess, 8 * needed)
 
     cdef object too_large(self, int32_t at, what):
         name = self.layout[at].name or "the column"

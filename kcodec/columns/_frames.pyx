@@ -7,7 +7,7 @@ Wire forms::
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.columns._rows cimport Rows, Slice
@@ -67,7 +67,9 @@ cdef class _Keys:
 
     cdef int32_t slot(self, const Key *key) noexcept nogil:
         """Return where a key is, or would be."""
-        cdef uint64_t mixed = (key.high ^ (key.low >> 7) ^ key.low) * 0x9E3779B97F4A7C15ULL
+        # Whoever writes the keys cannot know where this object is, so cannot make them collide.
+        cdef uint64_t mixed = (key.high ^ <uint64_t><uintptr_t><void *>self) * 0x9E3779B97F4A7C15ULL
+        mixed = (mixed ^ (mixed >> 32) ^ key.low) * 0xBF58476D1CE4E5B9ULL
         cdef int32_t at = <int32_t>(mixed >> 33) & (self.size - 1)
         cdef Key *other
         while self.slots[at]:

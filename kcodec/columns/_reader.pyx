@@ -58,7 +58,10 @@ cdef class Inputs:
         elif pa.types.is_map(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
             column.wide = pa.types.is_large_list(kind)
             column.offsets = address(buffers[1]) + first * (8 if column.wide else 4)
-            items = [array.keys, array.items] if pa.types.is_map(kind) else [array.values]
+            items = [array.values]
+            if pa.types.is_map(kind):
+                # Not `keys` and `items`: these forget where the entries start.
+                items = [array.values.field(0), array.values.field(1)]
             for part, child in zip(items, entry.children):
                 self.read(part, child, at)
         elif pa.types.is_boolean(kind):

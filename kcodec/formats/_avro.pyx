@@ -255,7 +255,7 @@ cdef const uint8_t *run(
                     return fail(context, UNRESOLVABLE, op, at, index)
                 status = charge(context, length)
                 if unlikely(status != OK):
-                    return fail(context, status, op, at, index)
+                    return fail(context, status, op, p, index)
                 offsets = <offset_t *>column.offsets + index
                 copy(column.data + offsets[0], start, length, start + length + TEXT_MARGIN)
                 offsets[1] = offsets[0] + <offset_t>length
@@ -415,7 +415,7 @@ cdef Answer advance(
             context.depth = 0
             if builder.columns[0].valid != NULL:
                 builder.columns[0].valid[row] = 1
-            if unlikely(begin > slice.end - slice.start):
+            if unlikely(begin < 0 or begin > slice.end - slice.start):
                 p = fail(context, TRUNCATED, NULL, slice.end, row)
             elif builder.wide:
                 p = run(

@@ -508,6 +508,7 @@ def encode(array, Program program, *, prefix=b"", large=False, stop=False):
     cdef int64_t before_size = len(prefix)
     cdef int64_t rows = inputs.length
     cdef int64_t room
+    cdef int64_t guess
     cdef Answer answer
     cdef int32_t at
     # Where no column has a null that must not be there, nothing is checked.
@@ -550,7 +551,9 @@ def encode(array, Program program, *, prefix=b"", large=False, stop=False):
                     "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
                 )
             if output.row:
-                room = max(room, <int64_t>(1.02 * output.used / output.row * rows) + 2 * output.needed)
+                # A few large rows are no guide to the rest.
+                guess = <int64_t>(1.02 * output.used / output.row * rows) + 2 * output.needed
+                room = max(room, min(guess, 8 * room))
             data.resize(room, False)
             output.data = <uint8_t *><uintptr_t>data.address
             output.room = room

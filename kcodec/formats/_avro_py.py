@@ -625,8 +625,9 @@ class _Writer:
                 self.add(array.field(i))
         elif pa.types.is_map(kind):
             self.offsets[number] = array.offsets.to_pylist()
-            self.add(array.keys)
-            self.add(array.items)
+            # Not `keys` and `items`: these forget where the entries start.
+            self.add(array.values.field(0))
+            self.add(array.values.field(1))
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
             self.offsets[number] = array.offsets.to_pylist()
             self.add(array.values)
