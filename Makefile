@@ -38,7 +38,7 @@ test: $(VENV)/test.stamp
 lint: $(VENV)/dev.stamp
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
-	$(VENV)/bin/cython-lint kcodec
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint kcodec
 	$(RUN) -m mypy
 
 debug: $(VENV)/dev.stamp
