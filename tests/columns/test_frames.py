@@ -1,0 +1,156 @@
+"""The Confluent prefix of a column's rows, on both implementations."""
+
+from array import array
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcodec._impl import IMPLEMENTATIONS, kernel
+from kcodec.columns.frames import split
+from kcodec.errors import CODES, Fault
+
+GUID = bytes(range(16))
+LAYOUTS = [pa.binary(), pa.large_binary(), pa.binary_view()]
+TEXTS = [pa.string(), pa.large_string(), pa.string_view()]
+
+
+def framed(schema_id, payload=b""):
+    return b"\0" + schema_id.to_bytes(4, "big") + payload
+
+
+def both(values):
+    """Split a column with each implementation; the answers must be one and the same."""
+    native, pure = (kernel("columns._frames", impl).split(values) for impl in IMPLEMENTATIONS)
+    assert native == pure
+    selector, starts, keys, faults = native
+    return list(array("i", bytes(selector))), list(array("i", bytes(starts))), keys, faults
+
+
+def frame_fault(row, code):
+    return Fault(row, 0, "", code, CODES[code])
+
+
+@pytest.mark.parametrize("kind", LAYOUTS, ids=str)
+def test_each_layout(kind):
+    rows = [framed(7, b"a" * 20), None, framed(1 << 20), b"\1" + GUID + b"x", framed(7, b"b"), None]
+    values = pa.array(rows, kind)
+    assert both(values) == ([0, -1, 1, 2, 0, -1], [5, 0, 5, 17, 5, 0], [7, 1 << 20, GUID], [])
+
+
+def test_fixed_width():
+    assert both(pa.array([framed(3, b"ab"), None, framed(4, b"cd")], pa.binary(7))) == (
+        [0, -1, 1],
+        [5, 0, 5],
+        [3, 4],
+        [],
+    )
+
+
+@pytest.mark.parametrize("kind", [pa.binary(0), pa.binary(4)], ids=str)
+def test_fixed_width_too_short_for_a_frame(kind):
+    values = pa.array([bytes(kind.byte_width)] * 2, kind)
+    assert both(values)[3] == [frame_fault(row, "frame_truncated") for row in range(2)]
+
+
+@pytest.mark.parametrize("kind", TEXTS, ids=str)
+def test_text_columns(kind):
+    values = pa.array(["\0\0\0\0\1{}", None, "{}", "é"], kind)
+    assert both(values) == (
+        [0, -1, -2, -2],
+        [5, 0, 0, 0],
+        [1],
+        [frame_fault(2, "frame_magic"), frame_fault(3, "frame_magic")],
+    )
+
+
+@pytest.mark.parametrize("kind", LAYOUTS, ids=str)
+def test_slices(kind):
+    rows = [framed(row % 3, b"p" * row) if row % 4 else None for row in range(20)]
+    values = pa.array(rows, kind)
+    for first in (0, 1, 7, 19, 20):
+        for size in (0, 1, 9, 20):
+            assert both(values.slice(first, size)) == both(pa.array(rows[first : first + size], kind))
+
+
+@pytest.mark.parametrize("schema_id", [0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF])
+def test_ids_are_unsigned(schema_id):
+    assert both(pa.array([framed(schema_id)]))[2] == [schema_id]
+
+
+def test_an_id_is_not_a_guid_of_the_same_bits():
+    same = framed(5)[1:].rjust(8, b"\0") + bytes(8)
+    assert both(pa.array([framed(5), b"\1" + same, framed(5)])) == ([0, 1, 0], [5, 17, 5], [5, same], [])
+
+
+def test_guids_that_differ_in_one_half():
+    guids = [bytes(15) + b"\1", b"\1" + bytes(15), b"\1" * 16, bytes(16)]
+    rows = [b"\1" + guid for guid in guids]
+    assert both(pa.array(rows * 2)) == ([0, 1, 2, 3] * 2, [17] * 8, guids, [])
+
+
+@pytest.mark.parametrize("count", [31, 32, 33, 64, 65, 1000])
+def test_many_keys(count):
+    keys = [schema_id * 0x01000193 & 0xFFFFFFFF for schema_id in range(count)]
+    values = pa.array([framed(key) for key in keys] + [framed(key) for key in reversed(keys)])
+    selector, _, found, faults = both(values)
+    assert found == keys
+    assert selector == [*range(count), *reversed(range(count))]
+    assert not faults
+
+
+def test_many_guids():
+    guids = [number.to_bytes(8, "big") + (number ^ number >> 3).to_bytes(8, "little") for number in range(500)]
+    assert both(pa.array([b"\1" + guid for guid in guids]))[2] == guids
+
+
+@pytest.mark.parametrize(
+    ("row", "code"),
+    [
+        (b"", "frame_truncated"),
+        (b"\0", "frame_truncated"),
+        (b"\0\0\0\0", "frame_truncated"),
+        (b"\1" + GUID[:15], "frame_truncated"),
+        (b"\2", "frame_magic"),
+        (b"\xff\0\0\0\1abc", "frame_magic"),
+        (b"{}", "frame_magic"),
+    ],
+)
+def test_bad_frames(row, code):
+    values = pa.array([framed(1), row, framed(1), row])
+    assert both(values) == ([0, -2, 0, -2], [5, 0, 5, 0], [1], [frame_fault(1, code), frame_fault(3, code)])
+
+
+def test_no_rows_and_only_nulls():
+    assert both(pa.array([], pa.binary())) == ([], [], [], [])
+    assert both(pa.nulls(3, pa.binary())) == ([-1] * 3, [0] * 3, [], [])
+
+
+def test_the_public_answer(impl):
+    frames = split(pa.array([framed(9, b"x")]))
+    assert (frames.keys, list(frames.starts), frames.faults) == ([9], [5, 0, 0, 0], [])
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.none(),
+            st.binary(max_size=20),
+            st.builds(framed, st.integers(0, 300), st.binary(max_size=3)),
+            st.binary(min_size=16, max_size=18).map(lambda rest: b"\1" + rest),
+        ),
+        max_size=12,
+    ),
+    st.sampled_from(LAYOUTS),
+    st.integers(0, 12),
+)
+def test_any_bytes(rows, kind, first):
+    selector, starts, keys, faults = both(pa.array(rows, kind).slice(first))
+    bad = [fault.row for fault in faults]
+    for row, value in enumerate(rows[first:]):
+        assert (selector[row] == -1) == (value is None)
+        assert (selector[row] == -2) == (row in bad)
+        if selector[row] >= 0:
+            key = keys[selector[row]]
+            assert value[: starts[row]] == (framed(key) if isinstance(key, int) else b"\1" + key)
