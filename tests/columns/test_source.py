@@ -1,0 +1,227 @@
+"""Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
+
+import pyarrow as pa
+import pytest
+
+import kcodec
+from kcodec.columns.source import arrays, payloads
+
+SCHEMA = {
+    "type": "record",
+    "name": "R",
+    "fields": [{"name": "n", "type": "int"}, {"name": "s", "type": ["null", "string"]}],
+}
+ROWS = [b"\x02\x02\x06abc", b"\x04\x00", None, b"\x06\x02\x00", b"\x08\x02\x5a" + b"long text " * 4 + b"of it"]
+VALUES = [
+    {"n": 1, "s": "abc"},
+    {"n": 2, "s": None},
+    None,
+    {"n": 3, "s": ""},
+    {"n": 4, "s": "long text " * 4 + "of it"},
+]
+BINARY = [pa.binary(), pa.large_binary(), pa.binary_view()]
+TEXT = [pa.string(), pa.large_string(), pa.string_view()]
+
+
+@pytest.fixture
+def codec(impl):
+    return kcodec.AvroCodec(SCHEMA)
+
+
+class Producer:
+    """An object that offers nothing but Arrow's C interface."""
+
+    def __init__(self, column):
+        self.column = column
+
+
+class ArrayProducer(Producer):
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.column.__arrow_c_array__(requested_schema)
+
+
+class StreamProducer(Producer):
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.column.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("kind", BINARY + TEXT, ids=str)
+def test_each_layout(codec, kind):
+    # All bytes of the rows are ASCII, so text holds them too.
+    decoded = codec.decode(pa.array(ROWS, pa.binary()).cast(kind))
+    decoded.validate(full=True)
+    assert decoded.to_pylist() == VALUES
+
+
+def test_fixed_width(impl):
+    codec = kcodec.AvroCodec({"type": "fixed", "name": "F", "size": 3})
+    rows = [b"abc", None, b"def"]
+    assert codec.decode(pa.array(rows, pa.binary(3))).to_pylist() == rows
+    assert codec.decode(pa.array(rows, pa.binary(3)).slice(1)).to_pylist() == rows[1:]
+
+
+def test_fixed_width_of_nothing(impl):
+    codec = kcodec.AvroCodec("null", "null")
+    assert codec.decode(pa.array([b"", None], pa.binary(0)), errors="report")[1].num_rows == 0
+
+
+@pytest.mark.parametrize("kind", BINARY + TEXT, ids=str)
+@pytest.mark.parametrize("first", range(6))
+def test_slices(codec, kind, first):
+    values = pa.array(ROWS * 3, pa.binary()).cast(kind)
+    for size in (0, 1, 5, 15):
+        expected = (VALUES * 3)[first : first + size]
+        assert codec.decode(values.slice(first, size)).to_pylist() == expected
+
+
+def test_a_slice_of_a_slice_up_to_the_last_byte(codec):
+    values = pa.array(ROWS * 20).slice(3).slice(40)
+    assert codec.decode(values).to_pylist() == (VALUES * 20)[43:]
+    assert codec.decode(values.slice(len(values) - 1)).to_pylist() == VALUES[-1:]
+
+
+@pytest.mark.parametrize("kind", BINARY + TEXT, ids=str)
+def test_a_column_without_data(codec, kind):
+    assert codec.decode(pa.array([], kind)).to_pylist() == []
+    assert codec.decode(pa.nulls(3, kind)).to_pylist() == [None] * 3
+    assert codec.decode(pa.array([b""] * 2).cast(kind), errors="null").to_pylist() == [None] * 2
+
+
+def test_chunks(codec):
+    chunks = [pa.array(ROWS[:2]), pa.array([], pa.binary()), pa.array(ROWS[2:])]
+    decoded = codec.decode(pa.chunked_array(chunks))
+    assert isinstance(decoded, pa.ChunkedArray)
+    assert [len(chunk) for chunk in decoded.chunks] == [2, 0, 3]
+    assert decoded.to_pylist() == VALUES
+    empty = codec.decode(pa.chunked_array([], pa.binary()))
+    assert (empty.type, len(empty)) == (codec.arrow_type, 0)
+
+
+def test_rows_of_a_report_count_over_chunks(codec):
+    values = pa.chunked_array([ROWS[:2], [b"\x80"], [b"\x02", *ROWS[:1]]], pa.binary())
+    decoded, report = codec.decode(values, errors="report")
+    assert decoded.to_pylist() == [*VALUES[:2], None, None, VALUES[0]]
+    assert report["row"].to_pylist() == [2, 3]
+    with pytest.raises(kcodec.DecodeError) as raised:
+        codec.decode(values)
+    assert raised.value.row == 2
+
+
+@pytest.mark.parametrize("rows", [ROWS, tuple(ROWS)], ids=["list", "tuple"])
+def test_python_rows(codec, rows):
+    assert codec.decode(rows).to_pylist() == VALUES
+    assert codec.decode(rows[:0]).to_pylist() == []
+
+
+@pytest.mark.parametrize("producer", [ArrayProducer, StreamProducer])
+def test_producers(codec, producer):
+    column = pa.array(ROWS)
+    if producer is StreamProducer:
+        column = pa.chunked_array([column[:2], column[2:]])
+    decoded = codec.decode(producer(column))
+    assert isinstance(decoded, pa.ChunkedArray) == (producer is StreamProducer)
+    assert decoded.to_pylist() == VALUES
+
+
+def test_polars(codec):
+    polars = pytest.importorskip("polars")
+    assert codec.decode(polars.Series("value", ROWS, polars.Binary)).to_pylist() == VALUES
+    assert codec.decode(polars.Series("value", ROWS, polars.Binary)[2:]).to_pylist() == VALUES[2:]
+
+
+def test_duckdb(codec):
+    duckdb = pytest.importorskip("duckdb")
+    table = pa.table({"value": pa.array(ROWS)})
+    with duckdb.connect() as connection:
+        connection.register("messages", table)
+        relation = connection.sql("select value from messages")
+        column = relation.to_arrow_table()["value"]
+    assert codec.decode(column).to_pylist() == VALUES
+
+
+def test_dictionaries_run_ends_and_extensions(codec):
+    rows = ROWS[:1] * 3 + ROWS[1:3]
+    plain = pa.array(rows)
+    expected = VALUES[:1] * 3 + VALUES[1:3]
+    assert codec.decode(plain.dictionary_encode()).to_pylist() == expected
+    runs = pa.RunEndEncodedArray.from_arrays([3, 4, 5], pa.array([rows[0], *rows[3:]]))
+    assert codec.decode(runs).to_pylist() == expected
+    assert codec.decode(runs.slice(2)).to_pylist() == expected[2:]
+    opaque = pa.ExtensionArray.from_storage(pa.opaque(pa.binary(), "message", "test"), plain)
+    assert codec.decode(opaque).to_pylist() == expected
+
+
+def test_a_column_without_a_type_is_null(codec):
+    assert codec.decode(pa.nulls(2)).to_pylist() == [None, None]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pa.array([1, 2]), pa.array([{"a": b""}]), pa.array([[b"a"]]), pa.array([True]), pa.array([1.5])],
+    ids=lambda values: str(values.type),
+)
+def test_columns_of_another_type(codec, values):
+    with pytest.raises(TypeError, match=r"binary|bytes"):
+        codec.decode(values)
+
+
+@pytest.mark.parametrize("values", [b"abc", "abc", 7, None, {"a": 1}, iter([b"a"])], ids=repr)
+def test_what_is_no_column(codec, values):
+    with pytest.raises(TypeError):
+        codec.decode(values)
+
+
+def test_a_list_of_something_else(codec):
+    with pytest.raises((TypeError, pa.ArrowInvalid)):
+        codec.decode([1, 2])
+
+
+def test_arrays_share_memory():
+    values = pa.array(ROWS)
+    (same,), chunked = arrays(values)
+    assert same is values
+    assert not chunked
+    (taken,), _ = payloads(ArrayProducer(values))
+    assert [buffer.address for buffer in taken.buffers()] == [buffer.address for buffer in values.buffers()]
+
+
+def test_batches_and_tables_are_structs():
+    batch = pa.record_batch({"n": pa.array([1, 2]), "s": pa.array(["a", None])})
+    (struct,), chunked = arrays(batch)
+    assert struct.to_pylist() == batch.to_pylist()
+    assert not chunked
+    parts, chunked = arrays(pa.Table.from_batches([batch, batch]))
+    assert [len(part) for part in parts] == [2, 2]
+    assert chunked
+
+
+def test_encode_takes_the_same_sources(codec):
+    column = pa.array(VALUES, codec.arrow_type)
+    wanted = ROWS
+    assert codec.encode(column).to_pylist() == wanted
+    assert codec.encode(ArrayProducer(column)).to_pylist() == wanted
+    assert codec.encode(pa.chunked_array([column[:1], column[1:]])).to_pylist() == wanted
+    assert codec.encode(column.slice(1, 3)).to_pylist() == wanted[1:4]
+    batch = pa.RecordBatch.from_struct_array(column.filter(column.is_valid()))
+    assert codec.encode(batch).to_pylist() == [row for row in wanted if row is not None]
+
+
+def test_encode_of_map_entries_that_start_later(impl):
+    # Producers other than pyarrow may give the entries of a map an offset of their own.
+    entries = pa.array([{"key": key, "value": n} for n, key in enumerate("abcd")])
+    fields = [pa.field("key", pa.string(), nullable=False), pa.field("value", pa.int64())]
+    entries = pa.StructArray.from_arrays([entries.field(0), entries.field(1)], fields=fields)
+    offsets = pa.array([0, 1, 3], pa.int32()).buffers()[1]
+    maps = pa.Array.from_buffers(pa.map_(*fields), 2, [None, offsets], children=[entries.slice(1)])
+    assert maps.values.field(0).to_pylist() == ["b", "c", "d"]
+    codec = kcodec.AvroCodec({"type": "map", "values": "long"})
+    assert codec.encode(maps).to_pylist() == [b"\x02\x02b\x02\x00", b"\x04\x02c\x04\x02d\x06\x00"]
+    assert codec.encode(maps.slice(1)).to_pylist() == [b"\x04\x02c\x04\x02d\x06\x00"]
+
+
+def test_encode_of_list_items_that_start_later(impl):
+    items = pa.array(["x", "a", "bc", None]).slice(1)
+    offsets = pa.array([0, 1, 2], pa.int32()).buffers()[1]
+    lists = pa.Array.from_buffers(pa.list_(pa.string()), 2, [None, offsets], children=[items])
+    codec = kcodec.AvroCodec({"type": "array", "items": "string"})
+    assert codec.encode(lists).to_pylist() == [b"\x02\x02a\x00", b"\x02\x04bc\x00"]
