@@ -5,7 +5,7 @@ loops therefore store without a check. Validity and booleans are bytes while a b
 bits when it is done; text is checked for UTF-8 then too, all of a block at once.
 """
 
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
@@ -161,6 +161,7 @@ cdef class Builder:
         cdef int64_t items
         cdef int64_t used
         cdef int64_t needed
+        cdef int64_t most
         for at in range(self.count):
             column = &self.columns[at]
             length = self.length(at, row)
@@ -168,18 +169,22 @@ cdef class Builder:
             if column.scope >= 0:
                 items = length + payload // divisor[column.scope] + extra + 1
                 if items > column.items_room:
-                    if not self.wide and items > INT32_MAX:
+                    # Offsets of a map have 32 bits always.
+                    most = INT64_MAX if self.wide and self.columns[column.scope].kind != MAP else INT32_MAX
+                    if items > most:
                         raise self.too_large(at, "items")
-                    self.grow_items(at, max(items, self.predict(length, row, items)))
+                    # No more room than offsets reach: what does not fit must come by here.
+                    self.grow_items(at, min(max(items, self.predict(length, row, items)), most))
             if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
                 self.grow_scratch(at, items - column.first + (items - column.first) // 2 + 8)
             if column.kind == TEXT or column.kind == BLOB:
                 used = self.bytes_used(at, length)
                 needed = used + payload + extra + SLOP
                 if needed > column.bytes_room:
-                    if not self.wide and needed > INT32_MAX:
+                    most = INT64_MAX if self.wide else INT32_MAX
+                    if needed > most:
                         raise self.too_large(at, "bytes")
-                    column.bytes_room = max(needed, self.predict(used, row, needed))
+                    column.bytes_room = min(max(needed, self.predict(used, row, needed)), most)
                     column.data = self.resize(at, DATA, column.bytes_room)
         return 0
 

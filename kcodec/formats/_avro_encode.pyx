@@ -554,6 +554,9 @@ def encode(array, Program program, *, prefix=b"", large=False, stop=False):
                 # A few large rows are no guide to the rest.
                 guess = <int64_t>(1.02 * output.used / output.row * rows) + 2 * output.needed
                 room = max(room, min(guess, 8 * room))
+            if not large:
+                # No more room than offsets reach: what does not fit must come by here.
+                room = min(room, INT32_MAX)
             data.resize(room, False)
             output.data = <uint8_t *><uintptr_t>data.address
             output.room = room
