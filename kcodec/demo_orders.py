@@ -1,6 +1,7 @@
 """Orders to show kcodec with: three versions of a schema, and framed values in which they alternate."""
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -259,7 +260,7 @@ def _bad_state(value: bytes) -> bytes:
 
 
 #: What may happen to a value on its way.
-_DAMAGE = (
+_DAMAGE: tuple[Callable[[bytes], bytes], ...] = (
     lambda value: value[:-3],
     lambda _: b'{"id": 7, "customer": "Ana"}',
     lambda value: b"\0" + (9999).to_bytes(4, "big") + value[_FRAME:],
