@@ -101,7 +101,9 @@ def test_many_keys(count):
 
 
 def test_many_guids():
-    guids = [number.to_bytes(8, "big") + (number ^ number >> 3).to_bytes(8, "little") for number in range(500)]
+    guids = [
+        number.to_bytes(8, "big") + (number ^ number >> 3).to_bytes(8, "little") for number in range(500)
+    ]
     assert both(pa.array([b"\1" + guid for guid in guids]))[2] == guids
 
 

@@ -11,7 +11,13 @@ SCHEMA = {
     "name": "R",
     "fields": [{"name": "n", "type": "int"}, {"name": "s", "type": ["null", "string"]}],
 }
-ROWS = [b"\x02\x02\x06abc", b"\x04\x00", None, b"\x06\x02\x00", b"\x08\x02\x5a" + b"long text " * 4 + b"of it"]
+ROWS = [
+    b"\x02\x02\x06abc",
+    b"\x04\x00",
+    None,
+    b"\x06\x02\x00",
+    b"\x08\x02\x5a" + b"long text " * 4 + b"of it",
+]
 VALUES = [
     {"n": 1, "s": "abc"},
     {"n": 2, "s": None},
