@@ -223,7 +223,7 @@ def test_too_much_for_32_bits(large):
     codec = kcodec.AvroCodec(empty, {**empty, "fields": [added]})
     pool = pa.default_memory_pool()
     before = pool.bytes_allocated()
-    with pytest.raises(CapacityError, match="added.*large=True"):
+    with pytest.raises(CapacityError, match=r"added.*large=True"):
         codec.decode([b""] * 300)
     assert pool.bytes_allocated() == before
     assert len(codec.decode([b""] * 2)[1]["added"].as_py()) == 8 << 20

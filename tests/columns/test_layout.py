@@ -40,8 +40,15 @@ def test_children_lie_within_their_parent():
 def test_what_may_be_null():
     nullable = {column.name: column.nullable for column in layout(NESTED) if column.name not in ("item", "k")}
     assert nullable == {
-        **{"": True, "id": False, "tags": True, "v": True, "more": True},
-        **{"key": False, "value": True, "nothing": True, "last": True},
+        "": True,
+        "id": False,
+        "tags": True,
+        "v": True,
+        "more": True,
+        "key": False,
+        "value": True,
+        "nothing": True,
+        "last": True,
     }
     assert not layout(NESTED)[3].nullable
     # The root of a column may be null whatever it is.
