@@ -151,7 +151,8 @@ cdef uint8_t *write_decimal(
         store_le64(slot + 24, 0 if value[15] < 0x80 else 0xFFFFFFFFFFFFFFFFULL)
         value = slot
         words = 4
-    status[0] = decimal_rescale(value, words, op.factor, op.precision, slot)
+    # A slot holds 76 digits, though the schema may allow more.
+    status[0] = decimal_rescale(value, words, op.factor, min(op.precision, 76), slot)
     if status[0] != OK:
         return out
     if op.size:

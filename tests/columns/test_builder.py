@@ -1,6 +1,7 @@
 """Output columns: whole, trimmed, in the pool's memory, and unharmed by rows that fail."""
 
 import json
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -323,3 +324,10 @@ def test_keys_that_stand_twice(count, large, impl):
     decoded.validate(full=True)
     assert report["row"].to_pylist() == [2]
     assert decoded.to_pylist() == [expected, [("k", [None])], None, expected, [("k", [None])]]
+
+
+def test_decimal_columns_in_a_schema_that_allows_more_digits(impl):
+    codec = kcodec.AvroCodec({**DECIMAL, "precision": 900}, wide_decimals="string")
+    for kind in (pa.decimal128(38, 2), pa.decimal256(76, 2), pa.decimal256(70, 0)):
+        column = pa.array([Decimal(10) ** 35, Decimal(-1), None], kind)
+        assert codec.decode(codec.encode(column)).to_pylist() == ["1" + "0" * 35 + ".00", "-1.00", None]
