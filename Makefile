@@ -7,7 +7,7 @@ COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint types debug bench plots clean
+.PHONY: help demo test lint debug bench clean
 
 help:
 	@echo 'make demo    show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'

@@ -125,7 +125,7 @@ def to_avro(
     ----------
     data : Column or str or sequence of these
         What to encode, such as ``struct("*")``; null gives null. Several columns are what ``struct`` of them
-        is, but cheaper.
+        is.
     jsonFormatSchema : str or codec or serde, optional
         The schema to write as, or a codec or serde made ready. Without one the schema is derived from the
         column's type, as Spark does; with a registry, it is the subject's latest.

@@ -49,6 +49,7 @@ from kcodec.errors import CODES, Fault
 __all__ = ["Program", "decode", "encode"]
 
 from kcodec.formats._avro_encode import encode
+from kcodec.plan.node import MAX_DEPTH
 from kcodec.plan.program import Program
 
 _CODES = list(CODES)
@@ -557,7 +558,7 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
             state.expansion = max(state.expansion, program.expansion)
             for column, least in program.divisors.items():
                 divisor[column] = min(divisor[column], least)
-            state.context.max_depth = program.limits.max_depth
+            state.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
             state.context.max_zero_items = program.limits.max_zero_byte_items
             state.context.max_expansion = program.limits.max_expansion
         state.context.columns = builder.columns

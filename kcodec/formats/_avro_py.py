@@ -14,7 +14,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import CODES, Fault
 from kcodec.formats.avro_defaults import varint
-from kcodec.plan.node import Limits, Node, Op, Plan
+from kcodec.plan.node import MAX_DEPTH, Limits, Node, Op, Plan
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -389,7 +389,7 @@ class _Row:
     def drop(self, node: Node, path: str) -> Iterator[tuple[Node, str]]:
         """Read a node past; give the nodes below it to read past in between."""
         if node.op is Op.CALL:
-            if self.depth >= self.limits.max_depth:
+            if self.depth >= min(self.limits.max_depth, MAX_DEPTH):
                 self.fail("depth_limit", self.at, path)
             self.depth += 1
             yield self.named[node.reason], path

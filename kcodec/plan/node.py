@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["Limits", "Node", "Op", "Plan"]
+__all__ = ["MAX_DEPTH", "Limits", "Node", "Op", "Plan"]
 
 
 class Op(enum.Enum):
@@ -47,13 +47,17 @@ class Op(enum.Enum):
     CALL = "call"  #: the node called ``reason`` in ``Plan.named`` (only to drop values of recursive types)
 
 
+#: More levels than this are never followed, whatever the limits say: each takes room on the stack.
+MAX_DEPTH = 1000
+
+
 class Limits(NamedTuple):
     """Bounds on what a row of hostile bytes may cost.
 
     Attributes
     ----------
     max_depth : int
-        Levels of recursive types that are followed while dropping a value.
+        Levels of recursive types that are followed while dropping a value; at most `MAX_DEPTH`.
     max_zero_byte_items : int
         Items that take no bytes (nulls, empty records) in one row.
     max_expansion : int

@@ -118,14 +118,14 @@ cdef class Program:
     cdef readonly object plan
     cdef readonly object limits
     cdef Op *ops
-    cdef readonly int32_t count
-    cdef readonly int32_t stop          # ops of the root; those of CALLs follow
-    cdef readonly int32_t checked_stop  # encoding: from `stop` to here the same again, with PUT_REQUIRED
-    cdef readonly object required       # and the columns that these check
+    cdef int32_t count
+    cdef int32_t stop          # ops of the root; those of CALLs follow
+    cdef int32_t checked_stop  # encoding: from `stop` to here the same again, with PUT_REQUIRED
+    cdef object required       # and the columns that these check
     cdef bint checking
     cdef int32_t column_bytes
     cdef int32_t capacity
-    cdef readonly int64_t expansion     # bytes that one run of every op may yield beyond its payload
+    cdef int64_t expansion     # bytes that one run of every op may yield beyond its payload
     cdef list keep                      # Python objects that ops point into
     cdef list paths                     # per op: steps, None where an index goes
     cdef list reasons                   # per op: its own reason, or None
@@ -133,8 +133,8 @@ cdef class Program:
     cdef dict divisors                  # per list or map column: least bytes of an item
     cdef dict entries                   # CALL targets: name -> first op
     cdef list calls                     # ops to be patched
-    cdef readonly Shape shape           # decoding: what its columns start from
-    cdef readonly object layout
+    cdef Shape shape           # decoding: what its columns start from
+    cdef object layout
 
     cdef void *memory(self, int64_t size) except NULL
     cdef const Text *text_table(self, object values) except NULL
