@@ -62,9 +62,9 @@ cdef class Builder:
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
     ) noexcept nogil
     cdef int grow(
-        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor, int64_t ahead
     ) except -1
-    cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed)
+    cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed, int64_t ahead)
     cdef object too_large(self, int32_t at, object what)
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil

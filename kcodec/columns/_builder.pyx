@@ -152,9 +152,12 @@ cdef class Builder:
         return True
 
     cdef int grow(
-        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
+        self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor, int64_t ahead
     ) except -1:
-        """Make room for a block, and by what the rows so far took, for those that follow."""
+        """Make room for a block and, by what the rows so far took, for those that follow.
+
+        `ahead` are the bytes of all payloads from `row` on.
+        """
         cdef int32_t at
         cdef Column *column
         cdef int64_t length
@@ -174,7 +177,9 @@ cdef class Builder:
                     if items > most:
                         raise self.too_large(at, "items")
                     # No more room than offsets reach: what does not fit must come by here.
-                    self.grow_items(at, min(max(items, self.predict(length, row, items)), most))
+                    items = max(items, self.predict(length, row, items, ahead // divisor[column.scope]))
+                    self.grow_items(at, min(items, most))
+                    items = length + payload // divisor[column.scope] + extra + 1
             if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
                 self.grow_scratch(at, items - column.first + (items - column.first) // 2 + 8)
             if column.kind == TEXT or column.kind == BLOB:
@@ -184,17 +189,17 @@ cdef class Builder:
                     most = INT64_MAX if self.wide else INT32_MAX
                     if needed > most:
                         raise self.too_large(at, "bytes")
-                    column.bytes_room = min(max(needed, self.predict(used, row, needed)), most)
+                    column.bytes_room = min(max(needed, self.predict(used, row, needed, ahead)), most)
                     column.data = self.resize(at, DATA, column.bytes_room)
         return 0
 
-    cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed):
-        """Guess what all rows will take from those that are done; a few large rows are no guide to the rest."""
+    cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed, int64_t ahead):
+        """Guess what all rows will take from those that are done, but no more than their bytes can hold."""
         cdef int64_t guess
         if row == 0:
             return 0
         guess = <int64_t>(<double>used / <double>row * <double>self.rows * 1.02) + 2 * (needed - used)
-        return min(guess, 8 * needed)
+        return min(guess, needed + ahead)
 
     cdef object too_large(self, int32_t at, what):
         name = self.layout[at].name or "the column"

@@ -97,6 +97,26 @@ cdef class Rows:
             out.end = out.start
             out.limit = out.start
 
+    cdef int64_t bytes_from(self, int64_t row) noexcept nogil:
+        """Count the bytes of the rows from `row` on; those behind null rows may be among them."""
+        cdef Slice value
+        cdef int64_t total = 0
+        if row == self.length:
+            return 0
+        if self.layout == OFFSETS32:
+            return (<const int32_t *>self.offsets)[self.first + self.length] \
+                - (<const int32_t *>self.offsets)[self.first + row]
+        if self.layout == OFFSETS64:
+            return (<const int64_t *>self.offsets)[self.first + self.length] \
+                - (<const int64_t *>self.offsets)[self.first + row]
+        if self.layout == FIXED_WIDTH:
+            return (self.length - row) * self.width
+        while row < self.length:
+            self.slice(row, &value)
+            total += value.end - value.start
+            row += 1
+        return total
+
     cdef int64_t fill(
         self, int64_t row, Slice *out, int64_t most, int64_t most_bytes, int64_t *total
     ) noexcept nogil:

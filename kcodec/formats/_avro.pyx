@@ -570,7 +570,9 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
             if answer == DONE:
                 return builder.finish(), faults
             if answer == GROW:
-                builder.grow(state.row, state.count, state.payload, state.context.room, divisor)
+                builder.grow(
+                    state.row, state.count, state.payload, state.context.room, divisor, rows.bytes_from(state.row)
+                )
             elif answer == FAULT:
                 program = programs[state.program]
                 faults.append(fault_of(state, program))
