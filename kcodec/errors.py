@@ -47,6 +47,21 @@ CODES: dict[str, str] = {
     "fixed_size": "the length is not the size of the fixed",
     "union_members": "not exactly one member of the union is set",
     "duplicate_key": "a map holds a key twice",
+    "json_syntax": "the text is not valid JSON",
+    "json_type": "the JSON value is not of the wanted type",
+    "missing_key": "a required key is missing",
+    "number_length": "the number has more characters than the limits allow",
+    "invalid_number": "the text is not a number",
+    "invalid_base64": "the text is not Base64",
+    "lone_surrogate": "an escaped surrogate is not half of a pair",
+    "invalid_time": "the text is not a date or time of ISO 8601",
+    "string_length": "the text is longer than 32767 bytes",
+    "invalid_marker": "the marker of a nullable struct says neither null nor present",
+    "tag_order": "the tags of a struct are not in ascending order",
+    "tag_size": "the size of a tagged field disagrees with its value",
+    "invalid_tag": "the tag is not one that may stand here",
+    "non_default": "a field that this version does not have is set",
+    "unsupported_version": "the version is not one that can be read here",
 }
 
 

@@ -37,6 +37,28 @@ class Op(enum.Enum):
     MAP = "map"  #: blocks of children[0] (the key, a STRING) and children[1]
     UNION = "union"  #: long branch index, then that child
 
+    # Kafka's messages: numbers big-endian, "compact" lengths and counts as uvarint of one more, 0 for null.
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    FLOAT64 = "float64"
+    UUID = "uuid"  #: 16 bytes
+    SHORT_STRING = "short_string"  #: int16 length, UTF-8
+    COMPACT_STRING = "compact_string"
+    SIZED_BYTES = "sized_bytes"  #: int32 length, bytes
+    COMPACT_BYTES = "compact_bytes"
+    COUNTED_ARRAY = "counted_array"  #: int32 count, that many of children[0]
+    COMPACT_ARRAY = "compact_array"
+    NULLABLE = "nullable"  #: children[0], whose length or count also may say that ``column`` is null
+    NULLABLE_RECORD = "nullable_record"  #: int8 -1 for null, or 1 and children[0]
+    TAGGED_RECORD = "tagged_record"  #: uvarint 0 for null, or 1 and children[0]
+    TAG_SECTION = "tag_section"  #: the children, by tag; ``column`` holds unknown ones
+    TAG = "tag"  #: tag ``size``: uvarint tag, uvarint bytes, children[0]; children[1] is its default
+    UNSET = "unset"  #: no bytes: ``column`` must be at the default children[0], or it is ``code``, ``reason``
+
     PRESENT = "present"  #: the nullable ``column`` is not null; children[0] is its value
     ABSENT = "absent"  #: the nullable ``column`` is null (with all below it)
     MEMBER = (

@@ -29,6 +29,21 @@ cdef enum Status:
     FIXED_SIZE
     UNION_MEMBERS
     DUPLICATE_KEY
+    JSON_SYNTAX
+    JSON_TYPE
+    MISSING_KEY
+    NUMBER_LENGTH
+    INVALID_NUMBER
+    INVALID_BASE64
+    LONE_SURROGATE
+    INVALID_TIME
+    STRING_LENGTH
+    INVALID_MARKER
+    TAG_ORDER
+    TAG_SIZE
+    INVALID_TAG
+    NON_DEFAULT
+    UNSUPPORTED_VERSION
     # Not errors of a row, so without a code:
-    NEED_ROOM   # the output has no room: grow it, then run the row again
+    NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY
