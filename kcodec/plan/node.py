@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["MAX_DEPTH", "Limits", "Node", "Op", "Plan"]
+__all__ = ["MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
 
 
 class Op(enum.Enum):
@@ -59,6 +59,21 @@ class Op(enum.Enum):
     TAG = "tag"  #: tag ``size``: uvarint tag, uvarint bytes, children[0]; children[1] is its default
     UNSET = "unset"  #: no bytes: ``column`` must be at the default children[0], or it is ``code``, ``reason``
 
+    # JSON; ``forms`` says what else than the form named here is read, or how it is written.
+    JSON_OBJECT = "json_object"  #: ``{"name": value}`` of the children; ``column`` a struct, or -1 in a list
+    JSON_TUPLE = "json_tuple"  #: ``[value, value]``, the children in order; ``column`` as in JSON_OBJECT
+    JSON_LIST = "json_list"  #: ``[item]`` of children[0]; ``column`` a list, or a map whose entries these are
+    JSON_MAP = "json_map"  #: ``{"key": value}``: children[0], a leaf inside quotes, and children[1]
+    JSON_NULL = "json_null"  #: ``null``; ``column`` of the null type
+    JSON_BOOLEAN = "json_boolean"
+    JSON_INTEGER = "json_integer"  #: a number without a fraction, times ``factor``, within ``bounds``
+    JSON_FLOAT = "json_float"  #: the nearest float or double, as the column is
+    JSON_DECIMAL = "json_decimal"  #: exactly, at the column's scale; ``precision``, ``scale``: see BASE64
+    JSON_STRING = "json_string"
+    JSON_BYTES = "json_bytes"  #: Base64 in a string, padded
+    JSON_TIME = "json_time"  #: a date, time or timestamp of ISO 8601 in a string, as the column is
+    JSON_TEXT = "json_text"  #: any value, as it is written; ``column`` of text or bytes
+
     PRESENT = "present"  #: the nullable ``column`` is not null; children[0] is its value
     ABSENT = "absent"  #: the nullable ``column`` is null (with all below it)
     MEMBER = (
@@ -67,6 +82,41 @@ class Op(enum.Enum):
     DEFAULT = "default"  #: children[0] reads ``data`` instead of the row
     FAIL = "fail"  #: this value is an error of its row: ``code``, ``reason``
     CALL = "call"  #: the node called ``reason`` in ``Plan.named`` (only to drop values of recursive types)
+
+
+class Form(enum.Flag):
+    """What a JSON node reads beside its own form, or how it writes.
+
+    The names of what is found in several places are those of JSON itself. Forms that say nothing in one
+    direction, or for an op, are ignored there.
+    """
+
+    #: nothing but the form that the op names
+    PLAIN = 0
+    #: ``null``; without it a null is the error ``null_value``
+    NULL = enum.auto()
+    #: the key may be missing, which is ``data`` or null; written: a null's key is left out
+    ABSENT = enum.auto()
+    #: ``null`` is ``data`` too, if there are any
+    DEFAULT = enum.auto()
+    #: numbers: also inside a string; written: always there
+    TEXT = enum.auto()
+    #: decimals: also the Base64 of unscaled bytes, at ``scale``; written: always that
+    BASE64 = enum.auto()
+    #: strings: also numbers, true and false, as they are written
+    SCALAR = enum.auto()
+    #: floats: also the strings ``NaN``, ``Infinity``, ``-Infinity``
+    NONFINITE = enum.auto()
+    #: objects: a key that is no name is the name that its upper case is; the last one wins
+    FOLD = enum.auto()
+    #: objects, maps: a key that stands twice is ``duplicate_key``; else the last one wins
+    UNIQUE = enum.auto()
+    #: decimals are written as BigDecimal's ``toString`` does, else without exponent
+    SCIENTIFIC = enum.auto()
+    #: strings are written with pairs of escaped surrogates beyond U+FFFF, as Jackson does
+    ESCAPED = enum.auto()
+    #: ``json_type`` where BigDecimal would write another text: -0.0; numbers for SCALAR
+    CANONICAL = enum.auto()
 
 
 #: More levels than this are never followed, whatever the limits say: each takes room on the stack.
@@ -85,11 +135,14 @@ class Limits(NamedTuple):
     max_expansion : int
         Bytes and items that one row may yield beyond what its own bytes hold: defaults and enum symbols
         repeated per item, and zero-byte items.
+    max_number_length : int
+        Characters of a number in JSON.
     """
 
     max_depth: int = 200
     max_zero_byte_items: int = 1 << 16
     max_expansion: int = 1 << 26
+    max_number_length: int = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +170,14 @@ class Node:
     symbols : tuple of str or None
         ENUM: decoding, the text per wire index, None where the reader has none; encoding, the symbols.
     data : bytes
-        DEFAULT: the bytes that children[0] reads. When encoding: the bytes written.
+        DEFAULT: the bytes that children[0] reads. When encoding: the bytes written. JSON: the text of the
+        default value; empty if there is none.
     code, reason : str
         FAIL: the error. CALL: ``reason`` is the name of the node called.
+    forms : Form
+        JSON: what else is read, or how it is written.
+    bounds : tuple of (int, int) or None
+        JSON_INTEGER: least and greatest value as it stands in the text; None for those of the column.
     """
 
     op: Op
@@ -134,6 +192,8 @@ class Node:
     data: bytes = b""
     code: str = ""
     reason: str = ""
+    forms: Form = Form.PLAIN
+    bounds: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return "\n".join(_lines(self, 0))
@@ -189,6 +249,10 @@ def _lines(node: Node, depth: int) -> list[str]:
         parts.append(f"({node.precision}, {node.scale})")
     if node.symbols:
         parts.append("{" + ", ".join("-" if s is None else s for s in node.symbols) + "}")
+    if node.forms:
+        parts.append("+".join(form.name or "" for form in Form if form & node.forms and form.value))
+    if node.bounds:
+        parts.append(f"{node.bounds[0]}..{node.bounds[1]}")
     if node.op is Op.DEFAULT:
         parts.append(node.data.hex() or "(empty)")
     if node.code:
