@@ -62,6 +62,9 @@ CODES: dict[str, str] = {
     "invalid_tag": "the tag is not one that may stand here",
     "non_default": "a field that this version does not have is set",
     "unsupported_version": "the version is not one that can be read here",
+    "invalid_batch": "the header of a record batch is not valid",
+    "crc_mismatch": "the checksum of a record batch is not that of its bytes",
+    "compression": "the compressed data is damaged, or its codec is not one of Kafka's",
 }
 
 

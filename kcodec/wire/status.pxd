@@ -44,6 +44,9 @@ cdef enum Status:
     INVALID_TAG
     NON_DEFAULT
     UNSUPPORTED_VERSION
+    INVALID_BATCH
+    CRC_MISMATCH
+    COMPRESSION
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY
