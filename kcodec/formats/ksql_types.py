@@ -1,0 +1,521 @@
+"""ksqlDB's SQL types and column lists: their text, and the Arrow types that stand for them.
+
+The text is what stands between the parentheses of ``CREATE STREAM`` and ``CREATE TABLE``. As in ksqlDB, a name
+without quotes is upper-cased, and one in backquotes or double quotes is taken as it is.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import pyarrow as pa
+
+from kcodec.errors import SchemaError
+
+__all__ = [
+    "MAX_NESTING",
+    "SqlColumn",
+    "SqlField",
+    "SqlType",
+    "arrow_type",
+    "columns_of",
+    "parse_columns",
+    "parse_type",
+    "sql_type",
+]
+
+#: Levels of ARRAY, MAP and STRUCT within each other.
+MAX_NESTING = 64
+
+_ALIASES = {"INT": "INTEGER", "VARCHAR": "STRING"}
+_SIMPLE = ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "TIME", "DATE", "TIMESTAMP")
+_KINDS = ("value", "key", "header")
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<quoted>`(?:[^`]|``)*`|"(?:[^"]|"")*")
+    | (?P<name>[A-Za-z_][A-Za-z0-9_@]*|[0-9]+[A-Za-z_@][A-Za-z0-9_@]*)
+    | (?P<number>[0-9]+)
+    | (?P<text>'(?:[^']|'')*')
+    | (?P<mark>[<>(),])
+    )""",
+    re.VERBOSE,
+)
+_SPACE = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class SqlType:
+    """A SQL type.
+
+    Attributes
+    ----------
+    base : str
+        BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL, STRING, BYTES, TIME, DATE, TIMESTAMP, ARRAY, MAP or STRUCT.
+    precision, scale : int
+        Of a DECIMAL: digits in all, and of these behind the point.
+    key : SqlType or None
+        Type of a MAP's keys.
+    item : SqlType or None
+        Type of an ARRAY's items or a MAP's values.
+    fields : tuple of SqlField
+        Of a STRUCT.
+
+    Examples
+    --------
+    >>> print(parse_type("map<varchar, decimal(10,2)>"))
+    MAP<STRING, DECIMAL(10, 2)>
+    """
+
+    base: str
+    precision: int = 0
+    scale: int = 0
+    key: "SqlType | None" = None
+    item: "SqlType | None" = None
+    fields: "tuple[SqlField, ...]" = ()
+
+    def __str__(self) -> str:
+        if self.base == "DECIMAL":
+            return f"DECIMAL({self.precision}, {self.scale})"
+        if self.base == "ARRAY":
+            return f"ARRAY<{self.item}>"
+        if self.base == "MAP":
+            return f"MAP<{self.key}, {self.item}>"
+        if self.base == "STRUCT":
+            return f"STRUCT<{', '.join(map(str, self.fields))}>"
+        return self.base
+
+    @property
+    def has_map(self) -> bool:
+        """Whether it is a MAP or holds one."""
+        below = [self.item, *(field.type for field in self.fields)]
+        return self.base == "MAP" or any(kind is not None and kind.has_map for kind in below)
+
+
+@dataclass(frozen=True)
+class SqlField:
+    """A field of a STRUCT.
+
+    Attributes
+    ----------
+    name : str
+        As ksqlDB keeps it: upper-cased unless it was quoted.
+    type : SqlType
+        Its type.
+    """
+
+    name: str
+    type: SqlType
+
+    def __str__(self) -> str:
+        return f"{_quoted(self.name)} {self.type}"
+
+
+@dataclass(frozen=True)
+class SqlColumn(SqlField):
+    """A column of a stream or a table.
+
+    Attributes
+    ----------
+    name, type
+        As of a `SqlField`.
+    kind : {"value", "key", "header"}
+        Which part of a record holds it: ``KEY`` and ``PRIMARY KEY`` mark key columns, ``HEADERS`` and
+        ``HEADER('name')`` those that are taken from the headers.
+    """
+
+    kind: str = "value"
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise SchemaError(f"column {self.name}: kind {self.kind!r} is not one of {', '.join(_KINDS)}")
+
+    def __str__(self) -> str:
+        suffix = {"value": "", "key": " KEY", "header": " HEADERS"}[self.kind]
+        return f"{_quoted(self.name)} {self.type}{suffix}"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def parse_type(text: str) -> SqlType:
+    """Parse a type.
+
+    Parameters
+    ----------
+    text : str
+        Such as ``"STRUCT<id BIGINT, tags ARRAY<STRING>>"``.
+
+    Returns
+    -------
+    SqlType
+
+    Raises
+    ------
+    SchemaError
+        If it is not a type of ksqlDB's.
+
+    Examples
+    --------
+    >>> print(parse_type("STRUCT<id INT, `Tags` ARRAY<VARCHAR>>"))
+    STRUCT<`ID` INTEGER, `Tags` ARRAY<STRING>>
+    """
+    parser = _Parser(text)
+    kind = parser.type(0)
+    parser.end()
+    return kind
+
+
+def parse_columns(text: str) -> tuple[SqlColumn, ...]:
+    """Parse a list of columns.
+
+    Parameters
+    ----------
+    text : str
+        What ``CREATE STREAM`` takes, with or without the parentheses around it. Empty: no columns.
+
+    Returns
+    -------
+    tuple of SqlColumn
+
+    Raises
+    ------
+    SchemaError
+        If it is not such a list, or a name stands twice.
+
+    Examples
+    --------
+    >>> for column in parse_columns("id BIGINT KEY, total DECIMAL(10,2), `note` STRING"):
+    ...     print(column)
+    `ID` BIGINT KEY
+    `TOTAL` DECIMAL(10, 2)
+    `note` STRING
+    """
+    return _Parser(text).columns()
+
+
+def columns_of(columns: object) -> tuple[SqlColumn, ...]:
+    """Take columns in any form.
+
+    Parameters
+    ----------
+    columns : str, pyarrow.Schema, pyarrow.StructType or sequence of SqlColumn
+        Text as for `parse_columns`; of Arrow, each field is a value column.
+
+    Returns
+    -------
+    tuple of SqlColumn
+
+    Raises
+    ------
+    SchemaError
+        If a type is none of ksqlDB's, or a name stands twice.
+    """
+    if isinstance(columns, str):
+        return parse_columns(columns)
+    made: tuple[SqlColumn, ...]
+    if isinstance(columns, (pa.Schema, pa.StructType)):
+        made = tuple(SqlColumn(field.name, sql_type(field.type)) for field in columns)
+    elif isinstance(columns, Iterable):
+        made = tuple(columns)
+    else:
+        made = (columns,)  # type: ignore[assignment]
+    for column in made:
+        if not isinstance(column, SqlColumn):
+            raise SchemaError(f"columns are text, Arrow fields or SqlColumns, not {type(column).__name__}")
+    _unique(made, "column")
+    return made
+
+
+def _unique(fields: Sequence[SqlField], what: str) -> None:
+    seen = set()
+    for field in fields:
+        if field.name in seen:
+            raise SchemaError(f"{what} {_quoted(field.name)} stands twice")
+        seen.add(field.name)
+
+
+class _Parser:
+    """A text and how far it is read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.kind = ""
+        self.token = ""
+        self.begin = 0
+        self.next()
+
+    def next(self) -> None:
+        space = _SPACE.match(self.text, self.at)
+        assert space is not None
+        self.begin = self.at = space.end()
+        match = _TOKEN.match(self.text, self.at)
+        if match is None:
+            if self.at < len(self.text):
+                self.fail(f"unexpected {self.text[self.at]!r}")
+            self.kind, self.token = "end", ""
+            return
+        self.kind = match.lastgroup or ""
+        self.token = match[self.kind]
+        self.at = match.end()
+
+    def fail(self, what: str) -> NoReturn:
+        raise SchemaError(f"{what} at position {self.begin} of {self.text!r}")
+
+    def take(self, token: str) -> bool:
+        """Step over a mark or a keyword if it is next."""
+        if self.kind in ("mark", "name") and self.token.upper() == token:
+            self.next()
+            return True
+        return False
+
+    def need(self, token: str) -> None:
+        if not self.take(token):
+            self.fail(
+                f"{token!r} is missing before {self.token!r}" if self.token else f"{token!r} is missing"
+            )
+
+    def name(self) -> str:
+        if self.kind == "name":
+            name = self.token.upper()
+        elif self.kind == "quoted":
+            quote = self.token[0]
+            name = self.token[1:-1].replace(2 * quote, quote)
+        else:
+            self.fail(f"a name is missing before {self.token!r}" if self.token else "a name is missing")
+        self.next()
+        return name
+
+    def number(self) -> int:
+        token = self.token
+        if self.kind != "number" or len(token) > 9:
+            self.fail(f"{token!r} is not a number")
+        self.next()
+        return int(token)
+
+    def end(self) -> None:
+        if self.kind != "end":
+            self.fail(f"unexpected {self.token!r}")
+
+    def columns(self) -> tuple[SqlColumn, ...]:
+        wrapped = self.take("(")
+        columns: list[SqlColumn] = []
+        while self.kind != "end" and (columns or not (wrapped and self.token == ")")):
+            columns.append(self.column())
+            if not self.take(","):
+                break
+            if self.kind == "end":
+                self.fail("a column is missing")
+        if wrapped:
+            self.need(")")
+        self.end()
+        _unique(columns, "column")
+        return tuple(columns)
+
+    def column(self) -> SqlColumn:
+        name = self.name()
+        kind = self.type(0)
+        if self.take("PRIMARY"):
+            self.need("KEY")
+            return SqlColumn(name, kind, "key")
+        if self.take("KEY"):
+            return SqlColumn(name, kind, "key")
+        if self.take("HEADERS"):
+            return SqlColumn(name, kind, "header")
+        if self.take("HEADER"):
+            self.need("(")
+            if self.kind != "text":
+                self.fail("the name of a header is missing")
+            self.next()
+            self.need(")")
+            return SqlColumn(name, kind, "header")
+        return SqlColumn(name, kind)
+
+    def type(self, depth: int) -> SqlType:
+        if depth > MAX_NESTING:
+            self.fail(f"types are nested deeper than {MAX_NESTING}")
+        if self.kind != "name":
+            self.fail(f"a type is missing before {self.token!r}" if self.token else "a type is missing")
+        begin, base = self.begin, self.name()
+        if base == "ARRAY":
+            self.need("<")
+            kind = SqlType("ARRAY", item=self.type(depth + 1))
+            self.need(">")
+        elif base == "MAP":
+            self.need("<")
+            key = self.type(depth + 1)
+            self.need(",")
+            kind = SqlType("MAP", key=key, item=self.type(depth + 1))
+            self.need(">")
+        elif base == "STRUCT":
+            kind = self.struct(depth)
+        elif base == "DECIMAL":
+            kind = self.decimal(begin)
+        else:
+            base = _ALIASES.get(base, base)
+            if base not in _SIMPLE:
+                self.begin = begin
+                self.fail(f"{base} is not a type: DECIMAL, ARRAY, MAP, STRUCT, {', '.join(_SIMPLE)} are")
+            if base == "STRING" and self.take("("):
+                # ksqlDB takes VARCHAR(STRING) and VARCHAR(255), and makes nothing of either.
+                if self.kind != "number" and self.token.upper() != "STRING":
+                    self.fail(f"{self.token!r} is neither a number nor STRING")
+                self.next()
+                self.need(")")
+            kind = SqlType(base)
+        while self.take("ARRAY"):
+            kind = SqlType("ARRAY", item=kind)
+            depth += 1
+            if depth > MAX_NESTING:
+                self.fail(f"types are nested deeper than {MAX_NESTING}")
+        return kind
+
+    def decimal(self, begin: int) -> SqlType:
+        self.need("(")
+        precision = self.number()
+        self.need(",")
+        scale = self.number()
+        self.need(")")
+        if precision < 1 or scale > precision:
+            self.begin = begin
+            self.fail(
+                f"DECIMAL({precision}, {scale}): the precision is at least 1, the scale no more than it"
+            )
+        return SqlType("DECIMAL", precision, scale)
+
+    def struct(self, depth: int) -> SqlType:
+        self.need("<")
+        fields: list[SqlField] = []
+        while fields or self.token != ">":
+            fields.append(SqlField(self.name(), self.type(depth + 1)))
+            if not self.take(","):
+                break
+        self.need(">")
+        _unique(fields, "field")
+        return SqlType("STRUCT", fields=tuple(fields))
+
+
+_ARROW = {
+    "BOOLEAN": pa.bool_(),
+    "INTEGER": pa.int32(),
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "STRING": pa.string(),
+    "BYTES": pa.binary(),
+    "TIME": pa.time32("ms"),
+    "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us", "UTC"),
+}
+
+
+def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool = False) -> pa.DataType:
+    """Give the Arrow type that a SQL type is decoded to.
+
+    Parameters
+    ----------
+    kind : SqlType
+        The type.
+    wide_decimals : {"decimal256", "string"}
+        What decimals of more than 38 digits become.
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets.
+
+    Returns
+    -------
+    pyarrow.DataType
+        All of it may be null. TIME is time32 in milliseconds, TIMESTAMP microseconds in UTC.
+
+    Raises
+    ------
+    SchemaError
+        If a DECIMAL has more than 76 digits, with ``wide_decimals="decimal256"``.
+
+    Examples
+    --------
+    >>> arrow_type(parse_type("ARRAY<DECIMAL(4,2)>"))
+    ListType(list<item: decimal128(4, 2)>)
+    """
+
+    def below(inner: SqlType | None) -> pa.DataType:
+        assert inner is not None
+        return arrow_type(inner, wide_decimals=wide_decimals, large=large)
+
+    if kind.base == "STRUCT":
+        return pa.struct([(field.name, below(field.type)) for field in kind.fields])
+    if kind.base == "ARRAY":
+        return pa.large_list(below(kind.item)) if large else pa.list_(below(kind.item))
+    if kind.base == "MAP":
+        return pa.map_(below(kind.key), below(kind.item))
+    if kind.base == "DECIMAL":
+        if kind.precision <= 38:
+            return pa.decimal128(kind.precision, kind.scale)
+        if wide_decimals == "string":
+            return pa.large_string() if large else pa.string()
+        if kind.precision > 76:
+            raise SchemaError(f'{kind}: Arrow has 76 digits at most; wide_decimals="string" reads it as text')
+        return pa.decimal256(kind.precision, kind.scale)
+    if large and kind.base in ("STRING", "BYTES"):
+        return pa.large_string() if kind.base == "STRING" else pa.large_binary()
+    return _ARROW[kind.base]
+
+
+def sql_type(kind: pa.DataType) -> SqlType:
+    """Give the SQL type that an Arrow type is written as.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        Of names, those of a struct's fields are kept as they are.
+
+    Returns
+    -------
+    SqlType
+
+    Raises
+    ------
+    SchemaError
+        If ksqlDB has none for it.
+
+    Examples
+    --------
+    >>> print(sql_type(pa.struct([("ID", pa.int64()), ("At", pa.timestamp("us"))])))
+    STRUCT<`ID` BIGINT, `At` TIMESTAMP>
+    """
+    types = pa.types
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return sql_type(kind.value_type)
+    if types.is_struct(kind):
+        fields = tuple(SqlField(field.name, sql_type(field.type)) for field in kind)
+        _unique(fields, "field")
+        return SqlType("STRUCT", fields=fields)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return SqlType("ARRAY", item=sql_type(kind.value_type))
+    if types.is_map(kind):
+        return SqlType("MAP", key=sql_type(kind.key_type), item=sql_type(kind.item_type))
+    if types.is_decimal(kind) and kind.scale >= 0:
+        return SqlType("DECIMAL", kind.precision, kind.scale)
+    if types.is_integer(kind) and kind != pa.uint64():
+        return SqlType("INTEGER" if kind.bit_width < 32 or kind == pa.int32() else "BIGINT")
+    for base, accepts in _FROM_ARROW.items():
+        if any(accept(kind) for accept in accepts):
+            return SqlType(base)
+    raise SchemaError(f"ksqlDB has no type for Arrow's {kind}")
+
+
+_FROM_ARROW = {
+    "BOOLEAN": (pa.types.is_boolean,),
+    "DOUBLE": (pa.types.is_floating,),
+    "STRING": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    "BYTES": (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_binary_view,
+    ),
+    "TIME": (pa.types.is_time,),
+    "DATE": (pa.types.is_date,),
+    "TIMESTAMP": (pa.types.is_timestamp,),
+}
