@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kcodec import plan, registry, wire
     from kcodec.formats.avro import AvroCodec
     from kcodec.formats.avro_types import TypeOptions
+    from kcodec.formats.connect_schema import ConnectSchema
     from kcodec.plan import Limits
     from kcodec.serde import Serde
 
@@ -29,6 +30,7 @@ __all__ = [
     "AvroCodec",
     "CapacityError",
     "ConfigError",
+    "ConnectSchema",
     "DecodeError",
     "EncodeError",
     "KcodecError",
@@ -46,6 +48,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "AvroCodec": "kcodec.formats.avro",
+    "ConnectSchema": "kcodec.formats.connect_schema",
     "Limits": "kcodec.plan",
     "Serde": "kcodec.serde",
     "TypeOptions": "kcodec.formats.avro_types",

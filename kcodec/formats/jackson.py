@@ -1,0 +1,302 @@
+"""JSON documents as Jackson reads them into a tree, and text as it writes it.
+
+Kafka Connect and ksqlDB read JSON with Jackson's ``ObjectMapper.readTree``: only the first value of a document
+counts, UTF-16 and UTF-32 are recognised, and of keys that stand twice the last wins. This is the slow path for
+rows that a strict reader refuses, and the specification of what becomes of them.
+
+A tree is made of None, bool, int, `decimal.Decimal` (whatever has a fraction or an exponent, with its scale), str,
+list and dict.
+"""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, NoReturn
+
+__all__ = ["JacksonError", "node_type", "quote", "read_tree"]
+
+#: ``StreamReadConstraints`` of Jackson 2.15 and later.
+MAX_DEPTH = 1000
+MAX_NUMBER = 1000
+MAX_STRING = 20_000_000
+MAX_NAME = 50_000
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_PLAIN = re.compile(r'[^"\\\x00-\x1f\udc80-\udcff]*')
+_NUMBER = re.compile(r"(-?)([0-9]+)(?:(\.[0-9]+)?([eE][+-]?[0-9]+)?)")
+_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_HEX = re.compile(r"[0-9a-fA-F]{4}")
+_WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+class JacksonError(ValueError):
+    """A document that Jackson refuses.
+
+    Attributes
+    ----------
+    offset : int
+        Byte position.
+    """
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.offset = offset
+
+
+def read_tree(
+    data: bytes,
+    *,
+    leading_zeros: bool = False,
+    integer: Callable[[int], Any] = int,
+    fraction: Callable[[Decimal], Any] = lambda value: value,
+) -> Any:
+    r"""Read the first JSON value of a document.
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8, or UTF-16 or UTF-32 in either byte order, with or without a byte order mark.
+    leading_zeros : bool, default False
+        Take numbers such as ``0012``, as Kafka Connect does.
+    integer, fraction : callable, optional
+        What numbers become: those without, and those with a fraction or an exponent.
+
+    Returns
+    -------
+    object
+        The tree. ``...`` (`Ellipsis`) if there is no value at all, Jackson's ``MissingNode``.
+
+    Raises
+    ------
+    JacksonError
+        If the document is not JSON, or goes beyond Jackson's limits: 1,000 levels, 1,000 digits of a number,
+        20,000,000 characters of a string and 50,000 of a name.
+
+    Examples
+    --------
+    >>> read_tree(b'{"a": 1.50, "a": [1e2]} and more')
+    {'a': [Decimal('1E+2')]}
+    >>> read_tree(b"0012", leading_zeros=True)
+    12
+    """
+    text, width = _decode(data)
+    return _Reader(text, width, leading_zeros, integer, fraction).document()
+
+
+def node_type(value: Any) -> str:
+    """Name the type of a node as Jackson's ``JsonNodeType`` does.
+
+    Examples
+    --------
+    >>> node_type([]), node_type(1), node_type(None)
+    ('ARRAY', 'NUMBER', 'NULL')
+    """
+    if value is None:
+        return "NULL"
+    if value is ...:
+        return "MISSING"
+    if isinstance(value, bool):
+        return "BOOLEAN"
+    if isinstance(value, (int, Decimal)):
+        return "NUMBER"
+    return "STRING" if isinstance(value, str) else "ARRAY" if isinstance(value, list) else "OBJECT"
+
+
+_WRITTEN = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_UNSAFE = re.compile('["\\\\\x00-\x1f\U00010000-\U0010ffff]')
+
+
+def quote(text: str) -> str:
+    r"""Write text as a JSON string, escaped as Jackson's generator does.
+
+    Examples
+    --------
+    >>> print(quote('a"b\x01/😀'))
+    "a\"b\u0001/\uD83D\uDE00"
+    """
+    return f'"{_UNSAFE.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    letter = match[0]
+    if letter in _WRITTEN:
+        return _WRITTEN[letter]
+    code = ord(letter)
+    if code < 0x20:
+        return f"\\u{code:04X}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}"
+
+
+def _decode(data: bytes) -> tuple[str, int]:
+    """Return the text and the bytes of its narrowest character; bytes that are no text become U+DC80 to U+DCFF."""
+    head = data[:4]
+    if head == b"\x00\x00\xfe\xff" or (len(head) == 4 and head[:3] == b"\0\0\0"):
+        return data.decode("utf-32-be", "replace").lstrip("\ufeff"), 4
+    if head == b"\xff\xfe\x00\x00" or (len(head) == 4 and head[1:] == b"\0\0\0"):
+        return data.decode("utf-32-le", "replace").lstrip("\ufeff"), 4
+    if head[:2] == b"\xfe\xff" or (len(head) >= 2 and head[0] == 0):
+        return data.decode("utf-16-be", "replace").lstrip("\ufeff"), 2
+    if head[:2] == b"\xff\xfe" or (len(head) >= 2 and head[1] == 0):
+        return data.decode("utf-16-le", "replace").lstrip("\ufeff"), 2
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"), 1
+
+
+class _Reader:
+    """One document, read with a stack of its own: depth costs no recursion."""
+
+    def __init__(self, text: str, width: int, leading_zeros: bool, integer: Any, fraction: Any) -> None:
+        self.text = text
+        self.width = width
+        self.at = 0
+        self.leading_zeros = leading_zeros
+        self.integer = integer
+        self.fraction = fraction
+
+    def fail(self, reason: str) -> NoReturn:
+        before = self.text[: self.at]
+        offset = len(before) * self.width
+        if self.width == 1:
+            offset = len(before.encode("utf-8", "surrogateescape"))
+        raise JacksonError(reason, offset)
+
+    def document(self) -> Any:
+        if self.token() == "":
+            return ...
+        stack: list[tuple[Any, str | None]] = []
+        while True:
+            value, opened = self.value(not stack)
+            if opened:
+                if len(stack) >= MAX_DEPTH:
+                    self.fail(f"Document nesting depth exceeds the maximum allowed ({MAX_DEPTH})")
+                if isinstance(value, dict) and self.token() != "}":
+                    stack.append((value, self.name()))
+                    continue
+                if isinstance(value, list) and self.token() != "]":
+                    stack.append((value, None))
+                    continue
+                self.at += 1
+            # A value is complete; it may complete those around it.
+            while stack:
+                owner, name = stack.pop()
+                if name is None:
+                    owner.append(value)
+                else:
+                    owner[name] = value
+                mark = self.token()
+                self.at += 1
+                if mark == ",":
+                    stack.append((owner, self.name() if name is not None else None))
+                    break
+                if mark != ("]" if name is None else "}"):
+                    self.at -= 1
+                    self.fail(f"Unexpected character: expected a comma or the end, found {mark!r}")
+                value = owner
+            else:
+                return value
+
+    def token(self) -> str:
+        """Pass white space; return the next character, empty at the end."""
+        match = _SPACE.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        return self.text[self.at : self.at + 1]
+
+    def name(self) -> str:
+        if self.token() != '"':
+            self.fail("Unexpected character: was expecting double-quote to start field name")
+        name = self.string(MAX_NAME, "Name")
+        if self.token() != ":":
+            self.fail("Unexpected character: was expecting a colon to separate field name and value")
+        self.at += 1
+        return name
+
+    def value(self, root: bool) -> tuple[Any, bool]:
+        mark = self.token()
+        if mark == "{":
+            self.at += 1
+            return {}, True
+        if mark == "[":
+            self.at += 1
+            return [], True
+        if mark == '"':
+            return self.string(MAX_STRING, "String value"), False
+        if mark in _WORDS:
+            word, value = _WORDS[mark]
+            after = self.text[self.at + len(word) : self.at + len(word) + 1]
+            if not self.text.startswith(word, self.at) or after.isalnum() or after in ("_", "$"):
+                self.fail("Unrecognized token")
+            self.at += len(word)
+            return value, False
+        return self.number(root), False
+
+    def number(self, root: bool) -> Any:
+        match = _NUMBER.match(self.text, self.at)
+        if match is None:
+            self.fail("Unexpected character: expected a valid value")
+        sign, digits, point, exponent = match.groups()
+        if len(digits) > 1 and digits[0] == "0" and not self.leading_zeros:
+            self.fail("Invalid numeric value: Leading zeroes not allowed")
+        after = self.text[match.end() : match.end() + 1]
+        if after and (after in ".eE" or (root and after not in " \t\n\r")):
+            self.at = match.end()
+            self.fail("Unexpected character in numeric value")
+        digits = digits.lstrip("0") or "0"
+        if len(digits) + len(point or "") > MAX_NUMBER:
+            self.fail(f"Number value length exceeds the maximum allowed ({MAX_NUMBER})")
+        self.at = match.end()
+        if point is None and exponent is None:
+            return self.integer(int(sign + digits))
+        power = (exponent or "e0")[1:].lstrip("+-0") or "0"
+        # A BigDecimal's scale is a Java int, and so is its exponent.
+        exponent_value = int(power) if len(power) <= 10 else 1 << 40
+        scale = len(point or ".") - 1 + (exponent_value if exponent and "-" in exponent else -exponent_value)
+        if not -(2**31) <= scale < 2**31:
+            self.at = match.start()
+            self.fail("Malformed numeric value")
+        value = Decimal(f"{sign}{digits}{(point or '.')[1:]}E{-scale}")
+        # BigDecimal has no negative zero.
+        return self.fraction(value if value else value.copy_abs())
+
+    def string(self, most: int, what: str) -> str:
+        start = self.at
+        self.at += 1
+        parts = []
+        while True:
+            match = _PLAIN.match(self.text, self.at)
+            assert match is not None
+            parts.append(match[0])
+            self.at = match.end()
+            mark = self.text[self.at : self.at + 1]
+            if mark == '"':
+                self.at += 1
+                break
+            if mark == "\\":
+                parts.append(self.escape())
+            elif mark == "":
+                self.fail("Unexpected end-of-input: was expecting closing quote for a string value")
+            elif mark < " ":
+                self.fail(f"Illegal unquoted character ((CTRL-CHAR, code {ord(mark)}))")
+            else:
+                self.fail("Invalid UTF-8 byte")
+        if self.at - start - 2 > most:
+            self.at = start
+            self.fail(f"{what} length exceeds the maximum allowed ({most})")
+        text = "".join(parts)
+        return _SURROGATES.sub(_join, text) if len(parts) > 1 else text
+
+    def escape(self) -> str:
+        letter = self.text[self.at + 1 : self.at + 2]
+        if letter in _ESCAPES and letter:
+            self.at += 2
+            return _ESCAPES[letter]
+        match = _HEX.match(self.text, self.at + 2)
+        if letter != "u" or match is None:
+            self.fail("Unrecognized character escape")
+        self.at += 6
+        return chr(int(match[0], 16))
+
+
+def _join(match: re.Match[str]) -> str:
+    return match[0].encode("utf-16", "surrogatepass").decode("utf-16")
