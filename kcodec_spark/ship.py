@@ -19,11 +19,14 @@ from kcodec import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ServerReport", "check_server", "ship"]
+__all__ = ["ServerReport", "check_server", "ship", "shipped"]
 
 _PACKAGES = ("kcodec", "kcodec_spark")
 _LEFT_OUT = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
 _OLDEST_PYARROW = 18
+
+#: Per package the name of an empty file in the archive that was made of it last.
+_markers: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,9 @@ def ship(spark: "SparkSession") -> None:
     Compiled modules are sent as they are: client and server must have the same operating system, C library,
     processor and minor version of Python. pyarrow must be there already.
 
+    In streaming queries at a Connect server, Spark's workers do not look where the packages are; the
+    functions of this package find them all the same, other functions that import them do not.
+
     Examples
     --------
     >>> ship(spark)                                                                     # doctest: +SKIP
@@ -77,6 +83,11 @@ def ship(spark: "SparkSession") -> None:
         spark.addArtifacts(f"{_archive(name)}#{name}", archive=True)
 
 
+def shipped() -> str | None:
+    """Name the file that marks what `ship` sent from this process; None if it has sent nothing."""
+    return _markers.get("kcodec")
+
+
 def _archive(package: str) -> Path:
     """Return the archive of a package's content, named after it: no name is ever sent with other content."""
     content = _content(package)
@@ -84,8 +95,11 @@ def _archive(package: str) -> Path:
     for path, data in content:
         digest.update(f"{path}\0{len(data)}\0".encode())
         digest.update(data)
-    archive = _folder() / f"{package}-{__version__}-{digest.hexdigest()[:16]}.zip"
+    name = f"{package}-{__version__}-{digest.hexdigest()[:16]}"
+    archive = _folder() / f"{name}.zip"
+    _markers[package] = name
     if not archive.exists():
+        content.append((name, b""))
         with zipfile.ZipFile(archive, "w") as file:
             for path, data in content:
                 # A fixed time: the same content is the same archive.

@@ -1,7 +1,7 @@
 """Arrow UDFs around codecs: what runs on the executors, and how it is declared to Spark.
 
 Each call makes a new UDF, bound to the session type (classic or Connect) of that moment. The functions sent
-to the executors are closures over the codec, which is pickled with them.
+to the executors are closures over the codec, which is pickled with them; see `kcodec_spark.worker`.
 """
 
 from collections.abc import Callable
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from kcodec.errors import ConfigError, SchemaError
+from kcodec_spark.ship import shipped
 from kcodec_spark.types import from_arrow_type, to_avro_type
 
 if TYPE_CHECKING:
@@ -234,12 +235,40 @@ def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:
 
 
 def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", deterministic: bool) -> Any:
+    from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
 
+    work = _sent(cloudpickle.dumps(function), shipped())
     # What plans and unnamed columns show.
-    function.__name__ = name
-    udf = arrow_udf(function, returns)
+    work.__name__ = name
+    udf = arrow_udf(work, returns)
     return udf if deterministic else udf.asNondeterministic()
+
+
+def _sent(content: bytes, marker: str | None) -> Callable[..., pa.Array]:
+    """Make what Spark sends: it names nothing of these packages, so that it can look for them first."""
+
+    def work(*columns: pa.Array) -> pa.Array:
+        try:
+            from kcodec_spark.worker import load
+        except ModuleNotFoundError:
+            import sys
+            from pathlib import Path
+
+            from pyspark.core.files import SparkFiles
+
+            # In a streaming query Spark puts what was shipped into the folder of a session made for the
+            # query, but has workers look in the folder above it.
+            places = [] if marker is None else Path(SparkFiles.getRootDirectory()).glob(f"*/kcodec/{marker}")
+            folder = next((str(place.parents[1]) for place in places), None)
+            if folder is None:
+                raise
+            sys.path.append(folder)
+            from kcodec_spark.worker import load
+        result: pa.Array = load(content)(*columns)
+        return result
+
+    return work
 
 
 def _all_nullable(kind: "DataType") -> "DataType":
