@@ -1,0 +1,130 @@
+"""What the services are made of: Java, the artifacts that pom.xml pins, and a thin client's environment.
+
+Everything fetched is kept, under the digest of what was asked for, in ``KCODEC_SERVICES`` or else below the
+user's cache folder.
+"""
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+#: What the broker and Spark need, and what the registry needs.
+SPARK_JAVA, REGISTRY_JAVA = 17, 21
+
+#: The thin client: it has neither Spark's Java nor py4j.
+THIN_CLIENT = ("pyspark-client==4.2.0", "confluent-kafka[schemaregistry]>=2.11")
+
+_MINUTES = 15
+
+
+class Lacking(Exception):
+    """Something that this machine does not have."""
+
+
+def _javas() -> Iterator[Path]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield Path(home, "bin", "java")
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        yield Path(folder, "java")
+    yield from sorted(Path("/usr/lib/jvm").glob("*/bin/java"))
+
+
+@functools.cache
+def _version(java: Path) -> int:
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(\d+)', told)
+    return int(found[1]) if found else 0
+
+
+@functools.cache
+def java(oldest: int) -> str:
+    """Find Java: JAVA_HOME first, then the PATH, then what Linux has installed."""
+    for each in _javas():
+        if os.access(each, os.X_OK) and _version(each.resolve()) >= oldest:
+            return str(each)
+    raise Lacking(f"no Java {oldest} or newer in JAVA_HOME, on the PATH or in /usr/lib/jvm")
+
+
+def _kept(name: str, digest: str, make: Callable[[Path], None]) -> Path:
+    """Return the folder of what was made once; another process may be making it too."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    root = Path(os.environ.get("KCODEC_SERVICES") or Path(cache, "kcodec-services"))
+    place = root / f"{name}-{digest[:16]}"
+    if not place.exists():
+        root.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
+        try:
+            make(unfinished)
+            with contextlib.suppress(OSError):
+                unfinished.rename(place)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    return place
+
+
+def _run(command: list[object], **options: object) -> None:
+    done = subprocess.run(
+        [str(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60 * _MINUTES,
+        check=False,
+        **options,
+    )
+    if done.returncode:
+        told = f"{done.stdout}\n{done.stderr}".strip()
+        raise Lacking(f"{command[0]} failed with {done.returncode}:\n{told[-3000:]}")
+
+
+@functools.cache
+def artifacts() -> Path:
+    """Return the folder of the Java artifacts: ``broker``, ``registry`` and ``spark``."""
+    pom = HERE / "pom.xml"
+
+    def fetch(folder: Path) -> None:
+        maven = shutil.which("mvn")
+        if maven is None:
+            raise Lacking("no Maven (mvn) on the PATH, which fetches the broker and the registry")
+        _run([maven, "-B", "-q", "-f", pom, f"-Dservices={folder}", "generate-resources"])
+
+    return _kept("artifacts", hashlib.sha256(pom.read_bytes()).hexdigest(), fetch)
+
+
+def spark_jars() -> str:
+    """Return Spark's Kafka and Avro connectors as the setting ``spark.jars`` has them."""
+    return ",".join(str(path) for path in sorted((artifacts() / "spark").glob("*.jar")))
+
+
+@functools.cache
+def thin_python() -> str:
+    """Return the Python of an environment that has what a thin client has, but not kcodec."""
+
+    def install(folder: Path) -> None:
+        _run([sys.executable, "-m", "venv", folder])
+        _run([folder / "bin" / "python", "-m", "pip", "install", "-q", *THIN_CLIENT])
+
+    asked = "\n".join((*THIN_CLIENT, sys.version, sys.base_prefix))
+    # pip's scripts name the folder they were made in; the interpreter does not.
+    return str(_kept("thin", hashlib.sha256(asked.encode()).hexdigest(), install) / "bin" / "python")
+
+
+def copy_packages(folder: Path) -> Path:
+    """Copy the two packages, as they are built here, to where nothing else of the checkout is."""
+    for name in ("kcodec", "kcodec_spark"):
+        shutil.copytree(
+            HERE.parents[1] / name,
+            folder / name,
+            ignore=shutil.ignore_patterns("__pycache__", "*.pyx", "*.pxd", "*.c", "*.h", "*.pyi"),
+        )
+    return folder

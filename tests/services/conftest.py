@@ -1,0 +1,175 @@
+"""A broker, a registry, Spark Connect and classic Spark: each started once, when a test first needs it."""
+
+import os
+import sys
+import uuid
+from pathlib import Path
+
+import processes
+import pytest
+from artifacts import Lacking, copy_packages, java, spark_jars, thin_python
+from topics import Kafka
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+REMOTE = "SPARK_CONNECT_MODE_ENABLED"
+REQUIRED = os.environ.get("KCODEC_REQUIRE_SERVICES") == "1"
+
+
+def missing() -> str | None:
+    """Say which packages these tests lack."""
+    try:
+        import confluent_kafka.schema_registry.avro  # noqa: F401
+        import grpc  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        return f"{error}: pip install kcodec[test]"
+    return None
+
+
+LACKING = missing()
+
+# Without these packages the modules cannot even be imported.
+collect_ignore_glob = ["test_*.py"] if LACKING and not REQUIRED else []
+
+
+def pytest_terminal_summary(terminalreporter):
+    if collect_ignore_glob:
+        terminalreporter.write_line(f"tests/services skipped: {LACKING}", yellow=True)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.services)
+            # pyspark warns of newer pandas, and of what pandas and grpc deprecate.
+            for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
+                item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
+
+
+def had(get):
+    """Get what a service is made of; without it the test is skipped, or fails where services are required."""
+    try:
+        return get()
+    except Lacking as lacking:
+        if REQUIRED:
+            pytest.fail(f"KCODEC_REQUIRE_SERVICES=1, but {lacking}", pytrace=False)
+        pytest.skip(str(lacking))
+
+
+def running(make, tmp_path_factory):
+    """Run a service; gives it and its address."""
+    service, address = had(lambda: make(tmp_path_factory.mktemp("service")))
+    service.start()
+    service.address = address
+    try:
+        yield service
+    finally:
+        service.stop()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory):
+    yield from running(processes.broker, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def registry_server(tmp_path_factory):
+    yield from running(processes.registry, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def connect_server(tmp_path_factory):
+    yield from running(processes.connect_server, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def kafka(broker) -> Kafka:
+    """Give what makes, fills and reads topics."""
+    return Kafka(broker.address)
+
+
+@pytest.fixture
+def registry_url(registry_server) -> str:
+    return registry_server.address
+
+
+@pytest.fixture
+def topic(kafka) -> str:
+    """Make a topic of two partitions that no other test has."""
+    return kafka.create(f"orders-{uuid.uuid4().hex[:8]}", partitions=2)
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory) -> Path:
+    """Give a folder that has kcodec and kcodec_spark as they are built here, and nothing else."""
+    return copy_packages(tmp_path_factory.mktemp("packages"))
+
+
+@pytest.fixture(scope="session")
+def thin():
+    """Give the Python of a thin client."""
+    return had(thin_python)
+
+
+@pytest.fixture(scope="package")
+def classic_session(tmp_path_factory):
+    """Run a classic session; it ends with these tests, so that others can have theirs in this process."""
+    had(lambda: java(processes.SPARK_JAVA))
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", str(ROOT))
+        patch.delenv(REMOTE, raising=False)
+        builder = SparkSession.builder.master("local[2]").appName("kcodec services")
+        for name, value in {**processes.SPARK, "spark.jars": had(spark_jars)}.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+    yield session
+    os.environ.pop(REMOTE, None)
+    gateway = session.sparkContext._gateway
+    session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
+    SparkContext._gateway = SparkContext._jvm = None
+
+
+@pytest.fixture(scope="package")
+def connect_session(connect_server):
+    """Open a session at the Connect server and send it the packages that its workers lack."""
+    from pyspark.sql import SparkSession
+
+    from kcodec_spark import ship
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(REMOTE, "1")
+        session = SparkSession.builder.remote(connect_server.address).create()
+        ship(session)
+    yield session
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(REMOTE, "1")
+        session.stop()
+
+
+@pytest.fixture
+def classic(classic_session, monkeypatch):
+    """Give the classic session, as the one that pyspark's functions take themselves for."""
+    monkeypatch.delenv(REMOTE, raising=False)
+    return classic_session
+
+
+@pytest.fixture
+def connect(connect_session, monkeypatch):
+    """Give the Connect session."""
+    monkeypatch.setenv(REMOTE, "1")
+    return connect_session
+
+
+@pytest.fixture(params=["classic", "connect"])
+def spark(request):
+    """Run the test on the classic session and again on the Connect session."""
+    return request.getfixturevalue(request.param)

@@ -1,0 +1,184 @@
+"""The services as processes of their own: started on free loopback ports, stopped by process id."""
+
+import base64
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, spark_jars, thin_python
+
+HOST = "127.0.0.1"
+
+_READY_SECONDS = 120
+_STOP_SECONDS = 20
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((HOST, port)) == 0
+
+
+class Service:
+    """A process, its log, and how to see that it is ready."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        command: list[str],
+        ready: Callable[[], bool],
+        env: Mapping[str, str] = {},
+    ) -> None:
+        self.name = name
+        self.folder = folder
+        self.log = folder / f"{name}.log"
+        self._command = command
+        self._ready = ready
+        self._env = env
+        self._process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                env={**os.environ, **self._env},
+            )
+        end = time.monotonic() + _READY_SECONDS
+        while not self._ready():
+            if self._process.poll() is not None or time.monotonic() > end:
+                self.stop()
+                raise RuntimeError(f"{self.name} did not start; its log ends with\n{self.tail()}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def tail(self, lines: int = 60) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+
+_BROKER = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@{host}:{controller}
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port}
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+log.dirs={folder}/data
+num.partitions=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+def broker(folder: Path) -> tuple[Service, str]:
+    """Make a Kafka broker that is its own controller; gives it and its address."""
+    port, controller = free_port(), free_port()
+    settings = folder / "server.properties"
+    settings.write_text(_BROKER.format(host=HOST, port=port, controller=controller, folder=folder))
+    jars = [java(SPARK_JAVA), "-Xmx512m", "-cp", f"{artifacts() / 'broker'}/*"]
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    subprocess.run(
+        [*jars, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
+        check=True,
+        capture_output=True,
+    )
+    return Service(
+        "broker", folder, [*jars, "kafka.Kafka", str(settings)], lambda: listens(port)
+    ), f"{HOST}:{port}"
+
+
+def registry(folder: Path) -> tuple[Service, str]:
+    """Make an Apicurio Registry that keeps schemas in memory; gives it and the URL of Confluent's API."""
+    port = free_port()
+    url = f"http://{HOST}:{port}/apis/ccompat/v7"
+
+    def ready() -> bool:
+        try:
+            with urllib.request.urlopen(f"{url}/subjects", timeout=5) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    command = [java(REGISTRY_JAVA), "-Xmx512m", "-jar", str(artifacts() / "registry" / "quarkus-run.jar")]
+    place = {"QUARKUS_HTTP_HOST": HOST, "QUARKUS_HTTP_PORT": str(port)}
+    return Service("registry", folder, command, ready, place), url
+
+
+#: Of all Spark sessions here.
+SPARK = {
+    "spark.driver.bindAddress": HOST,
+    "spark.driver.host": HOST,
+    "spark.driver.memory": "640m",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def connect_server(folder: Path) -> tuple[Service, str]:
+    """Make a Spark Connect server with the Kafka connector, whose Python workers have no kcodec."""
+    import pyspark
+
+    port = free_port()
+    home = Path(pyspark.__file__).parent
+    settings = {
+        **SPARK,
+        "spark.jars": spark_jars(),
+        "spark.connect.grpc.binding.address": HOST,
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.sql.artifact.isolation.enabled": "true",
+    }
+    command = [
+        str(home / "bin" / "spark-submit"),
+        "--master=local[2]",
+        "--class=org.apache.spark.sql.connect.service.SparkConnectServer",
+        *(f"--conf={name}={value}" for name, value in settings.items()),
+        "spark-internal",
+    ]
+    environment = {
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": HOST,
+        "JAVA_HOME": str(Path(java(SPARK_JAVA)).resolve().parents[1]),
+        "PYSPARK_PYTHON": thin_python(),
+        "PYTHONPATH": "",
+    }
+    return Service("connect", folder, command, lambda: listens(port), environment), f"sc://{HOST}:{port}"
