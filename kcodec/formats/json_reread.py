@@ -1,0 +1,100 @@
+"""Rows that strict reading refuses, read again by a dialect's own rules.
+
+A lenient system answers to input that is not what its schema says: it truncates, wraps, coerces. Such rows are
+rare, so the kernel refuses them, and they are read again, one by one, by a plain function that answers as the
+original does.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import CODES, Fault
+
+__all__ = ["Refused", "reread"]
+
+
+class Refused(Exception):
+    """What a dialect does not read either.
+
+    Parameters
+    ----------
+    code : str
+        A key of `kcodec.errors.CODES`.
+    path : str
+        Where in the value.
+    offset : int, optional
+        Byte position in the payload.
+    reason : str, optional
+        A sentence; by default that of the code.
+    """
+
+    def __init__(self, code: str, path: str = "", offset: int | None = None, reason: str = "") -> None:
+        super().__init__(code)
+        self.code = code
+        self.path = path
+        self.offset = offset
+        self.reason = reason or CODES[code]
+
+
+def reread(
+    values: pa.Array,
+    array: pa.Array,
+    faults: Sequence[Fault],
+    read: Callable[[bytes, int], Any],
+    *,
+    stop: bool = False,
+) -> tuple[pa.Array, list[Fault]]:
+    """Read the rows that have a fault again, and put what they give in their places.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        What was decoded.
+    array, faults : pyarrow.Array, sequence of Fault
+        What the kernel made of it, without ``stop``.
+    read : callable
+        Takes the bytes of a row and its number; gives a value as `pyarrow.array` takes it for the type of
+        `array`, None for null, or raises `Refused`.
+    stop : bool
+        Return after the first row that is refused again; the array then is not to be used.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of Fault)
+        The array itself if there were no faults.
+
+    Examples
+    --------
+    >>> from kcodec.errors import CODES
+    >>> fault = Fault(1, 0, "", "json_type", CODES["json_type"])
+    >>> array = pa.array([1, None, 3])
+    >>> reread(pa.array([b"1", b"true", b"3"]), array, [fault], lambda data, row: len(data))
+    (<pyarrow.lib.Int64Array object at ...>
+    [
+      1,
+      4,
+      3
+    ], [])
+    """
+    if not faults:
+        return array, []
+    found: list[Any] = []
+    places = list(range(len(array)))
+    left: list[Fault] = []
+    for fault in faults:
+        data = values[fault.row].as_py()
+        try:
+            value = read(data.encode() if isinstance(data, str) else data, fault.row)
+        except Refused as refused:
+            left.append(Fault(fault.row, refused.offset, refused.path, refused.code, refused.reason))
+            if stop:
+                return array, left
+        else:
+            places[fault.row] = len(array) + len(found)
+            found.append(value)
+    if found:
+        again = pa.array(found, array.type)
+        array = pa.concat_arrays([array, again]).take(pa.array(places, pa.int64()))
+    return array, left
