@@ -18,7 +18,7 @@ from kcodec.errors import (
 )
 
 if TYPE_CHECKING:
-    from kcodec import plan, registry, wire
+    from kcodec import plan, protocol, registry, wire
     from kcodec.formats.avro import AvroCodec
     from kcodec.formats.avro_types import TypeOptions
     from kcodec.formats.connect_schema import ConnectSchema
@@ -40,6 +40,7 @@ __all__ = [
     "Serde",
     "TypeOptions",
     "plan",
+    "protocol",
     "registry",
     "wire",
 ]
@@ -53,7 +54,7 @@ _MODULES = {
     "Serde": "kcodec.serde",
     "TypeOptions": "kcodec.formats.avro_types",
 }
-_SUBPACKAGES = ("plan", "registry", "wire")
+_SUBPACKAGES = ("plan", "protocol", "registry", "wire")
 
 
 def __getattr__(name: str) -> Any:

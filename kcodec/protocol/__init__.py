@@ -1,0 +1,45 @@
+"""Kafka's own messages: definitions, record batches and internal topics.
+
+The names below are loaded when they are first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kcodec.protocol.definitions import Definitions, load
+    from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
+    from kcodec.protocol.versions import Versions
+
+__all__ = [
+    "Definitions",
+    "FieldSpec",
+    "FieldType",
+    "MessageSpec",
+    "SpecError",
+    "StructSpec",
+    "Versions",
+    "load",
+]
+
+_MODULES = {
+    "Definitions": "definitions",
+    "FieldSpec": "spec",
+    "FieldType": "spec",
+    "MessageSpec": "spec",
+    "SpecError": "spec_json",
+    "StructSpec": "spec",
+    "Versions": "versions",
+    "load": "definitions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value = globals()[name] = getattr(importlib.import_module(f"kcodec.protocol.{_MODULES[name]}"), name)
+        return value
+    raise AttributeError(f"module 'kcodec.protocol' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
