@@ -1,0 +1,384 @@
+"""Record batches to columns: what a segment file, a fetch response or a produce request holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault
+from kcodec.formats.base import report
+from kcodec.protocol.batch_schema import BATCHES, CONTROL_TYPES, RECORDS, TIMESTAMP_TYPES
+from kcodec.protocol.compression import CODECS, CompressionError, Expanded, SizeLimitError
+
+__all__ = [
+    "BATCHES",
+    "CODECS",
+    "CONTROL_TYPES",
+    "RECORDS",
+    "TIMESTAMP_TYPES",
+    "BatchOptions",
+    "BatchSource",
+    "list_batches",
+    "read_batches",
+    "record_schema",
+    "stream_batches",
+]
+
+_CHOICES = {
+    "control": ("skip", "keep", "only"),
+    "partial": ("stop", "error"),
+    "errors": ("raise", "skip", "report"),
+}
+#: Bytes of batches that become one chunk of a table: they are still in the processor's cache when they are read again
+#: after their checksum.
+_WINDOW = 4 << 20
+#: Bytes that compressed batches of one chunk may expand to before the next chunk is begun.
+_EXPANDED = 16 << 20
+#: Offsets into a buffer of views have 31 bits.
+_MOST = 0x7FFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """How batches are read; see `read_batches`."""
+
+    check_crc: bool = True
+    control: str = "skip"
+    partial: str = "stop"
+    errors: str = "raise"
+    views: bool = True
+    max_decompressed: int = 1 << 30
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+        if self.max_decompressed < 0:
+            raise ConfigError(f"max_decompressed={self.max_decompressed} is negative")
+
+
+def record_schema(views: bool = True) -> pa.Schema:
+    """Return the columns of records.
+
+    Parameters
+    ----------
+    views : bool
+        Whether keys and values are views (``binary_view``), or copies (``binary``).
+
+    Examples
+    --------
+    >>> record_schema(views=False).field("value").type
+    DataType(binary)
+    """
+    if views:
+        return RECORDS
+    schema = RECORDS
+    for name in ("key", "value"):
+        index = schema.get_field_index(name)
+        schema = schema.set(index, pa.field(name, pa.binary()))
+    return schema
+
+
+class BatchSource:
+    """Batches that are read once, from the first to the last, in chunks.
+
+    Parameters
+    ----------
+    options : BatchOptions
+        How.
+    keep : callable, optional
+        Tells which batches of a scan to read: given the number of the first and the scan, one byte a batch.
+
+    Attributes
+    ----------
+    faults : list of Fault
+        What was wrong with the batches so far, unless it was raised.
+    count : int
+        Batches so far.
+    """
+
+    def __init__(self, options: BatchOptions, keep: Callable[[int, Any], bytes | None] | None = None) -> None:
+        self.options = options
+        self.keep = keep
+        self.faults: list[Fault] = []
+        self.count = 0
+        self._kernel = kernel("protocol._batch")
+
+    def buffer(self, data: pa.Buffer, position: int = 0, last: bool = True) -> Iterator[pa.RecordBatch]:
+        """Read what a buffer holds.
+
+        Parameters
+        ----------
+        data : pyarrow.Buffer
+            Batches, back to back.
+        position : int
+            Of the buffer in the file, for errors.
+        last : bool
+            Whether nothing follows the buffer: whether a partial batch at its end is a partial batch.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            Of the schema `record_schema`.
+
+        Returns
+        -------
+        int
+            Bytes of whole batches; -1 if nothing after them can be read.
+        """
+        start = 0
+        while True:
+            scan = self._kernel.scan(data, start, _WINDOW, self.options.check_crc)
+            keep = self.keep(self.count, scan) if self.keep else None
+            scan.select(self.options.control, keep)
+            yield from self._decode(scan, data, position)
+            self.count += len(scan)
+            start = scan.end
+            if scan.stop in CODES:
+                self._fault(Fault(self.count, position + scan.stop_at, "", scan.stop, CODES[scan.stop]))
+                return -1
+            if scan.stop == "zeros":
+                return -1 if last else start
+            if scan.stop == "partial" and last and self.options.partial == "error":
+                self._fault(Fault(self.count, position + start, "", "truncated", CODES["truncated"]))
+            if scan.stop:
+                return start
+
+    def _decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
+        limit = min(self.options.max_decompressed, _MOST)
+        first, expanded = 0, Expanded(limit)
+        for number, codec, magic, start, end in scan.compressed():
+            if expanded.size >= min(_EXPANDED, limit):
+                yield self._records(scan, first, number, data, expanded, position)
+                first, expanded = number, Expanded(limit)
+            try:
+                scan.expand(number, *expanded.append(codec, data.slice(start, end - start), magic))
+            except SizeLimitError:
+                scan.fail(number, "size_limit")
+            except CompressionError:
+                scan.fail(number, "compression")
+        yield self._records(scan, first, len(scan), data, expanded, position)
+
+    def _records(
+        self, scan: Any, first: int, last: int, data: pa.Buffer, expanded: Expanded, position: int
+    ) -> pa.RecordBatch:
+        records, faults = self._kernel.records(scan, first, last, data, expanded.finish(), self.count)
+        for number, at, record, code in faults:
+            path = f"records[{record}]" if record >= 0 else ""
+            self._fault(Fault(self.count + number, position + at, path, code, CODES[code]))
+        return records if self.options.views else records.cast(record_schema(views=False))
+
+    def _fault(self, fault: Fault) -> None:
+        if self.options.errors == "raise":
+            raise DecodeError(*fault)
+        self.faults.append(fault)
+
+
+def read_batches(
+    buffer: Any,
+    *,
+    check_crc: bool = True,
+    control: str = "skip",
+    partial: str = "stop",
+    errors: str = "raise",
+    views: bool = True,
+    max_decompressed: int = 1 << 30,
+) -> Any:
+    r"""Read the records of record batches into columns.
+
+    Magic 0, 1 and 2, every codec. What a batch says of all of its records stands beside each of them. Batches of zero
+    bytes up to the end, as in preallocated segments, are its end.
+
+    Parameters
+    ----------
+    buffer : buffer or pyarrow.Buffer
+        Batches, back to back.
+    check_crc : bool
+        Whether to compare the checksums: CRC-32C of magic 2, CRC-32 before.
+    control : {"skip", "keep", "only"}
+        What becomes of control batches, such as the markers of transactions.
+    partial : {"stop", "error"}
+        What a batch is that the buffer ends in: how fetch responses end, or ``truncated``.
+    errors : {"raise", "skip", "report"}
+        What becomes of a batch that cannot be read: an exception; none of its records; or that and a row of the
+        report. After a header that is not one there is no telling where the next batch starts: reading ends.
+    views : bool
+        Keys and values are views of the buffer, or of what compressed batches were expanded to: nothing is copied, and
+        that memory stays as long as they do. Otherwise they are copied into ``binary`` columns.
+    max_decompressed : int
+        Bytes that compressed batches may expand to that are read in one step: a few MiB of batches, or one.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row a record, of the schema `record_schema`: ``offset``, ``timestamp`` (milliseconds; null where the record
+        has none), ``timestamp_type`` (-1 none, 0 CreateTime, 1 LogAppendTime), ``key``, ``value``, ``headers``,
+        ``partition_leader_epoch``, ``producer_id``, ``producer_epoch``, ``sequence`` (-1: none), ``transactional``,
+        ``control_type`` (null for data), and ``batch``, the row of its batch in what `list_batches` returns. With
+        ``errors="report"`` a pair of it and the report, whose ``row`` is the batch, whose ``offset`` the position in
+        the buffer, and whose ``path`` names the record.
+
+    Raises
+    ------
+    DecodeError
+        A batch that cannot be read, with ``errors="raise"``: ``crc_mismatch``, ``invalid_batch``, ``compression``,
+        ``size_limit``, ``truncated``, ``block_count`` (of records), ``block_size`` (of a record) and others. In a
+        compressed batch the offset is where its compressed part starts.
+    ConfigError
+        An option is not one of these.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import read_batches, write_batches
+    >>> batches = write_batches(pa.table({"key": [b"a", None], "value": [b"1", b"2"]}), codec="zstd")
+    >>> read_batches(batches).select(["offset", "key", "value"]).to_pylist()
+    [{'offset': 0, 'key': b'a', 'value': b'1'}, {'offset': 1, 'key': None, 'value': b'2'}]
+    """
+    source = BatchSource(BatchOptions(check_crc, control, partial, errors, views, max_decompressed))
+    records = pa.Table.from_batches(source.buffer(_buffer(buffer)), record_schema(views))
+    return (records, report(source.faults)) if errors == "report" else records
+
+
+def _buffer(data: Any) -> pa.Buffer:
+    return data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
+
+
+def stream_batches(source: Any, *, window: int = 16 << 20, **options: Any) -> pa.RecordBatchReader:
+    """Read the records of a file of any size, in memory that does not depend on it.
+
+    Parameters
+    ----------
+    source : path, binary file or pyarrow.NativeFile
+        Batches, back to back. A local file given by its path is mapped into memory.
+    window : int
+        Bytes read at a time from what is not a path; a batch that is larger is read whole.
+    **options
+        Those of `read_batches`; ``errors`` is ``raise`` or ``skip``.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        The same columns in the same order.
+
+    Examples
+    --------
+    >>> import io
+    >>> from kcodec.protocol import write_batches
+    >>> file = io.BytesIO(write_batches(pa.table({"value": [b"1", b"2"]})))
+    >>> stream_batches(file).read_all().num_rows
+    2
+    """
+    chosen = BatchOptions(**options)
+    if chosen.errors == "report":
+        raise ConfigError("errors='report' is not for streams: raise or skip")
+    if window < 1:
+        raise ConfigError(f"window={window} is less than a byte")
+    chunks = chunks_of(source, BatchSource(chosen), window)
+    return pa.RecordBatchReader.from_batches(record_schema(chosen.views), chunks)
+
+
+def chunks_of(source: Any, batches: BatchSource, window: int) -> Iterator[pa.RecordBatch]:
+    """Read a path, buffer or file chunk by chunk."""
+    if isinstance(source, (str, os.PathLike)):
+        with pa.memory_map(os.fspath(source)) as file:
+            yield from batches.buffer(file.read_buffer())
+        return
+    if not hasattr(source, "read"):
+        yield from batches.buffer(_buffer(source))
+        return
+    rest, position, wanted, ended = b"", 0, window, False
+    while not ended:
+        more = source.read(wanted)
+        ended = not more
+        data = pa.py_buffer(rest + more if rest else more)
+        done = yield from batches.buffer(data, position, last=ended)
+        if done < 0:
+            return
+        rest = data.slice(done).to_pybytes()
+        position += done
+        # A batch larger than the window is read by twice as much each time, whatever its header says.
+        wanted = max(window, len(rest))
+
+
+def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int = 1 << 30) -> pa.Table:
+    """List the batches of a buffer or file by their headers.
+
+    Parameters
+    ----------
+    source : buffer, pyarrow.Buffer or path
+        Batches, back to back.
+    check_crc : bool
+        Whether to compare the checksums.
+    max_decompressed : int
+        As `read_batches`. Only compressed messages of magic 0 and 1 are looked into, for their first offset and their
+        number.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row a batch, of the schema `BATCHES`: ``position``, ``size`` (bytes, header included), ``magic``, ``codec``
+        (null if unknown), ``base_offset``, ``last_offset``, ``count``, ``timestamp_type``, ``base_timestamp``,
+        ``max_timestamp``, ``delete_horizon``, ``partition_leader_epoch``, ``producer_id``, ``producer_epoch``,
+        ``base_sequence``, ``last_sequence``, ``transactional``, ``control``, ``crc``, ``crc_valid`` (null if not
+        compared). What follows the last one, at ``position + size``, is no whole batch.
+
+    Raises
+    ------
+    DecodeError
+        A header is none, as ``invalid_batch``.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import write_batches
+    >>> batches = write_batches(pa.table({"value": [b"1", b"2"]}))
+    >>> list_batches(batches).select(["size", "count", "codec"]).to_pylist()
+    [{'size': 79, 'count': 2, 'codec': 'none'}]
+    """
+    if isinstance(source, (str, os.PathLike)):
+        with pa.memory_map(os.fspath(source)) as file:
+            return list_batches(file.read_buffer(), check_crc=check_crc, max_decompressed=max_decompressed)
+    options = BatchOptions(check_crc=check_crc, errors="skip", max_decompressed=max_decompressed)
+    data = _buffer(source)
+    tables = []
+    start = count = 0
+    while True:
+        scan = kernel("protocol._batch").scan(data, start, _WINDOW, check_crc)
+        tables.append(batch_table(scan, data, options))
+        count += len(scan)
+        start = scan.end
+        if scan.stop in CODES:
+            raise DecodeError(count, scan.stop_at, "", scan.stop, CODES[scan.stop])
+        if scan.stop:
+            return pa.concat_tables(tables)
+
+
+def batch_table(scan: Any, data: pa.Buffer, options: BatchOptions) -> pa.Table:
+    """Make the table of the batches of one scan."""
+    columns = dict(zip(BATCHES.names, scan.columns(), strict=True))
+    for number, (magic, codec) in enumerate(zip(columns["magic"], columns["codec"], strict=True)):
+        if magic < 2 and codec:
+            base, count = _inside(data, columns["position"][number], columns["size"][number], options)
+            columns["base_offset"][number], columns["count"][number] = base, count
+    columns["codec"] = [CODECS[codec] if codec < len(CODECS) else None for codec in columns["codec"]]
+    for name in ("base_timestamp", "max_timestamp", "delete_horizon"):
+        columns[name] = [None if value == -1 else value for value in columns[name]]
+    arrays = [pa.array(columns[field.name], field.type) for field in BATCHES]
+    return pa.Table.from_arrays(arrays, schema=BATCHES)
+
+
+def _inside(
+    data: pa.Buffer, position: int, size: int, options: BatchOptions
+) -> tuple[int | None, int | None]:
+    """Find the first offset and the number of the messages in one; None if they cannot be read."""
+    source = BatchSource(replace(options, check_crc=False))
+    offsets = [
+        offset
+        for chunk in source.buffer(data.slice(position, size))
+        for offset in chunk.column("offset").to_pylist()
+    ]
+    return (offsets[0], len(offsets)) if offsets else (None, None)

@@ -1,0 +1,247 @@
+"""The codecs of record batches, with what Kafka's own forms of them add.
+
+All of them are pyarrow's. Kafka frames snappy as the xerial library does::
+
+    82 53 4E 41 50 50 59 00 | int32 version | int32 oldest version that can read it | blocks
+    block: int32 compressed size | raw snappy
+
+and sums up the header of an LZ4 frame wrongly in messages of magic 0: the magic number of the frame is included.
+"""
+
+import struct
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import ConfigError
+
+__all__ = ["CODECS", "CompressionError", "Expanded", "SizeLimitError", "compress"]
+
+#: Names of the codecs, as in Kafka's ``compression.type``, by their number in a batch's attributes.
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+_XERIAL = b"\x82SNAPPY\0"
+_XERIAL_HEADER = _XERIAL + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK = 32 * 1024
+_LZ4_MAGIC = b"\x04\x22\x4d\x18"
+#: The longest copy of raw snappy makes 64 bytes of 3.
+_SNAPPY_MOST = 22
+_LEVELS = {"gzip": (1, 9), "lz4": (1, 12), "zstd": (-(1 << 17), 22)}
+
+
+class CompressionError(ValueError):
+    """Compressed data that is damaged, or a codec that magic does not have."""
+
+
+class SizeLimitError(CompressionError):
+    """Compressed data that expands to more than it may."""
+
+
+class Expanded:
+    """A buffer to which compressed data is expanded, one piece after the other.
+
+    Parameters
+    ----------
+    limit : int
+        The most bytes that all pieces together may have.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.size = 0
+        self.buffer = pa.allocate_buffer(0, resizable=True)
+
+    def append(self, codec: int, data: pa.Buffer, magic: int = 2) -> tuple[int, int]:
+        """Expand one piece.
+
+        Parameters
+        ----------
+        codec : int
+            Index into `CODECS`.
+        data : pyarrow.Buffer
+            What was compressed.
+        magic : {0, 1, 2}
+            Of the message or batch it stands in.
+
+        Returns
+        -------
+        tuple of (int, int)
+            Where it starts and ends in `buffer`.
+
+        Raises
+        ------
+        CompressionError
+            The data is damaged, or its codec unknown. Nothing is appended.
+        SizeLimitError
+            It does not fit the limit.
+        """
+        start = self.size
+        try:
+            if codec == 2:
+                self._snappy(data)
+            elif codec in (1, 3) or (codec == 4 and magic == 2):
+                if codec == 3 and magic == 0:
+                    data = pa.py_buffer(_with_header_sum(data.to_pybytes(), 4))
+                self._stream(CODECS[codec], data)
+            else:
+                raise CompressionError(f"codec {codec} of magic {magic}")
+        except CompressionError:
+            self.size = start
+            raise
+        except (OSError, ValueError, pa.ArrowException) as error:
+            self.size = start
+            raise CompressionError(str(error)) from error
+        return start, self.size
+
+    def finish(self) -> pa.Buffer:
+        """Return all pieces."""
+        self.buffer.resize(self.size, shrink_to_fit=True)
+        # The buffer's own memoryview would have the size it was made with.
+        return self.buffer.slice(0)
+
+    def _room(self, size: int) -> None:
+        if size > self.limit - self.size:
+            raise SizeLimitError(f"more than {self.limit} bytes")
+        if self.size + size > self.buffer.size:
+            before = self.buffer
+            wanted = max(self.size + size, min(2 * before.size, self.limit))
+            self.buffer = pa.allocate_buffer(wanted, resizable=True)
+            memoryview(self.buffer)[: self.size] = memoryview(before)[: self.size]
+
+    def _snappy(self, data: pa.Buffer) -> None:
+        if data.slice(0, 8).to_pybytes() != _XERIAL:
+            self._snappy_block(data)
+            return
+        # Versions are not looked at: some brokers write them in the other byte order.
+        at = 16
+        if data.size < at:
+            raise CompressionError("the header of xerial snappy is cut")
+        while at < data.size:
+            if data.size - at < 4:
+                raise CompressionError("the size of a block is cut")
+            (size,) = struct.unpack(">i", data.slice(at, 4))
+            at += 4
+            if not 0 <= size <= data.size - at:
+                raise CompressionError("a block is cut")
+            self._snappy_block(data.slice(at, size))
+            at += size
+
+    def _snappy_block(self, data: pa.Buffer) -> None:
+        size = _snappy_size(data.slice(0, 5).to_pybytes())
+        if size > _SNAPPY_MOST * data.size:
+            raise CompressionError("a block says that it expands more than snappy can")
+        self._room(size)
+        block = pa.Codec("snappy").decompress(data, size)
+        memoryview(self.buffer)[self.size : self.size + size] = memoryview(block)
+        self.size += size
+
+    def _stream(self, codec: str, data: pa.Buffer) -> None:
+        with pa.CompressedInputStream(pa.BufferReader(data), codec) as stream:
+            wanted = max(4 * data.size, 1 << 12)
+            while True:
+                self._room(min(wanted, self.limit - self.size))
+                with memoryview(self.buffer) as view:
+                    done = stream.readinto(view[self.size :])
+                self.size += done
+                if self.size < self.buffer.size:
+                    return
+                if self.size == self.limit:
+                    if stream.read(1):
+                        raise SizeLimitError(f"more than {self.limit} bytes")
+                    return
+                wanted = self.size
+
+
+def _snappy_size(data: bytes) -> int:
+    """Read the size that a block of raw snappy starts with."""
+    size = 0
+    for number, byte in enumerate(data):
+        size |= (byte & 0x7F) << 7 * number
+        if byte < 0x80:
+            return size
+    raise CompressionError("the size of a snappy block is cut")
+
+
+def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) -> bytes:
+    """Compress the records of a batch in the form that Kafka's own clients write.
+
+    Parameters
+    ----------
+    codec : str
+        One of `CODECS`.
+    data : buffer
+        The records; of magic 0 and 1 the message set.
+    level : int, optional
+        Of gzip, lz4 and zstd; by default the library's.
+    magic : {0, 1, 2}
+        Of the message or batch it is for.
+
+    Returns
+    -------
+    bytes
+        What stands in the batch.
+
+    Raises
+    ------
+    ConfigError
+        The codec is unknown or does not exist in that magic, or has no such level.
+
+    Examples
+    --------
+    >>> compress("gzip", b"")[:2].hex()
+    '1f8b'
+    """
+    if codec not in CODECS:
+        raise ConfigError(f"codec={codec!r} is not one of {', '.join(CODECS)}")
+    if codec == "zstd" and magic < 2:
+        raise ConfigError("zstd needs magic 2")
+    if level is not None:
+        low, high = _LEVELS.get(codec, (0, -1))
+        if not low <= level <= high:
+            raise ConfigError(
+                f"level={level} is not one of {codec}'s" + (f": {low} to {high}" if high else "")
+            )
+    if codec == "none":
+        return bytes(data)
+    if codec == "snappy":
+        view = memoryview(data)
+        snappy = pa.Codec("snappy")
+        blocks = [
+            snappy.compress(view[at : at + _XERIAL_BLOCK], asbytes=True)
+            for at in range(0, len(view), _XERIAL_BLOCK)
+        ]
+        return _XERIAL_HEADER + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
+    done: bytes = pa.Codec(codec, level).compress(data, asbytes=True)
+    return _with_header_sum(done, 0) if codec == "lz4" and magic == 0 else done
+
+
+def _with_header_sum(frame: bytes, start: int) -> bytes:
+    """Return an LZ4 frame with the sum of its header from a byte on: 4 as its specification says.
+
+    The header is the magic number, flags, block size, where bit 3 of the flags is set the content's size in 8
+    bytes, and the sum: the second byte of XXH32.
+    """
+    if len(frame) < 7 or not frame.startswith(_LZ4_MAGIC):
+        raise CompressionError("no LZ4 frame")
+    end = 14 if frame[4] & 8 else 6
+    if len(frame) <= end:
+        raise CompressionError("the header of the LZ4 frame is cut")
+    return frame[:end] + bytes([_xxh32(frame[start:end]) >> 8 & 0xFF]) + frame[end + 1 :]
+
+
+def _xxh32(data: bytes) -> int:
+    """Sum up less than 16 bytes with XXH32, seed 0."""
+    mask = 0xFFFFFFFF
+
+    def rotated(value: int, bits: int) -> int:
+        return (value << bits | value >> 32 - bits) & mask
+
+    total = 0x165667B1 + len(data)
+    words = len(data) // 4
+    for (word,) in struct.iter_unpack("<I", data[: 4 * words]):
+        total = rotated((total + word * 0xC2B2AE3D) & mask, 17) * 0x27D4EB2F & mask
+    for byte in data[4 * words :]:
+        total = rotated((total + byte * 0x165667B1) & mask, 11) * 0x9E3779B1 & mask
+    total = (total ^ total >> 15) * 0x85EBCA77 & mask
+    total = (total ^ total >> 13) * 0xC2B2AE3D & mask
+    return total ^ total >> 16
