@@ -177,13 +177,25 @@ class ConnectSchema:
             if not isinstance(schema, (str, bytes)):
                 schema = json.dumps(schema, default=_number)
             text = schema.encode() if isinstance(schema, str) else schema
-            return _read(read_tree(text, leading_zeros=True), 0)
+            return cls.from_tree(read_tree(text, leading_zeros=True))
         except JacksonError as error:
             raise SchemaError(f"the schema is not JSON: {error} at byte {error.offset}") from None
+        except (TypeError, RecursionError) as error:
+            raise SchemaError(f"not a schema: {error}") from None
+
+    @classmethod
+    def from_tree(cls, tree: Any) -> "ConnectSchema":
+        """Read a schema from a tree of `kcodec.formats.jackson.read_tree`, with numbers as they were written.
+
+        Raises
+        ------
+        SchemaError
+            As `from_json`.
+        """
+        try:
+            return _read(tree, 0)
         except DataError as error:
             raise SchemaError(str(error)) from None
-        except (TypeError, ValueError, RecursionError) as error:
-            raise error if isinstance(error, SchemaError) else SchemaError(f"not a schema: {error}") from None
 
     def to_json(self, decimal_format: str = "BASE64") -> dict[str, Any]:
         """Return the form that envelopes carry, as a dict in JsonConverter's order.

@@ -10,16 +10,18 @@ int8, int16, int32        `Int8`, `Int16`, `Int32` (Byte, Short, Integer)
 int64                     int (Long)
 float, double             `Float32`, float
 boolean, string, bytes    bool, str, bytes
-array, map, struct        list, `Map`, `Struct` (a dict by field)
+array, map, struct        list, `Map` (pairs) or without a schema dict, `Struct` (a dict by field)
 Decimal                   `decimal.Decimal`, whose exponent is the negated scale
 Date, Time, Timestamp     `Millis` (``java.util.Date``)
 ========================  ===================================================
 """
 
 import base64
+import math
 import re
 from collections.abc import Iterable
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from kcodec.formats.jackson import node_type, quote
@@ -42,8 +44,12 @@ __all__ = [
     "Millis",
     "Struct",
     "from_connect",
-    "schemaless",
+    "java_decimal",
+    "java_double",
     "to_connect",
+    "to_double",
+    "to_float",
+    "wrap",
 ]
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -52,6 +58,8 @@ TIME = "org.apache.kafka.connect.data.Time"
 TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
 MILLIS_PER_DAY = 86_400_000
+
+_INFINITY = float("inf")
 
 
 class DataError(ValueError):
@@ -65,13 +73,16 @@ class DataError(ValueError):
         Connect's own words.
     path : str
         Where in the value.
+    offset : int or None
+        Byte position, of what is no JSON.
     """
 
-    def __init__(self, code: str, message: str, path: str = "") -> None:
-        super().__init__(code, message, path)
+    def __init__(self, code: str, message: str, path: str = "", offset: int | None = None) -> None:
+        super().__init__(code, message, path, offset)
         self.code = code
         self.message = message
         self.path = path
+        self.offset = offset
 
     def __str__(self) -> str:
         return self.message
@@ -123,6 +134,7 @@ _JAVA = {
     Decimal: "java.math.BigDecimal",
     Millis: "java.util.Date",
     list: "java.util.ArrayList",
+    dict: "java.util.HashMap",
     Map: "java.util.HashMap",
     Struct: "org.apache.kafka.connect.data.Struct",
 }
@@ -142,7 +154,7 @@ _CLASSES: dict[str, tuple[type, str]] = {
     "map": (Map, "MAP"),
     "struct": (Struct, "STRUCT"),
 }
-_TYPES = {kind: name for name, (kind, _) in _CLASSES.items()}
+_TYPES = {kind: name for name, (kind, _) in _CLASSES.items()} | {dict: "map"}
 
 
 # JSON to values -------------------------------------------------------------------------------------
@@ -170,7 +182,7 @@ def to_connect(schema: "ConnectSchema", node: Any, replace_null: bool = True) ->
     DataError
         What Connect throws.
     """
-    if node is None or node is ...:
+    if node is None:
         if schema.default is not None and replace_null:
             return schema.default
         if schema.optional:
@@ -181,29 +193,6 @@ def to_connect(schema: "ConnectSchema", node: Any, replace_null: bool = True) ->
     if schema.type in ("array", "map", "struct"):
         return _CONTAINERS[schema.type](schema, node, replace_null)
     return _scalar(schema.type, node)
-
-
-def schemaless(node: Any) -> Any:
-    """Convert a JSON tree read without a schema: numbers become longs and doubles.
-
-    Raises
-    ------
-    RecursionError
-        If it is nested too deeply; `read_tree` can convert numbers itself while it reads.
-    """
-    if isinstance(node, bool) or node is None:
-        return node
-    if node is ...:
-        return None
-    if isinstance(node, int):
-        return wrap(node, 64)
-    if isinstance(node, Decimal):
-        return float(node)
-    if isinstance(node, list):
-        return [schemaless(item) for item in node]
-    if isinstance(node, dict):
-        return Map((key, schemaless(value)) for key, value in node.items())
-    return node
 
 
 def wrap(value: int | Decimal, bits: int) -> int:
@@ -230,20 +219,12 @@ def to_double(value: int | Decimal) -> float:
 
 def to_float(value: int | Decimal) -> Float32:
     """Round to the nearest float at once, not by way of a double."""
-    import numpy as np
-
-    double = to_double(value)
-    with np.errstate(over="ignore"):
-        near = float(np.float32(double))
-    if near != double and abs(double) < 3.5e38:
-        # A double between two floats may itself have been rounded onto their middle.
-        exact = Decimal(value)
-        other = float(np.nextafter(np.float32(near), np.float32(np.inf if double > near else -np.inf)))
-        if abs(other) < float("inf") and abs(near) < float("inf"):
-            middle = (Decimal(near) + Decimal(other)) / 2
-            if double == float(middle) and exact != middle and (exact > middle) != (near > other):
-                near = other
-    return Float32(near)
+    wide = to_double(value)
+    if wide == 0 or wide in (_INFINITY, -_INFINITY):
+        return Float32(wide)
+    unit = Fraction(2) ** max(math.frexp(wide)[1] - 24, -149)
+    near = float(round(abs(Fraction(value)) / unit) * unit)
+    return Float32(math.copysign(near if near < 2.0**128 else _INFINITY, wide))
 
 
 def _scalar(kind: str, node: Any) -> Any:
@@ -478,9 +459,11 @@ def from_connect(
         return _WRITERS[schema.name](schema, value, numeric)
     java = _JAVA[type(value)]
     kind = _TYPES.get(type(value)) if schema is None else schema.type
+    if type(value) is dict:
+        value = Map(value.items())
     if kind is None:
         raise DataError("type_mismatch", f"Java class class {java} does not have corresponding schema type.")
-    if not isinstance(value, _CLASSES[kind][0]) or type(value) is not _CLASSES[kind][0]:
+    if type(value) is not _CLASSES[kind][0]:
         if kind == "bytes":
             raise DataError("type_mismatch", f"Invalid type for bytes type: class {java}")
         raise DataError("type_mismatch", f"Invalid type for {_CLASSES[kind][1]}: class {java}")
@@ -497,7 +480,7 @@ def _write_scalar(value: Any) -> str:
     if isinstance(value, bytes):
         return f'"{base64.b64encode(value).decode()}"'
     if isinstance(value, float):
-        text = java_double(value, isinstance(value, Float32))
+        text = java_double(value)
         return text if text[-1].isdigit() else f'"{text}"'
     return str(int(value))
 
@@ -594,35 +577,26 @@ def java_decimal(value: Decimal) -> str:
     return str(value if value else value.copy_abs())
 
 
-def java_double(value: float, single: bool = False) -> str:
-    """Write a double (or a float) as ``Double.toString`` does since Java 19: the shortest text that reads back.
+def java_double(value: float) -> str:
+    """Write a float or double as Java does since JDK 19: the nearest of the shortest texts of 2 digits or more.
 
     Examples
     --------
-    >>> java_double(100.0), java_double(1e10), java_double(1e-5), java_double(float("-inf"))
-    ('100.0', '1.0E10', '1.0E-5', '-Infinity')
+    >>> java_double(100.0), java_double(1e10), java_double(5e-324), java_double(-math.inf)
+    ('100.0', '1.0E10', '4.9E-324', '-Infinity')
     """
-    if value != value:
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    if single:
-        import numpy as np
-
-        shortest = np.format_float_scientific(np.float32(value), unique=True, trim="-")
-    else:
-        shortest = repr(value)
-    sign, digits, exponent = Decimal(shortest).as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, digits)).lstrip("0")
-    prefix = "-" if sign else ""
-    if not text:
-        return f"{prefix}0.0"
-    point = len(text) + exponent
-    text = text.rstrip("0") or "0"
-    if -3 < point <= 7:
-        if point <= 0:
-            return f"{prefix}0.{'0' * -point}{text}"
-        whole = text[:point].ljust(point, "0")
-        return f"{prefix}{whole}.{text[point:] or '0'}"
-    return f"{prefix}{text[0]}.{text[1:] or '0'}E{point - 1}"
+    if not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    value = type(value)(abs(value))
+    texts = (f"{value:.{size}e}" for size in range(1, 18))
+    narrow = isinstance(value, Float32)
+    text = next(text for text in texts if (to_float(Decimal(text)) if narrow else float(text)) == value)
+    digits, _, power = text.partition("e")
+    exponent = int(power)
+    digits = digits.replace(".", "").rstrip("0") or "0"
+    if value and not -3 <= exponent < 7:
+        return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+    digits = "0" * -exponent + digits.ljust(exponent + 1, "0")
+    point = max(exponent, 0) + 1
+    return f"{sign}{digits[:point]}.{digits[point:] or '0'}"
