@@ -1,0 +1,51 @@
+"""The headers of requests and responses: what stands between the size and the message."""
+
+import functools
+
+from kcodec.errors import ConfigError
+from kcodec.protocol.spec import MessageSpec
+
+__all__ = ["HEADERS", "header_spec"]
+
+# The client id keeps its int16 length in flexible versions: a broker must be able to read the header of an
+# ApiVersionsRequest that is newer than itself.
+_REQUEST = """{"type": "header", "name": "RequestHeader", "validVersions": "0-2", "flexibleVersions": "2+",
+    "fields": [
+    {"name": "RequestApiKey", "type": "int16", "versions": "0+"},
+    {"name": "RequestApiVersion", "type": "int16", "versions": "0+"},
+    {"name": "CorrelationId", "type": "int32", "versions": "0+"},
+    {"name": "ClientId", "type": "string", "versions": "1+", "nullableVersions": "1+", "ignorable": true,
+     "flexibleVersions": "none"}]}"""
+
+_RESPONSE = """{"type": "header", "name": "ResponseHeader", "validVersions": "0-1", "flexibleVersions": "1+",
+    "fields": [
+    {"name": "CorrelationId", "type": "int32", "versions": "0+"}]}"""
+
+_TEXTS = {"request": _REQUEST, "response": _RESPONSE}
+
+#: What has a header.
+HEADERS = tuple(_TEXTS)
+
+
+@functools.cache
+def header_spec(kind: str) -> MessageSpec:
+    """Return the definition of a header.
+
+    Parameters
+    ----------
+    kind : {"request", "response"}
+        Of what.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither.
+
+    Examples
+    --------
+    >>> [field.json_name for field in header_spec("request").fields]
+    ['requestApiKey', 'requestApiVersion', 'correlationId', 'clientId']
+    """
+    if kind not in _TEXTS:
+        raise ConfigError(f"header={kind!r} is not one of {', '.join(HEADERS)}")
+    return MessageSpec.parse(_TEXTS[kind])
