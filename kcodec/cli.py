@@ -1,10 +1,12 @@
 """The console tool."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from kcodec import __version__
+from kcodec import __version__, cli_protocol
+from kcodec.errors import KcodecError
 
 __all__ = ["main"]
 
@@ -29,6 +31,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"kcodec {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
+    _add_demo(commands)
+    cli_protocol.add(commands)
+    given = parser.parse_args(arguments)
+    try:
+        status: int = given.run(given)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough; what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KcodecError, OSError) as error:
+        print(f"kcodec {given.command}: {error}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     demo = commands.add_parser(
         "demo",
         help="write, read and check orders in plain Python, classic Spark and Spark Connect",
@@ -39,16 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     demo.add_argument("--rows", type=_rows, default=_ROWS, help="orders to write (default %(default)s)")
     demo.add_argument("--no-spark", dest="spark", action="store_false", help="only the plain Python part")
-    given = parser.parse_args(arguments)
+    demo.set_defaults(run=_demo)
+
+
+def _demo(given: argparse.Namespace) -> int:
     try:
         from kcodec.demo import run
     except ModuleNotFoundError as error:
         print(f"kcodec demo needs {error.name}: pip install 'kcodec[demo]'", file=sys.stderr)
         return 2
-    try:
-        return run(given.rows, given.spark)
-    except KeyboardInterrupt:
-        return 130
+    return run(given.rows, given.spark)
 
 
 def _rows(text: str) -> int:

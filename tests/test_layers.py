@@ -24,7 +24,13 @@ RANKS = {
     "kcodec_spark": 7,
 }
 #: Modules beside the one that gives its name to their layer.
-BESIDE = {"serde_config": "serde", "serde_frames": "serde", "demo": "cli", "demo_orders": "cli"}
+BESIDE = {
+    "serde_config": "serde",
+    "serde_frames": "serde",
+    "demo": "cli",
+    "cli_protocol": "cli",
+    "demo_orders": "cli",
+}
 #: What the other package takes from the top of this one.
 PUBLIC = {"", *kcodec.__all__, "__version__"} - RANKS.keys()
 CIMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+c?import\b|c?import\s+([\w., ]+))", re.MULTILINE)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kcodec.protocol.definitions import Definitions, load
+    from kcodec.protocol.evolution import Violation, check_evolution
     from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
     from kcodec.protocol.versions import Versions
 
@@ -19,6 +20,8 @@ __all__ = [
     "SpecError",
     "StructSpec",
     "Versions",
+    "Violation",
+    "check_evolution",
     "load",
 ]
 
@@ -30,6 +33,8 @@ _MODULES = {
     "SpecError": "spec_json",
     "StructSpec": "spec",
     "Versions": "versions",
+    "Violation": "evolution",
+    "check_evolution": "evolution",
     "load": "definitions",
 }
 

@@ -316,8 +316,12 @@ class MessageSpec:
             If Kafka's generator refuses it: see `kcodec.protocol.spec_validation`.
         """
         from kcodec.protocol.spec_parse import parse
+        from kcodec.protocol.spec_validation import validate
 
-        return parse(text, file, retired)
+        spec = parse(text, file)
+        if not (retired and spec.valid_versions.empty):
+            validate(spec)
+        return spec
 
     @property
     def valid_versions(self) -> Versions:

@@ -26,7 +26,6 @@ from kcodec.protocol.spec_json import (
     read_object,
     read_text,
 )
-from kcodec.protocol.spec_validation import validate
 from kcodec.protocol.versions import Versions, parse_int
 
 __all__ = ["parse"]
@@ -34,15 +33,12 @@ __all__ = ["parse"]
 Spec = TypeVar("Spec", MessageSpec, StructSpec, FieldSpec)
 
 
-def parse(text: str, file: str, retired: bool) -> MessageSpec:
-    """Read and check a definition: see `MessageSpec.parse`."""
+def parse(text: str, file: str) -> MessageSpec:
+    """Read a definition, without the rules that take the whole message; raise `SpecError` if it is wrong."""
     try:
-        spec = _message(parse_json(text), file)
-        if not (retired and spec.valid_versions.empty):
-            validate(spec)
+        return _message(parse_json(text), file)
     except SpecError as error:
         raise SpecError(error.reason, error.rule, error.path, file) from None
-    return spec
 
 
 def _step(path: str, value: Any, name: str) -> str:

@@ -22,9 +22,10 @@ def validate(spec: MessageSpec) -> None:
     SpecError
         If Kafka's generator refuses it: the first rule that is broken, in the generator's words.
     """
-    if MAX_VERSION in spec.valid_versions:
-        raise SpecError(f"Message {spec.name} does not specify a maximum version.", "open_valid_versions")
-    _Generator(spec).run()
+    try:
+        _Generator(spec).run()
+    except SpecError as error:
+        raise SpecError(error.reason, error.rule, error.path, spec.file) from None
 
 
 class _Generator:
@@ -38,6 +39,8 @@ class _Generator:
 
     def run(self) -> None:
         spec = self.spec
+        if MAX_VERSION in spec.valid_versions:
+            raise SpecError(f"Message {spec.name} does not specify a maximum version.", "open_valid_versions")
         self._register()
         for name in sorted(self.common):
             self._schemas(name, self.structs[name], spec.valid_versions, name)
