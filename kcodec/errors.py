@@ -65,6 +65,7 @@ CODES: dict[str, str] = {
     "invalid_batch": "the header of a record batch is not valid",
     "crc_mismatch": "the checksum of a record batch is not that of its bytes",
     "compression": "the compressed data is damaged, or its codec is not one of Kafka's",
+    "registry_error": "the registry could not be asked for the schema of this id",
 }
 
 

@@ -47,6 +47,7 @@ cdef enum Status:
     INVALID_BATCH
     CRC_MISMATCH
     COMPRESSION
+    REGISTRY_ERROR
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY
