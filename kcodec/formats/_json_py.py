@@ -505,7 +505,10 @@ class _Row:
 
     def integer(self, node: Node, path: str) -> None:
         begin = self.at
-        negative, digits, power = _parts(self.numeric(node, path, _INTEGER))
+        text = self.numeric(node, path, _INTEGER)
+        if node.forms & Form.CANONICAL and not text.lstrip(b"-").isdigit():
+            self.fail("json_type", begin, path)
+        negative, digits, power = _parts(text)
         kept = digits[: max(len(digits) + power, 0)] if power < 0 else digits
         if digits[len(kept) :].strip("0"):
             self.fail("inexact", begin, path)

@@ -115,7 +115,7 @@ class Form(enum.Flag):
     SCIENTIFIC = enum.auto()
     #: strings are written with pairs of escaped surrogates beyond U+FFFF, as Jackson does
     ESCAPED = enum.auto()
-    #: ``json_type`` where BigDecimal would write another text: -0.0; numbers for SCALAR
+    #: ``json_type`` where BigDecimal would write another text: -0.0; numbers for SCALAR. Integers: only digits
     CANONICAL = enum.auto()
 
 
