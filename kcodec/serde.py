@@ -23,6 +23,7 @@ from kcodec.registry.compatibility import can_read
 from kcodec.registry.references import resolve
 from kcodec.serde_config import SerdeConfig
 from kcodec.serde_frames import Framed, from_headers, one_schema, prefixed, schema_headers
+from kcodec.serde_metrics import Meter, SerdeMetrics, logger
 
 __all__ = ["Serde"]
 
@@ -161,10 +162,19 @@ class Serde:
         self._writers: dict[_Text, AvroWriter] = {}
         self._conversions: dict[tuple[str, AvroWriter, AvroWriter], Any] = {}
         self._derived: dict[pa.DataType, Schema] = {}
+        self._meter = Meter()
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_lock", "_avro_reader", "_programs", "_writers", "_conversions", "_derived"):
+        for name in (
+            "_lock",
+            "_avro_reader",
+            "_programs",
+            "_writers",
+            "_conversions",
+            "_derived",
+            "_meter",
+        ):
             del state[name]
         with self._lock:
             state["_sources"], state["_targets"] = dict(self._sources), dict(self._targets)
@@ -202,6 +212,11 @@ class Serde:
             return None if self._reader is None else self._reader.text
 
     @property
+    def metrics(self) -> SerdeMetrics:
+        """Counts of what this object has read; a copy made by pickling counts for itself."""
+        return self._meter.metrics()
+
+    @property
     def arrow_type(self) -> pa.DataType | None:
         """Type of the columns that are read; None while it depends on the first value."""
         with self._lock:
@@ -237,7 +252,9 @@ class Serde:
             If ``errors="raise"``: the first row that cannot be read. An id that the registry does not have is
             ``unknown_schema_id``, a schema that cannot be used ``schema_error``.
         RegistryError
-            If the registry cannot be asked, whatever `errors`.
+            If the registry cannot be asked. With ``errors="report"`` and a reader's schema that is known, it
+            is an error of the rows whose schema is missing instead, ``registry_error``; the next column asks
+            again.
         ConfigError, TypeError
             If the subject cannot be named, or the values are not a column of payloads.
         """
@@ -250,7 +267,7 @@ class Serde:
         if len(sources) < len(keys) or self._reader is None:
             with self._lock:
                 self._find_reader(None)
-                sources = {key: self._source(key) for key in keys}
+                sources = self._look_up(list(keys), errors)
         kind = pa.null() if self._reader is None else self._layout().arrow_type
         return Codec._run(
             lambda part, stop: self._decode(part, sources, kind, stop),
@@ -363,6 +380,26 @@ class Serde:
             row += len(chunk)
         return framed
 
+    def _look_up(self, keys: list[int | bytes], errors: str) -> dict[int | bytes, _Source]:
+        """Find out how the payloads of ids are read; a registry that fails is asked once."""
+        sources: dict[int | bytes, _Source] = {}
+        failure = ""
+        for key in keys:
+            try:
+                if failure and key not in self._sources:
+                    raise RegistryError(failure)
+                sources[key] = self._source(key)
+            except RegistryError as error:
+                if errors != "report":
+                    raise
+                if not failure:
+                    failure = f"{CODES['registry_error']}: {error}"
+                    logger.warning("%s", failure, extra={"schema_id": key})
+                sources[key] = _Source(
+                    key if isinstance(key, int) else None, code="registry_error", reason=failure
+                )
+        return sources
+
     def _source(self, key: int | bytes) -> _Source:
         """Find out how the payloads of an id are read; only that an id is unknown is not kept."""
         known = self._sources.get(key)
@@ -378,6 +415,7 @@ class Serde:
                 raise
             schema_id = key if isinstance(key, int) else None
             return _Source(schema_id, code="unknown_schema_id", reason=CODES["unknown_schema_id"])
+        self._meter.fetched(key, self._registry.url)
         schema_id = key if isinstance(key, int) else registered.id
         try:
             self._find_reader(registered)
@@ -498,7 +536,9 @@ class Serde:
         raw = [index for index, source in enumerate(found) if source is not None and source.raw]
         if raw and not (stop and faults):
             array = framed.payloads(raw, array)
-        return array, sorted(faults, key=lambda fault: fault.row)
+        faults.sort(key=lambda fault: fault.row)
+        self._meter.read(len(framed), used, faults[:1] if stop else faults)
+        return array, faults
 
     # Writing
     # -------------------------------------------------------------------------------------------------

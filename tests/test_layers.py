@@ -27,9 +27,11 @@ RANKS = {
 BESIDE = {
     "serde_config": "serde",
     "serde_frames": "serde",
+    "serde_metrics": "serde",
     "demo": "cli",
     "cli_protocol": "cli",
     "demo_orders": "cli",
+    "demo_kafka": "cli",
 }
 #: What the other package takes from the top of this one.
 PUBLIC = {"", *kcodec.__all__, "__version__"} - RANKS.keys()

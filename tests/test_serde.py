@@ -16,6 +16,7 @@ from kcodec.errors import ConfigError, DecodeError, EncodeError, RegistryError, 
 from kcodec.registry import Reference, RegisteredSchema, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.serde_config import KEYS, SerdeConfig
+from kcodec.serde_metrics import SerdeMetrics
 
 pytestmark = pytest.mark.usefixtures("impl")
 
@@ -219,6 +220,46 @@ class TestRead:
 
         with pytest.raises(RegistryError, match="out of order"):
             Serde("AVRO", Down(), reader_schema=V1).deserialize(mixed, errors="null")
+
+    def test_a_registry_that_fails_is_in_the_report_and_asked_again(self, orders, mixed, caplog):
+        class Flaky(Counted):
+            asked = 0
+
+            def get(self, schema_id):
+                Flaky.asked += 1
+                if Flaky.asked <= 2:
+                    raise RegistryError("out of order", 503, 50301)
+                return orders.get(schema_id)
+
+        serde = Serde("AVRO", Flaky(), reader_schema=V1)
+        column = [*mixed, frame(77, b""), b"not framed"]
+        array, report = serde.deserialize(column, errors="report")
+        assert Flaky.asked == 1
+        assert array.null_count == len(column)
+        assert report["code"].to_pylist() == ["registry_error"] * (len(mixed) + 1) + ["frame_magic"]
+        assert report["schema_id"].to_pylist()[:2] == [1, 2]
+        assert "could not be asked" in report["reason"][0].as_py()
+        assert "out of order" in report["reason"][0].as_py()
+        with pytest.raises(RegistryError, match="out of order"):
+            serde.deserialize(mixed)
+        assert serde.deserialize(mixed).null_count == 0
+        told = [record for record in caplog.records if record.levelname == "WARNING"]
+        assert [record.name for record in told] == ["kcodec"] * 2
+        assert told[1].codes == {"registry_error": len(mixed) + 1, "frame_magic": 1}
+
+    def test_counts_what_it_reads(self, orders, mixed, caplog):
+        caplog.set_level("DEBUG", "kcodec")
+        serde = Serde("AVRO", orders, topic="orders")
+        serde.deserialize(mixed)
+        before = serde.metrics
+        ids = len({value[:5] for value in mixed if value})
+        assert before == SerdeMetrics(1, len(mixed), 0, ids, ids)
+        serde.deserialize(pa.chunked_array([mixed, [b"", None, mixed[0]]], pa.binary()), errors="null")
+        assert serde.metrics - before == SerdeMetrics(2, len(mixed) + 3, 1, 0, 0)
+        last = caplog.records[-1]
+        assert (last.rows, last.bad_rows, last.schema_ids, last.fetched) == (3, 1, 1, 0)
+        assert last.getMessage() == "read 3 rows: 1 bad (frame_truncated 1), 1 schema ids, 0 fetched"
+        assert pickle.loads(pickle.dumps(serde)).metrics == SerdeMetrics()
 
     @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()])
     def test_layouts_slices_and_chunks(self, orders, mixed, kind):

@@ -1,0 +1,113 @@
+"""What a serde has read so far, and the log that tells of it."""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kcodec.errors import Fault
+
+__all__ = ["Meter", "SerdeMetrics", "logger"]
+
+#: The package's logger. Its records carry their facts as attributes too, see `Meter`.
+logger = logging.getLogger("kcodec")
+
+
+@dataclass(frozen=True, slots=True)
+class SerdeMetrics:
+    """Counts of what a serde has read in this process.
+
+    Attributes
+    ----------
+    batches : int
+        Columns, or chunks of them.
+    rows : int
+        Values, nulls included.
+    bad_rows : int
+        Values that could not be read. With ``errors="raise"`` the first of a column ends it, and counts alone.
+    schema_ids : int
+        Different schema ids (or GUIDs) that stood in values.
+    fetched : int
+        Schemas asked of the registry by their id.
+
+    Examples
+    --------
+    >>> SerdeMetrics(2, 200, 3, 1, 1) - SerdeMetrics(1, 100, 1, 1, 1)
+    SerdeMetrics(batches=1, rows=100, bad_rows=2, schema_ids=0, fetched=0)
+    """
+
+    batches: int = 0
+    rows: int = 0
+    bad_rows: int = 0
+    schema_ids: int = 0
+    fetched: int = 0
+
+    def __sub__(self, before: "SerdeMetrics") -> "SerdeMetrics":
+        """Tell what was read since an earlier look."""
+        return SerdeMetrics(
+            self.batches - before.batches,
+            self.rows - before.rows,
+            self.bad_rows - before.bad_rows,
+            self.schema_ids - before.schema_ids,
+            self.fetched - before.fetched,
+        )
+
+
+class Meter:
+    """Counts for a serde, and logs.
+
+    Each batch is a record of level DEBUG, or WARNING if it has bad rows, with the attributes ``rows``,
+    ``bad_rows``, ``codes`` (how many rows by code), ``schema_ids`` and ``fetched``; each schema fetched one
+    of level INFO with ``schema_id``.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._batches = self._rows = self._bad_rows = self._fetched = self._told = 0
+        self._ids: set[int | bytes] = set()
+
+    def fetched(self, key: int | bytes, url: str) -> None:
+        """Count a schema that was fetched."""
+        with self._lock:
+            self._fetched += 1
+        name = key if isinstance(key, int) else key.hex()
+        logger.info("fetched schema %s from %s", name, url, extra={"schema_id": name})
+
+    def read(self, rows: int, ids: Iterable[int | bytes], faults: Iterable[Fault]) -> None:
+        """Count a batch."""
+        codes = Counter(fault.code for fault in faults)
+        bad = codes.total()
+        ids = set(ids)
+        with self._lock:
+            self._batches += 1
+            self._rows += rows
+            self._bad_rows += bad
+            self._ids |= ids
+            fetched, self._told = self._fetched - self._told, self._fetched
+        level = logging.WARNING if bad else logging.DEBUG
+        if not logger.isEnabledFor(level):
+            return
+        facts = {
+            "rows": rows,
+            "bad_rows": bad,
+            "codes": dict(codes),
+            "schema_ids": len(ids),
+            "fetched": fetched,
+        }
+        told = ", ".join(f"{code} {count}" for code, count in sorted(codes.items()))
+        logger.log(
+            level,
+            "read %d rows: %d bad%s, %d schema ids, %d fetched",
+            rows,
+            bad,
+            f" ({told})" if told else "",
+            len(ids),
+            fetched,
+            extra=facts,
+        )
+
+    def metrics(self) -> SerdeMetrics:
+        """Return the counts of this moment."""
+        with self._lock:
+            return SerdeMetrics(self._batches, self._rows, self._bad_rows, len(self._ids), self._fetched)
