@@ -1,8 +1,11 @@
 """A Schema Registry server, through confluent-kafka's client: ``http://`` and ``https://``."""
 
+import base64
 import os
+import pickle
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -16,6 +19,16 @@ _T = TypeVar("_T")
 
 _USER_INFO = "basic.auth.user.info"
 _SECRET = re.compile(r"user\.info|password|secret|token|proxy")
+_NUMBERS = frozenset(
+    [
+        "cache.capacity",
+        "cache.latest.ttl.sec",
+        "max.retries",
+        "retries.max.wait.ms",
+        "retries.wait.ms",
+        "timeout",
+    ]
+)
 
 #: Seconds that a request may take where the configuration does not say; the client itself would wait for
 #: ever.
@@ -29,15 +42,17 @@ class HttpRegistry:
     """A Schema Registry server.
 
     The client is made when it is first needed, once per process for the same address and configuration. The
-    handle pickles as both; credentials in the address count as configuration, and appear in no text.
+    handle pickles as both; credentials in the address count as configuration, and appear in no text, nor
+    legibly in the bytes of a pickle (which anyone can read back nevertheless).
 
     Parameters
     ----------
     url : str
         Address, or several separated by commas.
     config : mapping, optional
-        Any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient``; ``timeout`` is 60
-        seconds unless given.
+        Any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient``, numbers also as text;
+        ``timeout`` is 60 seconds unless given. The client tries again, up to ``max.retries`` times (3), what
+        fails for want of a connection or with status 408, 429, 500, 502, 503 or 504.
 
     Raises
     ------
@@ -54,6 +69,8 @@ class HttpRegistry:
         self._config = dict(config or {})
         if "url" in self._config:
             raise ConfigError("the address of a registry is not part of its configuration")
+        for name in _NUMBERS.intersection(self._config):
+            self._config[name] = _number(name, self._config[name])
         addresses, user_info = [], None
         for address in url.split(","):
             try:
@@ -81,8 +98,8 @@ class HttpRegistry:
     def __repr__(self) -> str:
         return f"<HttpRegistry {self._url}>"
 
-    def __reduce__(self) -> tuple[type["HttpRegistry"], tuple[str, dict[str, Any]]]:
-        return HttpRegistry, (self._url, self._config)
+    def __reduce__(self) -> tuple[Callable[[str, bytes], "HttpRegistry"], tuple[str, bytes]]:
+        return _unpickled, (self._url, base64.b85encode(pickle.dumps(self._config)))
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Register a schema under a subject.
@@ -208,15 +225,21 @@ class HttpRegistry:
         client = self._client()
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
+        start = time.monotonic()
         try:
             return request(client)
         except SchemaRegistryError as error:
-            raise RegistryError(
-                self._clean(error.error_message), error.http_status_code, error.error_code
-            ) from None
+            status, code = error.http_status_code, error.error_code
+            message = self._clean(error.error_message)
+            if status in (401, 403, 408, 429) or status >= 500:
+                message = f"{self._url}: HTTP {status}: {message} (after {time.monotonic() - start:.1f} s)"
+            raise RegistryError(message, status, code) from None
         except Exception as error:
             # Whatever the client, its HTTP library and their authentication raise; it may hold a secret.
-            raise RegistryError(f"{self._url}: {type(error).__name__}: {self._clean(error)}") from None
+            raise RegistryError(
+                f"{self._url}: {type(error).__name__}: {self._clean(error)} "
+                f"(after {time.monotonic() - start:.1f} s)"
+            ) from None
 
     def _clean(self, message: object) -> str:
         text = str(message)
@@ -248,6 +271,19 @@ class HttpRegistry:
             Reference(each.name, each.subject, each.version) for each in found.references or ()
         )
         return Schema(found.schema_str, found.schema_type or "AVRO", references, metadata)
+
+
+def _unpickled(url: str, config: bytes) -> HttpRegistry:
+    return HttpRegistry(url, pickle.loads(base64.b85decode(config)))
+
+
+def _number(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value) if name == "timeout" else int(value)
+    except ValueError:
+        raise ConfigError(f"{name}={value!r} is not a number") from None
 
 
 def _sent(schema: Schema) -> Any:
