@@ -140,7 +140,44 @@ def _decode(data: bytes) -> tuple[str, int]:
         return data.decode("utf-16-be", "replace").lstrip("\ufeff"), 2
     if head[:2] == b"\xff\xfe" or (len(head) >= 2 and head[1] == 0):
         return data.decode("utf-16-le", "replace").lstrip("\ufeff"), 2
-    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"), 1
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return data.decode(), 1
+    except UnicodeDecodeError:
+        return _loose_utf8(data), 1
+
+
+def _loose_utf8(data: bytes) -> str:
+    """Decode what Jackson takes for UTF-8, up to what it does not: surrogates and values in too many bytes as well."""
+    units: list[str] = []
+    at = 0
+    while at < len(data):
+        lead = data[at]
+        size = (
+            1
+            if lead < 0x80
+            else 2
+            if lead >> 5 == 6
+            else 3
+            if lead >> 4 == 14
+            else 4
+            if lead >> 3 == 30
+            else 0
+        )
+        tail = data[at + 1 : at + size]
+        if not size or len(tail) < size - 1 or any(byte >> 6 != 2 for byte in tail):
+            units.append(chr(0xDC00 + lead))
+            break
+        code = lead if size == 1 else lead & 0x7F >> size
+        for byte in tail:
+            code = code << 6 | byte & 0x3F
+        if size == 4:
+            code -= 0x10000
+            units.append(chr((0xD800 | code >> 10) & 0xFFFF))
+            code = 0xDC00 | code & 0x3FF
+        units.append(chr(code))
+        at += size
+    return _SURROGATES.sub(_join, "".join(units))
 
 
 class _Reader:
