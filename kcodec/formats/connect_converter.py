@@ -7,17 +7,12 @@ from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.connect_schema import ConnectSchema
-from kcodec.formats.connect_values import DataError, from_connect, to_connect, to_double, wrap
+from kcodec.formats.connect_values import ENVELOPE, DataError, from_connect, to_connect, to_double, wrap
 from kcodec.formats.jackson import JacksonError, node_type, read_tree
 
-__all__ = ["ENVELOPE", "SYNTAX", "ConverterConfig", "JsonConverter", "converter_config"]
+__all__ = ["ConverterConfig", "JsonConverter", "converter_config"]
 
-#: What Connect says of a document that is no envelope, and of one that is no JSON.
-ENVELOPE = (
-    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional '
-    "fields. If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter "
-    "configuration."
-)
+#: What Connect says of a document that is no JSON; Jackson's words follow.
 SYNTAX = "Converting byte[] to Kafka Connect data failed due to serialization error: "
 
 _FORMATS = ("NUMERIC", "BASE64")

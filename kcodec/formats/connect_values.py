@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DATE",
     "DECIMAL",
+    "ENVELOPE",
     "MILLIS_PER_DAY",
     "TIME",
     "TIMESTAMP",
@@ -58,6 +59,13 @@ TIME = "org.apache.kafka.connect.data.Time"
 TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
 MILLIS_PER_DAY = 86_400_000
+
+#: What Connect says of a document that is no envelope.
+ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional '
+    "fields. If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter "
+    "configuration."
+)
 
 _INFINITY = float("inf")
 
