@@ -8,6 +8,7 @@ from pathlib import Path
 import processes
 import pytest
 from artifacts import Lacking, copy_packages, java, spark_jars, thin_python
+from front import front as fronted
 from topics import Kafka
 
 HERE = Path(__file__).parent
@@ -95,6 +96,13 @@ def registry_url(registry_server) -> str:
 
 
 @pytest.fixture
+def front(registry_url):
+    """Put something that can fail, wait and refuse before the registry."""
+    with fronted(registry_url) as made:
+        yield made
+
+
+@pytest.fixture
 def topic(kafka) -> str:
     """Make a topic of two partitions that no other test has."""
     return kafka.create(f"orders-{uuid.uuid4().hex[:8]}", partitions=2)
@@ -123,7 +131,7 @@ def classic_session(tmp_path_factory):
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("PYTHONPATH", str(ROOT))
         patch.delenv(REMOTE, raising=False)
-        builder = SparkSession.builder.master("local[2]").appName("kcodec services")
+        builder = SparkSession.builder.master(processes.MASTER).appName("kcodec services")
         for name, value in {**processes.SPARK, "spark.jars": had(spark_jars)}.items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()

@@ -142,6 +142,9 @@ def registry(folder: Path) -> tuple[Service, str]:
     return Service("registry", folder, command, ready, place), url
 
 
+#: Two cores; a task is tried four times, as on a cluster.
+MASTER = "local[2,4]"
+
 #: Of all Spark sessions here.
 SPARK = {
     "spark.driver.bindAddress": HOST,
@@ -169,7 +172,7 @@ def connect_server(folder: Path) -> tuple[Service, str]:
     }
     command = [
         str(home / "bin" / "spark-submit"),
-        "--master=local[2]",
+        f"--master={MASTER}",
         "--class=org.apache.spark.sql.connect.service.SparkConnectServer",
         *(f"--conf={name}={value}" for name, value in settings.items()),
         "spark-internal",
