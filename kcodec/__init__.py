@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kcodec import plan, protocol, registry, wire
     from kcodec.formats.avro import AvroCodec
     from kcodec.formats.avro_types import TypeOptions
+    from kcodec.formats.connect import ConnectJsonCodec
     from kcodec.formats.connect_schema import ConnectSchema
     from kcodec.plan import Limits
     from kcodec.serde import Serde
@@ -30,6 +31,7 @@ __all__ = [
     "AvroCodec",
     "CapacityError",
     "ConfigError",
+    "ConnectJsonCodec",
     "ConnectSchema",
     "DecodeError",
     "EncodeError",
@@ -49,6 +51,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "AvroCodec": "kcodec.formats.avro",
+    "ConnectJsonCodec": "kcodec.formats.connect",
     "ConnectSchema": "kcodec.formats.connect_schema",
     "Limits": "kcodec.plan",
     "Serde": "kcodec.serde",

@@ -215,14 +215,14 @@ class _Decoder:
             parts: dict[str, object] = {"forms": node.forms | forms, "data": node.data, **more}
             return Node(op, node.column, node.name, **parts)  # type: ignore[arg-type]
 
+        if types.is_null(kind):
+            return made(Op.JSON_NULL)
         logical = _LOGICAL.get(writer.name or "")
         if logical == "Decimal":
             if types.is_decimal(kind):
                 if writer.scale is None:
                     raise SchemaError(f"{path or 'the root'}: a Decimal needs a parameter scale")
                 return made(Op.JSON_DECIMAL, Form.BASE64, scale=writer.scale)
-            if types.is_string(kind) or types.is_large_string(kind):
-                raise Beyond
         elif logical == "Date":
             if types.is_date(kind):
                 factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
@@ -270,10 +270,11 @@ def _mismatch(writer: ConnectSchema, column: Column, path: str) -> SchemaError:
 # Encoding -------------------------------------------------------------------------------------------
 
 
-def encoded_type(schema: ConnectSchema, kind: pa.DataType) -> pa.DataType:
+def encoded_type(schema: ConnectSchema, kind: pa.DataType, *, exact: bool = False) -> pa.DataType:
     """Return the type that a column is cast to, without loss, before it is written as a schema.
 
-    Fields of the schema that have no column, but may be null or have a default, become columns of nulls.
+    Fields of the schema that have no column, but may be null or have a default, become columns of nulls. With
+    `exact`, floats that are to be doubles stay what they are, as Java refuses them.
 
     Examples
     --------
@@ -284,27 +285,27 @@ def encoded_type(schema: ConnectSchema, kind: pa.DataType) -> pa.DataType:
     kind, types = plain_type(kind), pa.types
     if types.is_uint64(kind) and schema.name == DECIMAL:
         return pa.decimal128(20, 0)
-    if types.is_float32(kind) and schema.type == "double":
+    if types.is_float32(kind) and schema.type == "double" and not exact:
         return pa.float64()
     if types.is_struct(kind) and schema.type == "struct":
-        fields = [_encoded_field(schema.fields.get(field.name), field) for field in kind]
+        fields = [_encoded_field(schema.fields.get(field.name), field, exact) for field in kind]
         names = {field.name for field in kind}
         for name, part in schema.fields.items():
             if name not in names and (part.optional or part.default is not None):
                 fields.append(pa.field(name, pa.null()))
         return pa.struct(fields)
     if types.is_map(kind) and schema.type == "map":
-        key = _encoded_field(schema.key_schema, kind.key_field)
-        return pa.map_(key, _encoded_field(schema.value_schema, kind.item_field))
+        key = _encoded_field(schema.key_schema, kind.key_field, exact)
+        return pa.map_(key, _encoded_field(schema.value_schema, kind.item_field, exact))
     if types.is_list(kind) and schema.type == "array":
-        return pa.list_(_encoded_field(schema.value_schema, kind.value_field))
+        return pa.list_(_encoded_field(schema.value_schema, kind.value_field, exact))
     if types.is_large_list(kind) and schema.type == "array":
-        return pa.large_list(_encoded_field(schema.value_schema, kind.value_field))
+        return pa.large_list(_encoded_field(schema.value_schema, kind.value_field, exact))
     return kind
 
 
-def _encoded_field(schema: ConnectSchema | None, field: pa.Field) -> pa.Field:
-    return field if schema is None else field.with_type(encoded_type(schema, field.type))
+def _encoded_field(schema: ConnectSchema | None, field: pa.Field, exact: bool) -> pa.Field:
+    return field if schema is None else field.with_type(encoded_type(schema, field.type, exact=exact))
 
 
 def encode_plan(schema: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()) -> Plan:

@@ -374,7 +374,10 @@ def _write(schema: ConnectSchema, numeric: bool, field_name: str | None) -> str:
 
 
 def arrow_type(schema: ConnectSchema, precision: int, wide_decimals: str, large: bool) -> pa.DataType:
-    """Return the Arrow type of a schema; see `ConnectSchema.to_arrow`."""
+    """Return the Arrow type of a schema; see `ConnectSchema.to_arrow`.
+
+    ``wide_decimals="engine"`` gives decimals of more than 76 digits as many as there can be.
+    """
     if schema.name == DECIMAL:
         return _decimal_type(schema, precision, wide_decimals, large)
     if schema.name == DATE:
@@ -411,6 +414,8 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
         if not given.isascii() or not given.isdigit() or not int(given):
             raise SchemaError(f"{PRECISION} {given!r} is not a number of digits")
         precision = int(given)
+    if wide_decimals == "engine":
+        precision = min(precision, 76)
     if precision > 38 and wide_decimals == "string":
         return pa.large_string() if large else pa.string()
     if precision > 76:

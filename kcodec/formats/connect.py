@@ -1,0 +1,598 @@
+"""Kafka Connect's JSON: columns of what JsonConverter writes to Arrow columns and back."""
+
+import contextlib
+import inspect
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.columns.source import payloads
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
+from kcodec.formats._connect_py import fault as envelope_fault
+from kcodec.formats.avro_types import plain_type
+from kcodec.formats.base import Codec, check_errors, report
+from kcodec.formats.connect_arrow import column_value, row_value
+from kcodec.formats.connect_converter import JsonConverter, converter_config
+from kcodec.formats.connect_plan import Beyond, PlanOptions, decode_plan, encode_plan, encoded_type
+from kcodec.formats.connect_schema import ConnectSchema, arrow_type
+from kcodec.formats.connect_values import DataError
+from kcodec.formats.json_reread import Refused, reread
+from kcodec.plan import Limits, Plan
+
+__all__ = ["ConnectJsonCodec"]
+
+_COMPAT = (None, "connect")
+_WIDE = ("decimal256", "string")
+_DUPLICATES = ("last", "error")
+
+#: Programs that an encoder keeps: one for each Arrow type it has seen.
+_KEPT = 32
+
+_NO_SCHEMA = "the row has no schema, and there is no other to read it as"
+
+
+class _Target:
+    """The columns that rows are read into, and the programs of the schemas that rows have."""
+
+    def __init__(
+        self,
+        schema: ConnectSchema,
+        kind: pa.DataType,
+        options: PlanOptions,
+        limits: Limits,
+        inner: pa.DataType | None = None,
+    ) -> None:
+        self.schema = schema
+        self.kind = kind
+        #: What the engine reads into: wide decimals that become text are decimals there.
+        self.inner = kind if inner is None else inner
+        self.options = options
+        self.limits = limits
+        self.programs: dict[tuple[str, bytes], _Reading] = {}
+
+    def reading(self, text: bytes, most: int) -> "_Reading":
+        """Return how payloads of a schema's text are read; no text is the target's own."""
+        module = kernel("formats._json")
+        key = (module.__name__, text)
+        found = self.programs.get(key)
+        if found is None:
+            writer: ConnectSchema | None = None
+            try:
+                writer = ConnectSchema.from_json(text) if text not in (b"", b"null") else self.schema
+                plan = decode_plan(writer, self.schema, self.inner, self.options)
+                found = _Reading(writer, module.Program(plan, self.limits))
+            except (SchemaError, Beyond) as error:
+                code = "schema_error" if writer is None else "unresolvable"
+                found = _Reading(writer, None, code, str(error))
+            # Threads that come here at once make the same; what is dropped is made again when it is needed.
+            while len(self.programs) > most:
+                self.programs.pop(next(iter(self.programs)), None)
+            self.programs[key] = found
+        return found
+
+
+class _Reading(NamedTuple):
+    """A schema of rows, and its program or what stands in the way."""
+
+    schema: ConnectSchema | None
+    program: Any
+    code: str = ""
+    reason: str = ""
+
+
+class _Split(NamedTuple):
+    """A run of rows, with what each is read with."""
+
+    values: pa.Array
+    selector: Any
+    starts: Any
+    ends: Any
+    readings: list[_Reading]
+    faults: list[Fault]
+
+
+class ConnectJsonCodec(Codec):
+    r"""The JSON of ``org.apache.kafka.connect.json.JsonConverter``.
+
+    Parameters
+    ----------
+    schema : ConnectSchema, str, dict, pyarrow.DataType or pyarrow.Schema, optional
+        What rows are read as and written as: a schema of Connect (its JSON, as envelopes carry it), or an Arrow
+        type. Without one, rows are read as the first schema in the column says, and written by their Arrow type.
+    decimal_format : {"BASE64", "NUMERIC"}
+        How decimals are written, KIP-481's ``decimal.format``. Both forms are always read.
+    schemas_enable : bool
+        Whether rows are envelopes with a schema and a payload.
+    compat : {None, "connect"}
+        ``"connect"`` gives the converter's own answer: silent narrowing, zeros for text, its messages.
+    replace_null_with_default : bool
+        Whether a null stands for the default of a field that has one.
+    schemas_cache_size : int
+        Schemas of rows that are kept compiled, and that may meet in one block of rows.
+    config : mapping, optional
+        The settings under Connect's names: ``decimal.format``, ``schemas.enable``, ``schemas.cache.size``,
+        ``replace.null.with.default``, ``schema.content``; also as a worker has them, ``value.converter.`` or
+        ``key.converter.`` before the name. Values are compared without regard to case.
+    key : bool
+        Whether this is the converter of keys: of a worker's settings those of ``key.converter.`` count.
+    tombstones : bool, optional
+        What a null row is written as: a null, or what the converter writes for a null with a schema (the default
+        if there is one, else an envelope with a null payload). By default True, with ``compat`` False.
+    precision : int
+        Digits of Decimals whose schema does not tell (``connect.decimal.precision``): up to 38 are
+        ``decimal128``, up to 76 ``decimal256``.
+    wide_decimals : {"decimal256", "string"}
+        What Decimals of more than 38 digits are read as.
+    duplicate_keys : {"last", "error"}
+        What becomes of a key that stands twice in an object.
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
+    limits : Limits, optional
+        What one row may cost.
+
+    Attributes
+    ----------
+    arrow_type : pyarrow.DataType or None
+        What rows are read as; None if that is the matter of the first row.
+
+    Raises
+    ------
+    ConfigError
+        If an argument is wrong; it lists the valid ones.
+    SchemaError
+        If the schema is wrong or has no Arrow type.
+
+    Notes
+    -----
+    Rows whose schema differs from the one they are read as are projected as Connect's ``SchemaProjector`` does
+    it: by name, fields that are missing become null or their default, integers widen; what does not fit is a
+    fault of its row. Rows whose schema is null are read as the codec's.
+
+    Examples
+    --------
+    >>> codec = ConnectJsonCodec()
+    >>> rows = [b'{"schema":{"type":"int32","optional":true},"payload":7}', None]
+    >>> codec.decode(rows).to_pylist()
+    [7, None]
+    >>> schema = ConnectSchema.decimal(2, precision=9)
+    >>> plain = ConnectJsonCodec(schema, schemas_enable=False, decimal_format="numeric")
+    >>> plain.decode([b'"AJw="', b"1.5", b"1.56e0"]).to_pylist()
+    [Decimal('1.56'), Decimal('1.50'), Decimal('1.56')]
+    >>> plain.encode(plain.decode([b'"AJw="'])).to_pylist()
+    [b'1.56']
+    >>> ConnectJsonCodec(compat="connect").decode([b'{"schema":{"type":"int8"},"payload":300}']).to_pylist()
+    [44]
+    """
+
+    arrow_type: pa.DataType | None
+
+    def __init__(
+        self,
+        schema: object | None = None,
+        *,
+        decimal_format: str = "BASE64",
+        schemas_enable: bool = True,
+        compat: str | None = None,
+        replace_null_with_default: bool = True,
+        schemas_cache_size: int = 1000,
+        config: Mapping[str, Any] | None = None,
+        key: bool = False,
+        tombstones: bool | None = None,
+        precision: int = 38,
+        wide_decimals: str = "decimal256",
+        duplicate_keys: str = "last",
+        large: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        for name, value, valid in (
+            ("compat", compat, _COMPAT),
+            ("wide_decimals", wide_decimals, _WIDE),
+            ("duplicate_keys", duplicate_keys, _DUPLICATES),
+            ("tombstones", tombstones, (None, True, False)),
+        ):
+            if value not in valid:
+                raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(repr, valid))}")
+        if not 1 <= precision <= 76 and wide_decimals != "string":
+            raise ConfigError(f"precision={precision!r} is not within 1 and 76")
+        self._config = converter_config(
+            config,
+            key=key,
+            decimal_format=decimal_format,
+            schemas_enable=schemas_enable,
+            replace_null_with_default=replace_null_with_default,
+            schemas_cache_size=schemas_cache_size,
+        )
+        content = self._config.schema_content
+        if content is not None and schema is not None:
+            raise ConfigError("schema.content and schema= are given: one of them")
+        self._arguments: dict[str, Any] = {
+            "schema": _kept(schema),
+            "decimal_format": self._config.decimal_format,
+            "schemas_enable": self._config.schemas_enable,
+            "compat": compat,
+            "replace_null_with_default": self._config.replace_null_with_default,
+            "schemas_cache_size": self._config.schemas_cache_size,
+            "config": None if content is None else {"schema.content": content},
+            "tombstones": tombstones,
+            "precision": precision,
+            "wide_decimals": wide_decimals,
+            "duplicate_keys": duplicate_keys,
+            "large": large,
+            "limits": limits or Limits(),
+        }
+        self._options = PlanOptions(
+            exact=compat is not None,
+            replace_null=self._config.replace_null_with_default,
+            numeric=self._config.numeric,
+            unique=duplicate_keys == "error",
+        )
+        self._limits = limits or Limits()
+        self._tombstones = compat is None if tombstones is None else tombstones
+        self._encoded_type = pa.large_binary() if large else pa.binary()
+        #: Whether rows that are read are envelopes.
+        self._enveloped = self._config.schemas_enable and content is None
+        self._converter = JsonConverter(self._config)
+        self._lock = threading.Lock()
+        self._found: dict[bytes, _Target] = {}
+        self._writings: dict[tuple[str, pa.DataType], _Writing] = {}
+        self._target = self._given(schema if content is None else content)
+        self.arrow_type = None if self._target is None else self._target.kind
+
+    def _given(self, schema: object | None) -> _Target | None:
+        if schema is None:
+            return None
+        if isinstance(schema, (pa.DataType, pa.Schema)):
+            kind = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
+            target = _Target(ConnectSchema.from_arrow(kind), kind, self._options, self._limits)
+        else:
+            target = self._made(ConnectSchema.from_json(schema))
+        with contextlib.suppress(Beyond):
+            decode_plan(target.schema, target.schema, target.inner, self._options)
+        return target
+
+    def _made(self, schema: ConnectSchema) -> _Target:
+        precision, wide, large = (self._arguments[name] for name in ("precision", "wide_decimals", "large"))
+        kind = arrow_type(schema, precision, wide, large)
+        inner = arrow_type(schema, precision, "engine", large)
+        return _Target(schema, kind, self._options, self._limits, inner)
+
+    @property
+    def schema(self) -> ConnectSchema | None:
+        """The schema that rows are read and written as; None without one."""
+        return None if self._target is None else self._target.schema
+
+    @property
+    def plan(self) -> Plan:
+        """The plan by which payloads of `schema` are read; ``str`` of it is a readable tree.
+
+        Raises
+        ------
+        ConfigError
+            Without a schema.
+        SchemaError
+            If the payloads are converted one by one.
+        """
+        if self._target is None:
+            raise ConfigError("the plan is made for the schema of the first row")
+        try:
+            target = self._target
+            return decode_plan(target.schema, target.schema, target.inner, self._options)
+        except Beyond:
+            raise SchemaError("there is no plan: values of this schema are converted one by one") from None
+
+    # Decoding ---------------------------------------------------------------------------------------
+
+    def decode(self, values: Any, errors: str = "raise") -> Any:
+        """Decode a column of rows; parameters and result as for every `Codec`.
+
+        Without a schema of the codec's own, the column has the type of the first schema in it; a column without
+        any is of the null type.
+        """
+        check_errors(errors)
+        chunks, chunked = payloads(values)
+        target = self._target or self._first(chunks)
+
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            return self._read(target, chunk, stop)
+
+        return self._run(step, chunks, chunked, target.kind, errors, DecodeError)
+
+    def _first(self, chunks: Sequence[pa.Array]) -> _Target:
+        """Make the target of the first schema that there is."""
+        if not self._enveloped:
+            raise ConfigError(
+                "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
+            )
+        scan = kernel("formats._connect").scan
+        for chunk in chunks:
+            for value in chunk:
+                text = b"null"
+                if value.is_valid:
+                    data = _bytes(value)
+                    found = scan(data)
+                    text = b"null" if found.code else data[found.schema : found.schema_end]
+                if text == b"null":
+                    continue
+                with self._lock:
+                    target = self._found.get(text)
+                if target is not None:
+                    return target
+                try:
+                    target = self._made(ConnectSchema.from_json(text))
+                except SchemaError:
+                    continue
+                with self._lock:
+                    while len(self._found) >= _KEPT:
+                        del self._found[next(iter(self._found))]
+                    return self._found.setdefault(text, target)
+        # All rows are null, or faults.
+        return _Target(ConnectSchema("string", optional=True), pa.null(), self._options, self._limits)
+
+    def _read(self, target: _Target, values: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        parts: list[pa.Array] = []
+        faults: list[Fault] = []
+        done = 0
+        while not parts or done < len(values):
+            run = self._split(target, values.slice(done))
+            part, found = self._read_run(target, run, stop)
+            faults += [each._replace(row=each.row + done) for each in found]
+            if stop and faults:
+                return pa.nulls(0, target.kind), faults
+            parts.append(part)
+            done += len(run.values)
+        return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), faults
+
+    def _split(self, target: _Target, values: pa.Array) -> _Split:
+        most = max(self._config.schemas_cache_size, 1)
+        if not self._enveloped:
+            return _Split(values, None, None, None, [target.reading(b"", most)], [])
+        selector, starts, ends, texts, faults, count = kernel("formats._connect").split(values, most)
+        readings = [target.reading(text, most) for text in texts]
+        return _Split(values.slice(0, count), selector, starts, ends, readings, faults)
+
+    def _read_run(self, target: _Target, run: _Split, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        exact = self._options.exact
+        array = pa.nulls(len(run.values), target.kind)
+        found: list[Fault] = []
+        if any(reading.program is not None for reading in run.readings):
+            array, found = kernel("formats._json").decode(
+                run.values,
+                [reading.program for reading in run.readings],
+                selector=run.selector,
+                starts=run.starts,
+                ends=run.ends,
+                stop=stop and not exact,
+            )
+            if target.kind != target.inner and not (stop and found):
+                array = array.cast(target.kind)
+        if self._enveloped:
+            scan = kernel("formats._connect").scan
+            for number, fault in enumerate(found):
+                # The row may have begun like the one before it, and yet be no envelope.
+                envelope = scan(_bytes(run.values[fault.row]))
+                if envelope.code:
+                    found[number] = envelope_fault(fault.row, envelope)
+        faults = sorted([*run.faults, *found, *_unread(run)], key=lambda fault: fault.row)
+        if not exact or not faults:
+            return array, faults
+
+        def read(data: bytes, row: int) -> Any:
+            return self._reread(target, run, data, row)
+
+        return reread(run.values, array, faults, read, stop=stop)
+
+    def _reread(self, target: _Target, run: _Split, data: bytes, row: int) -> Any:
+        """Convert one row as JsonConverter does."""
+        start = 0
+        try:
+            if not self._enveloped:
+                writer, value = target.schema, self._converter.payload(target.schema, data)
+            else:
+                found = kernel("formats._connect").scan(data)
+                number = memoryview(run.selector).cast("i")[row]
+                schema = run.readings[number].schema if number >= 0 and not found.code else None
+                if schema is None:
+                    # What is wrong with it, or an envelope that only Jackson takes.
+                    schema, value = self._converter.to_connect_data(data)
+                    if schema is None:
+                        raise DataError("schema_error", _NO_SCHEMA)
+                    writer = schema
+                else:
+                    start = found.payload
+                    writer, value = schema, self._converter.payload(schema, data[start : found.payload_end])
+            if pa.types.is_null(target.kind) and value is not None:
+                raise DataError("schema_error", _NO_SCHEMA)
+            return column_value(value, writer, target.schema, pa.field("", target.kind))
+        except DataError as error:
+            offset = None if error.offset is None else start + error.offset
+            raise Refused(error.code, error.path, offset, error.message) from None
+
+    def to_schemaless(self, values: Any, errors: str = "raise") -> Any:
+        """Give what the converter itself returns for each row, as Python values.
+
+        Parameters
+        ----------
+        values : pyarrow.Array, ChunkedArray, list of bytes or None, or an Arrow producer
+            As for `decode`.
+        errors : {"raise", "null", "report"}
+            As for `decode`.
+
+        Returns
+        -------
+        list
+            Without envelopes, or with one whose schema is null: booleans, integers of 64 bits, floats, text,
+            lists and dicts; decimals, bytes and times do not come back as such. With a schema: its values, in the
+            classes of `kcodec.formats.connect_values`. With ``errors="report"`` a pair of it and the report.
+
+        Raises
+        ------
+        DecodeError
+            If ``errors="raise"``: the first row that the converter refuses.
+
+        Examples
+        --------
+        >>> codec = ConnectJsonCodec(schemas_enable=False)
+        >>> codec.to_schemaless([b'{"price":"AJw=","n":[1,2.50]}', None])
+        [{'price': 'AJw=', 'n': [1, 2.5]}, None]
+        """
+        check_errors(errors)
+        found: list[Any] = []
+        faults: list[Fault] = []
+        for chunk in payloads(values)[0]:
+            for scalar in chunk:
+                value = None
+                try:
+                    if scalar.is_valid:
+                        value = self._converter.to_connect_data(_bytes(scalar))[1]
+                except DataError as error:
+                    faults.append(Fault(len(found), error.offset, error.path, error.code, error.message))
+                    if errors == "raise":
+                        raise DecodeError(*faults[0]) from None
+                found.append(value)
+        return (found, report(faults)) if errors == "report" else found
+
+    # Encoding ---------------------------------------------------------------------------------------
+
+    def encode_plan(self, kind: pa.DataType) -> Plan:
+        """Return the plan by which columns of an Arrow type are written.
+
+        Raises
+        ------
+        SchemaError
+            If the type does not fit the schema, or its values are converted one by one.
+        """
+        schema = self._schema_of(kind)
+        try:
+            return encode_plan(schema, encoded_type(schema, kind, exact=self._options.exact), self._options)
+        except Beyond:
+            raise SchemaError("there is no plan: values of this type are converted one by one") from None
+
+    def _schema_of(self, kind: pa.DataType) -> ConnectSchema:
+        return ConnectSchema.from_arrow(kind) if self._target is None else self._target.schema
+
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        writing = self._writing(array.type)
+        if writing.program is None:
+            return self._encode_rows(array.cast(plain_type(array.type)), writing.schema, stop)
+        plain = array if array.type == writing.kind else array.cast(writing.kind)
+        prefix, suffix = b"", b""
+        if self._config.schemas_enable:
+            prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"
+        encoded, faults = kernel("formats._json").encode(
+            plain,
+            writing.program,
+            prefix=prefix,
+            suffix=suffix,
+            large=self._arguments["large"],
+            stop=stop,
+        )
+        if self._tombstones or not array.null_count or (stop and faults):
+            return encoded, faults
+        missing = array.is_null()
+        try:
+            written = self._converter.from_connect_data(writing.schema, None)
+        except DataError as error:
+            rows = pc.indices_nonzero(missing).to_pylist()
+            faults += [Fault(row, None, "", error.code, error.message) for row in rows]
+            return encoded, sorted(faults, key=lambda fault: fault.row)
+        return pc.if_else(missing, pa.scalar(written, encoded.type), encoded), faults
+
+    def _writing(self, kind: pa.DataType) -> "_Writing":
+        module = kernel("formats._json")
+        key = (module.__name__, kind)
+        with self._lock:
+            found = self._writings.get(key)
+        if found is None:
+            schema = self._schema_of(kind)
+            inner = encoded_type(schema, kind, exact=self._options.exact)
+            program = None
+            with contextlib.suppress(Beyond):
+                program = module.Program(encode_plan(schema, inner, self._options), self._limits)
+            found = _Writing(schema, schema.to_text(self._config.decimal_format), inner, program)
+            with self._lock:
+                while len(self._writings) >= _KEPT:
+                    del self._writings[next(iter(self._writings))]
+                self._writings[key] = found
+        return found
+
+    def _encode_rows(
+        self, array: pa.Array, schema: ConnectSchema, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Write rows one by one, as JsonConverter does."""
+        found: list[bytes | None] = []
+        faults: list[Fault] = []
+        for row in range(len(array)):
+            data = None
+            if array[row].is_valid or not self._tombstones:
+                try:
+                    data = self._converter.from_connect_data(schema, row_value(array, row))
+                except DataError as error:
+                    faults.append(Fault(row, None, error.path, error.code, error.message))
+                    if stop:
+                        break
+            found.append(data)
+        return pa.array(found, self._encoded_type), faults
+
+    # Identity ---------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConnectJsonCodec):
+            return NotImplemented
+        return self._arguments == other._arguments
+
+    def __hash__(self) -> int:
+        return hash(tuple(str(value) for value in self._arguments.values()))
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(ConnectJsonCodec).parameters
+        shown = []
+        for name, value in self._arguments.items():
+            default = Limits() if name == "limits" else defaults[name].default
+            if value != default:
+                shown.append(repr(value) if name == "schema" else f"{name}={value!r}")
+        return f"ConnectJsonCodec({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._arguments)
+
+
+class _Writing(NamedTuple):
+    """How columns of an Arrow type are written: None for a program where rows are converted one by one."""
+
+    schema: ConnectSchema
+    text: str
+    kind: pa.DataType
+    program: Any
+
+
+def _rebuild(kind: type[ConnectJsonCodec], arguments: dict[str, Any]) -> ConnectJsonCodec:
+    return kind(**arguments)
+
+
+def _kept(schema: object | None) -> object | None:
+    """Keep a schema in a form that later changes of a dict do not reach, and that can be compared."""
+    if schema is None or isinstance(schema, (pa.DataType, pa.Schema)):
+        return schema
+    return ConnectSchema.from_json(schema).to_text()
+
+
+def _bytes(value: pa.Scalar) -> bytes:
+    data = value.as_py()
+    return data.encode() if isinstance(data, str) else data
+
+
+def _unread(run: _Split) -> list[Fault]:
+    """Make faults of the rows whose schema has no program."""
+    without = {number: reading for number, reading in enumerate(run.readings) if reading.program is None}
+    if not without:
+        return []
+    selector = [0] * len(run.values) if run.selector is None else memoryview(run.selector).cast("i")
+    return [
+        Fault(row, 0, "", without[number].code, without[number].reason)
+        for row, number in enumerate(selector)
+        if number in without and run.values[row].is_valid
+    ]
