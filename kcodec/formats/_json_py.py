@@ -35,6 +35,9 @@ _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _LAST = datetime.date.max.toordinal()
 
+#: Characters of a decimal in Base64.
+_LONGEST = 1000
+
 _Out = list[list[Any]]
 
 
@@ -410,11 +413,11 @@ class _Row:
             name = key
             if name not in names and node.forms & Form.FOLD:
                 name = key.upper()
+            if name in found and node.forms & Form.UNIQUE:
+                self.fail("duplicate_key", begin, path)
             if name not in names or (name in exact and key != name):
                 self.skip(path)
                 continue
-            if name in found and node.forms & Form.UNIQUE:
-                self.fail("duplicate_key", begin, path)
             if key == name:
                 exact.add(name)
             found[name] = self.into(node.children[names.index(name)], path)
@@ -549,6 +552,10 @@ class _Row:
         begin = self.at
         kind = self.columns[node.column].type
         if self.byte(path) == 34 and node.forms & Form.BASE64:
+            self.string(path)
+            if self.at - begin - 2 > min(self.limits.max_number_length, _LONGEST):
+                self.fail("number_length", begin, path)
+            self.at = begin
             data = self.base64(path)
             if not data:
                 self.fail("invalid_base64", begin, path)
@@ -595,8 +602,12 @@ class _Row:
         begin = self.at
         if self.byte(path) != 34:
             self.wrong(path)
-        data = self.base64(path)
         kind = self.columns[node.column].type
+        if pa.types.is_fixed_size_binary(kind):
+            if len(self.string(path)) != (kind.byte_width + 2) // 3 * 4:
+                self.fail("fixed_size", begin, path)
+            self.at = begin
+        data = self.base64(path)
         if pa.types.is_fixed_size_binary(kind) and len(data) != kind.byte_width:
             self.fail("fixed_size", begin, path)
         self.put(node.column, data)
@@ -838,13 +849,15 @@ class _Writer:
 
     def integer(self, node: Node, row: int, path: str) -> bytes:
         value = self.read(node, row)
+        if node.factor != 1 and value >= 1 << 63:
+            raise _BadRow("out_of_range", None, path)
         if node.factor < 0:
             value *= -node.factor
         elif value % node.factor:
             raise _BadRow("inexact", None, path)
         else:
             value //= node.factor
-        low, high = node.bounds or (-(1 << 63), (1 << 64) - 1)
+        low, high = node.bounds or (-(1 << 63), (1 << (64 if node.factor == 1 else 63)) - 1)
         if not low <= value <= high:
             raise _BadRow("out_of_range", None, path)
         return _number_form(node, str(value))
@@ -894,9 +907,15 @@ class _Writer:
         data: bytes = self.read(node, row)
         check = _Row(self.program, (), data, 0)
         try:
-            check.document(Node(Op.JSON_TEXT), False)
+            data.decode()
+            check.skip("")
+            check.space()
+        except UnicodeDecodeError:
+            raise _BadRow("invalid_utf8", None, path) from None
         except _BadRow as bad:
             raise _BadRow(bad.code, None, path) from None
+        if check.at < len(data):
+            raise _BadRow("trailing_bytes", None, path)
         return data
 
 

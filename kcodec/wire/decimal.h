@@ -302,6 +302,27 @@ static inline size_t kc_decimal_short(uint64_t value, int count, int scale, char
     return (size_t)count + 1;
 }
 
+/* A value of 64 bits -> text of at most `precision` digits, with kc_decimal_text_room free. */
+static inline int kc_decimal_small_text(
+    int64_t value, int32_t scale, int plain, int64_t precision, char *out, size_t *length
+) {
+    char digits[88];
+    const int negative = value < 0;
+    /* Without a branch: signs come in no order that could be predicted. */
+    const uint64_t flip = (uint64_t)(value >> 63);
+    const uint64_t magnitude = ((uint64_t)value ^ flip) - flip;
+    const size_t count = (size_t)kc_decimal_count(magnitude);
+    if (KC_UNLIKELY((int64_t)count > precision)) return KC_DECIMAL_PRECISION;
+    if (KC_LIKELY(magnitude < 100000000 && (uint32_t)scale < 8 && (plain || scale - (int)count < 6))) {
+        *out = '-';
+        *length = (size_t)negative + kc_decimal_short(magnitude, (int)count, scale, out + negative);
+        return KC_DECIMAL_OK;
+    }
+    const char *first = digits + kc_decimal_groups(magnitude, digits) - count;
+    *length = kc_decimal_layout(negative, first, count, 0, scale, plain, out);
+    return KC_DECIMAL_OK;
+}
+
 /* Bytes of any length -> text of at most `precision` digits (0 is one digit), with kc_decimal_text_room free. */
 static inline int kc_decimal_text(
     const uint8_t *source, size_t size, int32_t scale, int plain, int64_t precision, char *out, size_t *length
@@ -316,20 +337,7 @@ static inline int kc_decimal_text(
     }
     if (KC_LIKELY(size <= 8)) {
         const int64_t value = size == 0 ? 0 : kc_decimal_small(source, size);
-        negative = value < 0;
-        /* Without a branch: signs come in no order that could be predicted. */
-        const uint64_t flip = (uint64_t)(value >> 63);
-        const uint64_t magnitude = ((uint64_t)value ^ flip) - flip;
-        count = (size_t)kc_decimal_count(magnitude);
-        if (KC_UNLIKELY((int64_t)count > precision)) return KC_DECIMAL_PRECISION;
-        if (KC_LIKELY(magnitude < 100000000 && (uint32_t)scale < 8 && (plain || scale - (int)count < 6))) {
-            *out = '-';
-            *length = (size_t)negative + kc_decimal_short(magnitude, (int)count, scale, out + negative);
-            return KC_DECIMAL_OK;
-        }
-        const char *first = digits + kc_decimal_groups(magnitude, digits) - count;
-        *length = kc_decimal_layout(negative, first, count, 0, scale, plain, out);
-        return KC_DECIMAL_OK;
+        return kc_decimal_small_text(value, scale, plain, precision, out, length);
     }
     negative = source[0] >> 7;
 #if defined(__SIZEOF_INT128__)
@@ -371,6 +379,28 @@ static inline int kc_decimal_text(
     if ((int64_t)count > precision) return KC_DECIMAL_PRECISION;
     *length = kc_decimal_layout(negative, behind, count, 1, scale, plain, out);
     return KC_DECIMAL_OK;
+}
+
+/* Slot of an Arrow decimal -> text; its length. kc_decimal_text_room is free for 8 * words bytes. */
+static inline size_t kc_decimal_slot_text(const uint8_t *slot, int words, int32_t scale, int plain, char *out) {
+    uint8_t bytes[40];
+    size_t length = 0;
+    const int64_t low = (int64_t)kc_load_le64(slot);
+    uint64_t more = 0;
+    for (int i = 1; i < words; i++) more |= kc_load_le64(slot + 8 * i) ^ (uint64_t)(low >> 63);
+    if (KC_LIKELY(more == 0))
+        kc_decimal_small_text(low, scale, plain, INT64_MAX, out, &length);
+    else
+        kc_decimal_text(bytes, kc_decimal_to_bytes(slot, words, bytes), scale, plain, INT64_MAX, out, &length);
+    return length;
+}
+
+/* Digits of an integer, moved as 24 bytes; their number. */
+static inline size_t kc_decimal_put_integer(uint64_t magnitude, char *out) {
+    char digits[48];
+    const size_t count = (size_t)kc_decimal_count(magnitude);
+    memcpy(out, digits + (size_t)kc_decimal_groups(magnitude, digits) - count, 24);
+    return count;
 }
 
 /* A number read from text: (whole digits, then part digits) times 10**power, without zeros in front. */

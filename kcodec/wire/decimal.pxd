@@ -6,7 +6,7 @@ A slot is the 16 or 32 bytes of an Arrow decimal128 or decimal256: ``words`` is 
 INEXACT (digits would be lost), TYPE_MISMATCH (text that is not a number).
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from kcodec.wire.status cimport DECIMAL_PRECISION, INEXACT, OK, TYPE_MISMATCH, Status
 
@@ -35,6 +35,14 @@ cdef extern from "decimal.h" nogil:
     size_t decimal_number_to_bytes "kc_decimal_number_to_bytes"(
         const decimal_number *number, size_t take, size_t zeros, uint8_t *target
     ) noexcept
+
+    # Slot -> text; its length. `decimal_text_room` is free for 8 * words bytes.
+    size_t decimal_slot_text "kc_decimal_slot_text"(
+        const uint8_t *slot, int words, int32_t scale, bint plain, char *out
+    ) noexcept
+
+    # Digits of an integer, moved as 24 bytes; their number.
+    size_t decimal_put_integer "kc_decimal_put_integer"(uint64_t magnitude, char *out) noexcept
 
     int kc_decimal_from_bytes(
         const uint8_t *source, size_t size, int precision, int words, uint8_t *slot

@@ -1,0 +1,140 @@
+"""Plans of JSON as flat, read-only C tables."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from kcodec.columns._builder cimport Shape
+from kcodec.wire.cursor cimport load_le32, load_le64
+
+
+cdef enum Code:
+    OBJECT
+    TUPLE
+    ENTRIES             # JSON_MAP
+    ITEMS               # JSON_LIST
+    NOTHING
+    BOOLEAN
+    INTEGER
+    SINGLE
+    DOUBLE
+    DECIMAL
+    STRING
+    BYTES
+    ISO_TIME
+    RAW
+
+
+cdef enum Flag:         # members of plan.node.Form
+    NULLABLE = 1
+    ABSENT = 2
+    DEFAULT = 4
+    QUOTED = 8          # TEXT
+    BASE64 = 16
+    SCALAR = 32
+    NONFINITE = 64
+    FOLD = 128
+    UNIQUE = 256
+    SCIENTIFIC = 512
+    ESCAPED = 1024
+    CANONICAL = 2048
+
+
+cdef enum:
+    COLUMN_BYTES = 128  # size of a `Column`
+    INPUT_BYTES = 64    # and of an `Input`
+    MARGIN = 64         # bytes behind constants that may be read
+
+
+cdef struct Key:
+    # The first 16 bytes of ``"name":`` and which of them count.
+    uint64_t words[2]
+    uint64_t masks[2]
+
+
+cdef struct Op:
+    int32_t code
+    int32_t column
+    int64_t place           # of the column, in bytes from the first `Column` or `Input`
+    int32_t next            # how far it is to the op after this one and all that belongs to it
+    int32_t forms
+    # Of a field of an object:
+    int32_t key_size        # of ``"name":``
+    int32_t number          # which field
+    Key key
+    const uint8_t *name     # ``"name":``; encoding: as it is written, ``,"name":``
+    const uint8_t *plain    # the name itself
+    int32_t plain_size
+    uint64_t bit            # of the number, if below 64
+    # Of an object:
+    uint64_t all            # bits of all fields below 64
+    int32_t fields
+    int32_t words           # where its bits of fields from 64 on are, in `Context.words`
+    const int32_t *table    # hash of a name -> the op of a field, plus one
+    uint32_t table_mask
+    uint32_t seed
+    # Of a leaf:
+    int32_t width           # bytes of a value; words of a decimal
+    int32_t precision
+    int32_t scale           # of the column
+    int32_t wire_precision  # BASE64
+    int32_t wire_scale
+    int32_t digits          # ISO_TIME: of the unit
+    int32_t form            # ISO_TIME
+    bint text               # the column holds text
+    int64_t factor
+    int64_t low             # INTEGER: in the text
+    int64_t high            # the same, where it is less than 2**63
+    uint64_t highest        # the same, where it is not negative
+    const uint8_t *data     # of the default
+    int64_t data_size
+
+
+cdef class Program:
+    cdef readonly object plan
+    cdef readonly object limits
+    cdef Op *ops
+    cdef int32_t count
+    cdef int32_t capacity
+    cdef int32_t column_bytes
+    cdef int32_t words         # 64-bit words that objects need for fields from 64 on
+    cdef int32_t longest       # name of a field
+    cdef int64_t scratch       # bytes that reading needs for itself
+    cdef int64_t expansion     # bytes that one run of every op may yield beyond its payload
+    cdef list keep             # Python objects that ops point into
+    cdef list paths            # per op: steps, None where an index goes
+    cdef set covered           # columns that ops store into
+    cdef dict divisors         # per list or map column: least bytes of an item
+    cdef list costs            # encoding: column -> bytes that one of its values takes at most, with its key
+    cdef list stretch          # encoding: column -> what a byte of its text or data becomes at most
+    cdef Shape shape           # decoding: what its columns start from
+    cdef object layout
+    cdef const uint32_t *folds      # FOLD: characters beyond ASCII whose upper case differs, in order
+    cdef const uint8_t *fold_texts  # and that upper case, 8 bytes each, the last its length
+    cdef int32_t fold_count
+
+    cdef void *memory(self, object data) except NULL
+    cdef int32_t add(self, int32_t code, object node, object path) except -1
+    cdef int compile(self, object node, tuple path, int32_t level) except -1
+    cdef int check(self, object node) except -1
+    cdef int set_key(self, int32_t at, object name, bint escaped) except -1
+    cdef int set_table(self, int32_t at, object names, list children) except -1
+    cdef int set_bounds(self, int32_t at, object node, object kind) except -1
+    cdef int set_leaf(self, int32_t at, object node) except -1
+    cdef int set_folds(self) except -1
+    cdef object path(self, int32_t op, list indexes)
+
+
+cdef inline uint32_t key_hash(const uint8_t *name, int64_t size, uint32_t seed) noexcept nogil:
+    """Mix the length and up to 16 bytes of a name, 8 from each end."""
+    cdef uint64_t first = 0
+    cdef uint64_t last = 0
+    if size >= 8:
+        first = load_le64(name)
+        last = load_le64(name + size - 8)
+    elif size >= 4:
+        first = load_le32(name)
+        last = load_le32(name + size - 4)
+    elif size > 0:
+        first = name[0] | <uint64_t>name[size >> 1] << 8 | <uint64_t>name[size - 1] << 16
+    first = (first ^ seed) * 0x9E3779B97F4A7C15ULL + last + <uint64_t>size
+    first = (first ^ first >> 29) * 0xBF58476D1CE4E5B9ULL
+    return <uint32_t>(first >> 32)

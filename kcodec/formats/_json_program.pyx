@@ -1,0 +1,362 @@
+"""Plans of JSON as flat, read-only C tables.
+
+An op is followed by the ops of what is below it: the fields of an object in their order, the item of a list, key
+and value of a map. A field's op holds its key as it stands in the text, quotes and colon included; an object's op
+has a hash table of its keys, without collisions where a seed for that was found.
+"""
+
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
+
+from kcodec.columns._builder cimport Shape
+from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_ZONED
+
+import functools
+import struct
+import sys
+
+import pyarrow as pa
+
+from kcodec.columns.layout import layout
+from kcodec.plan.node import MAX_DEPTH, Form, Limits, Op as Step
+
+_CODES = {
+    Step.JSON_OBJECT: OBJECT, Step.JSON_TUPLE: TUPLE, Step.JSON_LIST: ITEMS, Step.JSON_MAP: ENTRIES,
+    Step.JSON_NULL: NOTHING, Step.JSON_BOOLEAN: BOOLEAN, Step.JSON_INTEGER: INTEGER, Step.JSON_FLOAT: DOUBLE,
+    Step.JSON_DECIMAL: DECIMAL, Step.JSON_STRING: STRING, Step.JSON_BYTES: BYTES, Step.JSON_TIME: ISO_TIME,
+    Step.JSON_TEXT: RAW,
+}
+
+_FLAGS = {
+    Form.NULL: NULLABLE, Form.ABSENT: ABSENT, Form.DEFAULT: DEFAULT, Form.TEXT: QUOTED, Form.BASE64: BASE64,
+    Form.SCALAR: SCALAR, Form.NONFINITE: NONFINITE, Form.FOLD: FOLD, Form.UNIQUE: UNIQUE,
+    Form.SCIENTIFIC: SCIENTIFIC, Form.ESCAPED: ESCAPED, Form.CANONICAL: CANONICAL,
+}
+
+_TEXTS = ("string", "large_string", "binary", "large_binary")
+
+#: Types of the columns that values go to.
+_KINDS = {
+    Step.JSON_OBJECT: ("struct",),
+    Step.JSON_TUPLE: ("struct",),
+    Step.JSON_LIST: ("list", "large_list", "map"),
+    Step.JSON_MAP: ("map",),
+    Step.JSON_NULL: ("null",),
+    Step.JSON_BOOLEAN: ("boolean",),
+    Step.JSON_INTEGER: ("integer", "date", "time", "timestamp", "duration"),
+    Step.JSON_FLOAT: ("float32", "float64"),
+    Step.JSON_DECIMAL: ("decimal128", "decimal256"),
+    Step.JSON_STRING: _TEXTS,
+    Step.JSON_BYTES: ("binary", "large_binary", "fixed_size_binary"),
+    Step.JSON_TIME: ("date", "time", "timestamp"),
+    Step.JSON_TEXT: _TEXTS,
+}
+
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+#: Bytes that a value takes at most when it is written, but for text and binary data, which come on top.
+_COSTS = {BOOLEAN: 8, INTEGER: 24, SINGLE: 48, DOUBLE: 48, STRING: 40, BYTES: 8, ISO_TIME: 36}
+
+_NAMED = {8: "b", 9: "t", 10: "n", 12: "f", 13: "r", 34: '"', 92: "\\"}
+
+
+def _written(name, pairs):
+    """Write a name as a string of JSON: what `json.h` does for values."""
+    parts = []
+    for char in name:
+        code = ord(char)
+        if code in _NAMED:
+            parts.append("\\" + _NAMED[code])
+        elif code < 0x20:
+            parts.append(f"\\u{code:04X}")
+        elif code > 0xFFFF and pairs:
+            parts.append("\\u%04X\\u%04X" % struct.unpack(">HH", char.encode("utf-16-be")))
+        else:
+            parts.append(char)
+    return '"' + "".join(parts) + '"'
+
+
+@functools.cache
+def _folds():
+    """List the characters beyond ASCII that have another upper case, and that."""
+    folds, texts = [], []
+    for code in range(0x80, sys.maxunicode + 1):
+        upper = chr(code).upper()
+        if upper != chr(code):
+            data = upper.encode()
+            folds.append(code)
+            texts.append(data.ljust(7, b"\0") + bytes([len(data)]))
+    return struct.pack(f"={len(folds)}I", *folds), b"".join(texts)
+
+
+cdef class Program:
+    """A plan of JSON made ready to run. It is never changed once made, so threads may share it.
+
+    Parameters
+    ----------
+    plan : kcodec.plan.Plan
+        What to do.
+    limits : kcodec.plan.Limits, optional
+        Bounds on what one row may cost.
+    """
+
+    def __init__(self, plan, limits=Limits()):
+        self.plan = plan
+        self.limits = limits
+        self.column_bytes = COLUMN_BYTES if plan.direction == "decode" else INPUT_BYTES
+        if plan.direction == "decode":
+            self.shape = Shape(plan.arrow_type)
+            self.layout = self.shape.layout
+        else:
+            self.layout = layout(plan.arrow_type)
+        self.keep = []
+        self.paths = []
+        self.divisors = {}
+        self.costs = [0] * len(self.layout)
+        self.stretch = [0] * len(self.layout)
+        self.covered = set()
+        self.compile(plan.root, (), 0)
+        if plan.direction == "decode" and self.covered != set(range(len(self.layout))):
+            raise ValueError("a plan gives values to each column of its type")
+
+    def __dealloc__(self):
+        free(self.ops)
+
+    def __reduce__(self):
+        return Program, (self.plan, self.limits)
+
+    cdef void *memory(self, object data) except NULL:
+        """Give bytes a place that lives as long as the program."""
+        block = bytearray(data)
+        block += bytes(MARGIN)
+        self.keep.append(block)
+        return PyByteArray_AS_STRING(block)
+
+    cdef int32_t add(self, int32_t code, object node, object path) except -1:
+        cdef Op *grown
+        cdef Op *op
+        if self.count == self.capacity:
+            self.capacity = 2 * self.capacity + 16
+            grown = <Op *>realloc(self.ops, self.capacity * sizeof(Op))
+            if grown == NULL:
+                raise MemoryError
+            self.ops = grown
+        op = &self.ops[self.count]
+        memset(op, 0, sizeof(Op))
+        op.code = code
+        op.column = node.column
+        op.place = <int64_t>max(node.column, 0) * self.column_bytes
+        op.next = 1
+        op.factor = 1
+        for form, flag in _FLAGS.items():
+            if node.forms & form:
+                op.forms |= <int32_t>flag
+        if node.data:
+            op.data = <const uint8_t *>self.memory(node.data)
+            op.data_size = len(node.data)
+            self.expansion += len(node.data)
+            if node.column >= 0:
+                self.costs[node.column] += len(node.data)
+        self.paths.append(path)
+        self.count += 1
+        return self.count - 1
+
+    cdef int compile(self, object node, tuple path, int32_t level) except -1:
+        cdef int32_t at
+        cdef int32_t number
+        cdef int32_t child
+        if level > MAX_DEPTH:
+            raise ValueError(f"a plan is nested deeper than {MAX_DEPTH} levels")
+        if node.name:
+            path = (*path, f".{node.name}" if path else node.name)
+        code = _CODES[node.op]
+        self.check(node)
+        at = self.add(code, node, path)
+        # Brackets and the comma behind; `null`.
+        cost = 8
+        if code == ITEMS or code == ENTRIES:
+            least = 2 if code == ITEMS else 5
+            self.divisors[node.column] = min(least, self.divisors.get(node.column, least))
+            if code == ITEMS:
+                self.compile(node.children[0], (*path, None), level + 1)
+            else:
+                self.compile(node.children[0], (*path, None, ".key"), level + 1)
+                self.compile(node.children[1], (*path, None, ".value"), level + 1)
+        elif code == OBJECT or code == TUPLE:
+            children = []
+            for number, child_node in enumerate(node.children):
+                child = self.count
+                children.append(child)
+                self.compile(child_node, path, level + 1)
+                self.ops[child].number = number
+                if code == OBJECT:
+                    self.set_key(child, child_node.name, node.forms & Form.ESCAPED)
+                    if child_node.column >= 0:
+                        self.costs[child_node.column] += self.ops[child].key_size
+                if number < 64:
+                    self.ops[child].bit = <uint64_t>1 << number
+                    self.ops[at].all |= self.ops[child].bit
+            self.ops[at].fields = len(children)
+            self.ops[at].words = self.words
+            if code == OBJECT:
+                self.words += 2 * (max(len(children) - 1, 0) // 64)
+                self.set_table(at, [each.name.encode() for each in node.children], children)
+                if node.forms & Form.FOLD:
+                    self.set_folds()
+        else:
+            self.set_leaf(at, node)
+            cost += _COSTS.get(self.ops[at].code, 0)
+            kind = self.layout[node.column].type
+            if code == DECIMAL:
+                cost += (140 if self.ops[at].width == 2 else 340) + abs(kind.scale)
+            elif code == BYTES and pa.types.is_fixed_size_binary(kind):
+                cost += kind.byte_width // 3 * 4 + 8
+            if node.column >= 0:
+                self.stretch[node.column] = {STRING: 6, BYTES: 2, RAW: 1}.get(code, 0)
+        # What writes no column of its own, such as the entry of a map, is paid for by the column that its items
+        # belong to: each of these has room for all of it.
+        column = node.column if node.column >= 0 else max(node.children[0].column if node.children else 0, 0)
+        self.costs[column] += cost
+        self.ops[at].next = self.count - at
+        return 0
+
+    cdef int check(self, object node) except -1:
+        """Refuse what would be stored where there is no room for it."""
+        types = pa.types
+        name = f"{node.name}: {node.op.value}"
+        if node.data.strip() == b"null":
+            raise ValueError(f"{name}: null is not a default")
+        if node.column < 0:
+            if node.op not in (Step.JSON_OBJECT, Step.JSON_TUPLE) or node.forms & (Form.NULL | Form.ABSENT):
+                raise ValueError(f"{name} has no column")
+            return 0
+        if node.column >= len(self.layout):
+            raise ValueError(f"{name}: there is no column {node.column}")
+        self.covered.add(node.column)
+        entry = self.layout[node.column]
+        if self.plan.direction == "decode" and node.forms & (Form.NULL | Form.ABSENT) and not node.data \
+                and not entry.nullable and entry.parent >= 0:
+            raise ValueError(f"{name}: column {node.column} cannot be null")
+        if not any(getattr(types, f"is_{kind}")(entry.type) for kind in _KINDS[node.op]):
+            raise ValueError(f"{name} does not fit a column of {entry.type}")
+        return 0
+
+    cdef int set_key(self, int32_t at, object name, bint escaped) except -1:
+        cdef Op *op = &self.ops[at]
+        cdef uint8_t *text
+        data = (_written(name, escaped) + ":").encode()
+        plain = name.encode()
+        self.longest = max(self.longest, len(plain))
+        # An escape of six characters is at least a byte, and upper case at least a third of what it stands for.
+        self.scratch = max(self.scratch, 20 * self.longest + 3 * MARGIN)
+        op.plain = <const uint8_t *>self.memory(plain)
+        op.plain_size = len(plain)
+        if self.plan.direction == "encode":
+            data = b"," + data
+        op.key_size = len(data)
+        text = <uint8_t *>self.memory(data)
+        op.name = text
+        memcpy(op.key.words, text, 16)
+        memset(op.key.masks, 0, 16)
+        memset(op.key.masks, 0xFF, min(16, op.key_size))
+        return 0
+
+    cdef int set_table(self, int32_t at, object names, list children) except -1:
+        """Find a seed by which no two names share a place; if there is none, they stand one behind the other."""
+        cdef Op *op = &self.ops[at]
+        cdef uint32_t seed = 0
+        cdef uint32_t size = 2
+        cdef uint32_t place
+        cdef const uint8_t *text
+        while size < 2 * len(names):
+            size *= 2
+        for attempt in range(200):
+            seed = attempt
+            if attempt == 100:
+                size *= 2
+            taken = {key_hash(name, len(name), seed) & (size - 1) for name in names}
+            if len(taken) == len(names):
+                break
+        table = [0] * size
+        for name, child in zip(names, children):
+            text = name
+            place = key_hash(text, len(name), seed) & (size - 1)
+            while table[place]:
+                place = (place + 1) & (size - 1)
+            table[place] = child - at
+        op.table = <const int32_t *>self.memory(struct.pack(f"={size}i", *table))
+        op.table_mask = size - 1
+        op.seed = seed
+        return 0
+
+    cdef int set_bounds(self, int32_t at, object node, object kind) except -1:
+        """Turn the bounds of the column and those of the text into bounds of the text."""
+        cdef Op *op = &self.ops[at]
+        # Not numbers of C, which these do not fit.
+        cdef object one = 1
+        factor = node.factor
+        if self.plan.direction == "encode":
+            low, high = node.bounds or (-(one << 63), (one << (64 if factor == 1 else 63)) - 1)
+        else:
+            if pa.types.is_time(kind):
+                low, high = 0, 86400 * 10 ** _DIGITS[kind.unit] - 1
+            elif pa.types.is_unsigned_integer(kind):
+                low, high = 0, (one << kind.bit_width) - 1
+            else:
+                low, high = -(one << (kind.bit_width - 1)), (one << (kind.bit_width - 1)) - 1
+            low, high = -(-low // factor), high // factor
+            if node.bounds:
+                low, high = max(low, node.bounds[0]), min(high, node.bounds[1])
+        op.factor = factor
+        op.low = min(max(low, -(one << 63)), (one << 63) - 1)
+        op.high = max(min(high, (one << 63) - 1), -(one << 63))
+        op.highest = min(max(high, 0), (one << 64) - 1)
+        return 0
+
+    cdef int set_leaf(self, int32_t at, object node) except -1:
+        cdef Op *op = &self.ops[at]
+        kind = self.layout[node.column].type if node.column >= 0 else pa.null()
+        op.text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if op.code == INTEGER:
+            op.width = kind.bit_width // 8
+            self.set_bounds(at, node, kind)
+        elif op.code == DOUBLE:
+            if pa.types.is_float32(kind):
+                op.code = SINGLE
+        elif op.code == DECIMAL:
+            op.width = kind.byte_width // 8
+            op.precision = kind.precision
+            op.scale = kind.scale
+            op.wire_scale = node.scale
+            op.wire_precision = min(node.precision or 76, 38 if op.width == 2 else 76)
+        elif op.code == BYTES:
+            op.width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else -1
+            self.scratch = max(self.scratch, 6 * 4 * ((op.width + 2) // 3) + MARGIN)
+        elif op.code == ISO_TIME:
+            if pa.types.is_date(kind):
+                op.form = ISO_DATE
+                op.width = kind.bit_width // 8
+            else:
+                op.width = kind.bit_width // 8
+                op.digits = _DIGITS[kind.unit]
+                op.form = ISO_CLOCK
+                if pa.types.is_timestamp(kind):
+                    op.form = ISO_ZONED if kind.tz else ISO_LOCAL
+        return 0
+
+    cdef int set_folds(self) except -1:
+        folds, texts = _folds()
+        self.folds = <const uint32_t *>self.memory(folds)
+        self.fold_texts = <const uint8_t *>self.memory(texts)
+        self.fold_count = len(texts) // 8
+        return 0
+
+    cdef object path(self, int32_t op, list indexes):
+        """Put the path of an op together: its steps, with an index for each None."""
+        parts = []
+        used = iter(indexes)
+        for step in self.paths[op]:
+            parts.append(f"[{next(used)}]" if step is None else step)
+        return "".join(parts)

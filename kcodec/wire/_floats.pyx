@@ -1,0 +1,105 @@
+# distutils: language = c++
+# distutils: extra_compile_args = -std=c++17
+"""Floating-point numbers from and to text; see the .pxd."""
+
+from libc.stdint cimport uint8_t
+
+
+cdef extern from * nogil:
+    """
+    #include <charconv>
+    #include <cmath>
+    #include <cstdint>
+    #include <cstring>
+
+    template <typename Real>
+    static bool kc_read_real(const uint8_t *at, const uint8_t *end, Real *value) {
+        const char *const first = reinterpret_cast<const char *>(at);
+        const char *const last = reinterpret_cast<const char *>(end);
+        const auto answer = std::from_chars(first, last, *value);
+        if (answer.ec == std::errc()) return !std::isinf(*value);
+        // Out of range: too large, or so small that it is zero. The power of ten of its first digit tells.
+        const char *digit = first + (*first == '-');
+        long long power = 0, exponent = 0;
+        const char *mark = digit;
+        while (mark < last && (*mark | 0x20) != 'e') mark++;
+        if (mark < last) {
+            const bool below = mark[1] == '-';
+            for (const char *at = mark + 1 + (mark[1] == '-' || mark[1] == '+'); at < last; at++)
+                if (exponent < 1000000000000) exponent = 10 * exponent + (*at - '0');
+            if (below) exponent = -exponent;
+        }
+        const char *point = digit;
+        while (point < mark && *point != '.') point++;
+        while (digit < mark && (*digit == '0' || *digit == '.')) digit++;
+        power = digit < point ? point - digit : point + 1 - digit;
+        if (digit < mark && power + exponent > 0) return false;
+        *value = *first == '-' ? Real(-0.0) : Real(0.0);
+        return true;
+    }
+
+    // The closest of the shortest decimals that are read as this number, of two digits or more.
+    template <typename Real>
+    static uint8_t *kc_put_real(Real value, uint8_t *out) {
+        char text[64];
+        if (std::signbit(value)) *out++ = '-';
+        value = std::fabs(value);
+        if (value == 0) {
+            std::memcpy(out, "0.0", 3);
+            return out + 3;
+        }
+        char *end = std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific).ptr;
+        if (text[1] != '.')
+            end = std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific, 1).ptr;
+        // d.ddde+dd
+        char *mark = end;
+        while (*mark != 'e') mark--;
+        int exponent = 0;
+        for (const char *at = mark + 2; at < end; at++) exponent = 10 * exponent + (*at - '0');
+        if (mark[1] == '-') exponent = -exponent;
+        char digits[32];
+        int count = static_cast<int>(mark - text) - 1;
+        digits[0] = text[0];
+        std::memcpy(digits + 1, text + 2, static_cast<size_t>(count - 1));
+        while (count > 1 && digits[count - 1] == '0') count--;
+        if (exponent >= -3 && exponent < 0) {
+            std::memcpy(out, "0.000", 5);
+            out += 1 - exponent;
+            std::memcpy(out, digits, static_cast<size_t>(count));
+            return out + count;
+        }
+        const int whole = exponent >= 0 && exponent < 7 ? exponent + 1 : 1;
+        for (int i = 0; i < whole; i++) *out++ = static_cast<uint8_t>(i < count ? digits[i] : '0');
+        *out++ = '.';
+        if (count > whole) {
+            std::memcpy(out, digits + whole, static_cast<size_t>(count - whole));
+            out += count - whole;
+        } else {
+            *out++ = '0';
+        }
+        if (exponent < -3 || exponent >= 7) {
+            *out++ = 'E';
+            char *const place = reinterpret_cast<char *>(out);
+            out += std::to_chars(place, place + 8, exponent).ptr - place;
+        }
+        return out;
+    }
+    """
+    bint kc_read_real[Real](const uint8_t *at, const uint8_t *end, Real *value) noexcept
+    uint8_t *kc_put_real[Real](Real value, uint8_t *out) noexcept
+
+
+cdef bint read_double(const uint8_t *at, const uint8_t *end, double *value) noexcept nogil:
+    return kc_read_real(at, end, value)
+
+
+cdef bint read_single(const uint8_t *at, const uint8_t *end, float *value) noexcept nogil:
+    return kc_read_real(at, end, value)
+
+
+cdef uint8_t *put_double(double value, uint8_t *out) noexcept nogil:
+    return kc_put_real(value, out)
+
+
+cdef uint8_t *put_single(float value, uint8_t *out) noexcept nogil:
+    return kc_put_real(value, out)

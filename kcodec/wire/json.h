@@ -1,0 +1,516 @@
+/* The tokens of JSON (RFC 8259): strings, numbers, literals, values that are only read past; and strings and Base64
+ * written. Reading takes a position, returns the one behind what it read, and NULL for a failure, whose code and place
+ * it notes. `end` is where the document ends, `limit` where the memory behind it ends. The text is known to be UTF-8. */
+#ifndef KCODEC_JSON_H
+#define KCODEC_JSON_H
+
+#include <float.h>
+#include <stddef.h>
+
+#include "bits.h"
+
+#if defined(__SSE2__) || (defined(_MSC_VER) && defined(_M_X64))
+#define KC_JSON_SSE2
+#include <emmintrin.h>
+#endif
+
+enum { KC_JSON_TRUNCATED = 1, KC_JSON_SYNTAX, KC_JSON_SURROGATE, KC_JSON_DEPTH };
+
+typedef struct {
+    int code;
+    const uint8_t *at;
+} kc_json_fault;
+
+static KC_COLD const uint8_t *kc_json_refuse(kc_json_fault *fault, int code, const uint8_t *at) {
+    fault->code = code;
+    fault->at = at;
+    return NULL;
+}
+
+static KC_INLINE const uint8_t *kc_json_space(const uint8_t *at, const uint8_t *end) {
+    while (at < end && *at <= ' ' && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) at++;
+    return at;
+}
+
+/* ---- strings ---- */
+
+#define KC_JSON_ONES UINT64_C(0x0101010101010101)
+#define KC_JSON_TOPS UINT64_C(0x8080808080808080)
+
+/* The top bit of each byte that ends a run of plain text: a quote, a backslash, a control character. What stands above
+ * the first of them may be wrong. */
+static inline uint64_t kc_json_special8(uint64_t word) {
+    const uint64_t quote = word ^ (KC_JSON_ONES * '"');
+    const uint64_t slash = word ^ (KC_JSON_ONES * '\\');
+    const uint64_t found = ((quote - KC_JSON_ONES) & ~quote) | ((slash - KC_JSON_ONES) & ~slash) |
+                           ((word - KC_JSON_ONES * 0x20) & ~word);
+    return found & KC_JSON_TOPS;
+}
+
+/* Copy plain text; return where it ends, which may be behind `end`. 16 bytes more than the text may be written. Without
+ * a target nothing is. */
+static KC_INLINE const uint8_t *kc_json_plain(
+    const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target
+) {
+#if defined(KC_JSON_SSE2)
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1F);
+    while (KC_LIKELY(limit - at >= 16)) {
+        const __m128i text = _mm_loadu_si128((const __m128i *)at);
+        if (target) {
+            _mm_storeu_si128((__m128i *)target, text);
+            target += 16;
+        }
+        const __m128i found = _mm_or_si128(
+            _mm_or_si128(_mm_cmpeq_epi8(text, quote), _mm_cmpeq_epi8(text, slash)),
+            _mm_cmpeq_epi8(_mm_max_epu8(text, control), control)
+        );
+        const unsigned mask = (unsigned)_mm_movemask_epi8(found);
+        if (mask) return at + kc_ctz64(mask);
+        at += 16;
+        if (KC_UNLIKELY(at >= end)) return at;
+    }
+#else
+    while (KC_LIKELY(limit - at >= 8)) {
+        const uint64_t word = kc_load_le64(at);
+        if (target) {
+            kc_store_le64(target, word);
+            target += 8;
+        }
+        const uint64_t mask = kc_json_special8(word);
+        if (mask) return at + (kc_ctz64(mask) >> 3);
+        at += 8;
+        if (KC_UNLIKELY(at >= end)) return at;
+    }
+#endif
+    while (at < end && *at != '"' && *at != '\\' && *at >= 0x20) {
+        if (target) *target++ = *at;
+        at++;
+    }
+    return at;
+}
+
+/* Four hexadecimal digits, or -1 with the failure noted; `start` is the backslash before them. */
+static inline int32_t kc_json_unit(
+    const uint8_t *at, const uint8_t *end, const uint8_t *start, kc_json_fault *fault
+) {
+    int32_t value = 0;
+    for (int i = 0; i < 4; i++, at++) {
+        if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end), -1;
+        const uint8_t letter = *at | 0x20;
+        if ((uint8_t)(*at - '0') < 10)
+            value = 16 * value + (*at - '0');
+        else if ((uint8_t)(letter - 'a') < 6)
+            value = 16 * value + (letter - 'a' + 10);
+        else
+            return kc_json_refuse(fault, KC_JSON_SYNTAX, start), -1;
+    }
+    return value;
+}
+
+/* Read the escape at a backslash; its text, of at most four bytes, goes to `text`. */
+static inline const uint8_t *kc_json_escape(
+    const uint8_t *at, const uint8_t *end, uint8_t *text, int *size, kc_json_fault *fault
+) {
+    const uint8_t *const start = at++;
+    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    *size = 1;
+    switch (*at++) {
+    case '"': text[0] = '"'; return at;
+    case '\\': text[0] = '\\'; return at;
+    case '/': text[0] = '/'; return at;
+    case 'b': text[0] = '\b'; return at;
+    case 'f': text[0] = '\f'; return at;
+    case 'n': text[0] = '\n'; return at;
+    case 'r': text[0] = '\r'; return at;
+    case 't': text[0] = '\t'; return at;
+    case 'u': break;
+    default: return kc_json_refuse(fault, KC_JSON_SYNTAX, start);
+    }
+    int32_t code = kc_json_unit(at, end, start, fault);
+    if (code < 0) return NULL;
+    at += 4;
+    if ((code & 0xF800) == 0xD800) {
+        if (code >= 0xDC00) return kc_json_refuse(fault, KC_JSON_SURROGATE, start);
+        const uint8_t *const second = at;
+        for (int i = 0; i < 2; i++, at++) {
+            if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+            if (*at != "\\u"[i]) return kc_json_refuse(fault, KC_JSON_SURROGATE, start);
+        }
+        const int32_t low = kc_json_unit(at, end, second, fault);
+        if (low < 0) return NULL;
+        if ((low & 0xFC00) != 0xDC00) return kc_json_refuse(fault, KC_JSON_SURROGATE, start);
+        at += 4;
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+    }
+    if (code < 0x80) {
+        text[0] = (uint8_t)code;
+    } else if (code < 0x800) {
+        text[0] = (uint8_t)(0xC0 | code >> 6);
+        text[1] = (uint8_t)(0x80 | (code & 0x3F));
+        *size = 2;
+    } else if (code < 0x10000) {
+        text[0] = (uint8_t)(0xE0 | code >> 12);
+        text[1] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+        text[2] = (uint8_t)(0x80 | (code & 0x3F));
+        *size = 3;
+    } else {
+        text[0] = (uint8_t)(0xF0 | code >> 18);
+        text[1] = (uint8_t)(0x80 | (code >> 12 & 0x3F));
+        text[2] = (uint8_t)(0x80 | (code >> 6 & 0x3F));
+        text[3] = (uint8_t)(0x80 | (code & 0x3F));
+        *size = 4;
+    }
+    return at;
+}
+
+/* Read a string from behind its first quote past its last one. Its text, never longer than it stands there, goes to
+ * `target` (16 bytes more may be written), its length to `length`; without a target it is only checked. */
+static KC_COLD const uint8_t *kc_json_string(
+    const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target, int64_t *length,
+    kc_json_fault *fault
+) {
+    uint8_t *const first = target;
+    uint8_t text[4] = {0, 0, 0, 0};
+    int size = 0;
+    for (;;) {
+        const uint8_t *const stop = kc_json_plain(at, end, limit, target);
+        if (stop >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+        if (target) target += stop - at;
+        at = stop;
+        if (*at == '"') {
+            if (target) *length = target - first;
+            return at + 1;
+        }
+        if (*at != '\\') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
+        at = kc_json_escape(at, end, text, &size, fault);
+        if (at == NULL) return NULL;
+        if (target) {
+            memcpy(target, text, 4);
+            target += size;
+        }
+    }
+}
+
+static KC_INLINE const uint8_t *kc_json_skip_string(
+    const uint8_t *at, const uint8_t *end, const uint8_t *limit, kc_json_fault *fault
+) {
+    const uint8_t *const stop = kc_json_plain(at, end, limit, NULL);
+    if (KC_LIKELY(stop < end && *stop == '"')) return stop + 1;
+    return kc_json_string(at, end, limit, NULL, NULL, fault);
+}
+
+/* ---- numbers ---- */
+
+static inline const uint8_t *kc_json_digits(const uint8_t *at, const uint8_t *end, kc_json_fault *fault) {
+    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    if ((uint8_t)(*at - '0') > 9) return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
+    while (at < end && (uint8_t)(*at - '0') < 10) at++;
+    return at;
+}
+
+/* [-] (0 | 1-9 digits) [. digits] [(e|E) [+-] digits] */
+static inline const uint8_t *kc_json_number(const uint8_t *at, const uint8_t *end, kc_json_fault *fault) {
+    if (at < end && *at == '-') at++;
+    if (at < end && *at == '0')
+        at++;
+    else if ((at = kc_json_digits(at, end, fault)) == NULL)
+        return NULL;
+    if (at < end && *at == '.')
+        if ((at = kc_json_digits(at + 1, end, fault)) == NULL) return NULL;
+    if (at < end && (*at | 0x20) == 'e') {
+        at++;
+        if (at < end && (*at == '+' || *at == '-')) at++;
+        at = kc_json_digits(at, end, fault);
+    }
+    return at;
+}
+
+/* The leading digits of eight bytes: their number, and their value. All at once, as lengths cannot be predicted. */
+static KC_INLINE int kc_json_eight(const uint8_t *at, uint64_t *value) {
+    uint64_t digits = kc_load_le64(at) ^ (KC_JSON_ONES * '0');
+    const uint64_t others = ((digits + KC_JSON_ONES * 0x76) | digits) & KC_JSON_TOPS;
+    const int count = others ? kc_ctz64(others) >> 3 : 8;
+    digits = count ? digits << (64 - 8 * count) : 0;
+    digits = digits * 10 + (digits >> 8);
+    digits = ((digits & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x000F424000000064) +
+              ((digits >> 16) & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x0000271000000001)) >>
+             32;
+    *value = (uint32_t)digits;
+    return count;
+}
+
+static const uint64_t kc_json_pow10[19] = {
+    UINT64_C(1), UINT64_C(10), UINT64_C(100), UINT64_C(1000), UINT64_C(10000), UINT64_C(100000),
+    UINT64_C(1000000), UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000),
+    UINT64_C(10000000000), UINT64_C(100000000000), UINT64_C(1000000000000), UINT64_C(10000000000000),
+    UINT64_C(100000000000000), UINT64_C(1000000000000000), UINT64_C(10000000000000000),
+    UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
+};
+
+/* Read a number of at most 16 digits before the point and 8 behind it, 18 together, without an exponent: its value
+ * without the point, and how many digits are behind it. NULL for any other, and near the end, with nothing noted. */
+static KC_INLINE const uint8_t *kc_json_short(
+    const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint64_t *value, int *fraction
+) {
+    uint64_t more;
+    if (KC_UNLIKELY(limit - at < 32)) return NULL;
+    const uint8_t first = *at;
+    int count = kc_json_eight(at, value);
+    if (KC_UNLIKELY(count == 0 || (first == '0' && count > 1))) return NULL;
+    at += count;
+    if (count == 8) {
+        const int next = kc_json_eight(at, &more);
+        *value = *value * kc_json_pow10[next] + more;
+        count += next;
+        at += next;
+        if (KC_UNLIKELY(next == 8)) return NULL;
+    }
+    *fraction = 0;
+    if (*at == '.') {
+        const int next = kc_json_eight(at + 1, &more);
+        if (KC_UNLIKELY(next == 0 || next == 8 || count + next > 18)) return NULL;
+        *value = *value * kc_json_pow10[next] + more;
+        *fraction = next;
+        at += 1 + next;
+    }
+    if (KC_UNLIKELY((*at | 0x20) == 'e' || at >= end)) return NULL;
+    return at;
+}
+
+/* A quotient of two numbers that the type holds exactly is the nearest to it: one operation, rounded once. */
+static KC_INLINE int kc_json_quotient(uint64_t value, int fraction, double *result) {
+    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+    *result = (double)(int64_t)value / powers[fraction];
+    return value <= UINT64_C(1) << 53;
+#else
+    (void)powers, (void)value, (void)fraction, (void)result;
+    return 0;
+#endif
+}
+
+static KC_INLINE int kc_json_quotient_single(uint64_t value, int fraction, float *result) {
+    static const float powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f};
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+    *result = (float)(int64_t)value / powers[fraction];
+    return value <= UINT64_C(1) << 24;
+#else
+    (void)powers, (void)value, (void)fraction, (void)result;
+    return 0;
+#endif
+}
+
+/* ---- values that are read past ---- */
+
+static inline const uint8_t *kc_json_literal(
+    const uint8_t *at, const uint8_t *end, const char *word, kc_json_fault *fault
+) {
+    const uint8_t *const start = at;
+    for (; *word; word++, at++) {
+        if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+        if (*at != (uint8_t)*word) return kc_json_refuse(fault, KC_JSON_SYNTAX, start);
+    }
+    return at;
+}
+
+/* A key and its colon. */
+static inline const uint8_t *kc_json_skip_key(
+    const uint8_t *at, const uint8_t *end, const uint8_t *limit, kc_json_fault *fault
+) {
+    at = kc_json_space(at, end);
+    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    if (*at != '"') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
+    if ((at = kc_json_skip_string(at + 1, end, limit, fault)) == NULL) return NULL;
+    at = kc_json_space(at, end);
+    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    if (*at != ':') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
+    return at + 1;
+}
+
+/* Read any value past; `levels` more may be nested (at most 1024). The stack is a bit for each level: an object or not. */
+static inline const uint8_t *kc_json_skip(
+    const uint8_t *at, const uint8_t *end, const uint8_t *limit, int levels, kc_json_fault *fault
+) {
+    uint64_t stack[16];
+    int depth = 0;
+    for (;;) {
+        at = kc_json_space(at, end);
+        if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+        const uint8_t byte = *at;
+        if (byte == '{' || byte == '[') {
+            if (depth >= levels || depth >= 1024) return kc_json_refuse(fault, KC_JSON_DEPTH, at);
+            const uint64_t bit = UINT64_C(1) << (depth & 63);
+            if (byte == '{')
+                stack[depth >> 6] |= bit;
+            else
+                stack[depth >> 6] &= ~bit;
+            depth++;
+            at = kc_json_space(at + 1, end);
+            if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+            if (*at != byte + 2) {
+                if (byte == '{' && (at = kc_json_skip_key(at, end, limit, fault)) == NULL) return NULL;
+                continue;
+            }
+        } else if (byte == '"') {
+            if ((at = kc_json_skip_string(at + 1, end, limit, fault)) == NULL) return NULL;
+        } else if (byte == '-' || (uint8_t)(byte - '0') < 10) {
+            if ((at = kc_json_number(at, end, fault)) == NULL) return NULL;
+        } else {
+            const char *const word = byte == 't' ? "true" : byte == 'f' ? "false" : byte == 'n' ? "null" : "?";
+            if ((at = kc_json_literal(at, end, word, fault)) == NULL) return NULL;
+        }
+        for (;;) {
+            if (depth == 0) return at;
+            at = kc_json_space(at, end);
+            if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+            const int object = (int)(stack[(depth - 1) >> 6] >> ((depth - 1) & 63)) & 1;
+            if (*at == (object ? '}' : ']')) {
+                at++;
+                depth--;
+                continue;
+            }
+            if (*at != ',') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
+            at++;
+            if (object && (at = kc_json_skip_key(at, end, limit, fault)) == NULL) return NULL;
+            break;
+        }
+    }
+}
+
+/* ---- Base64 (RFC 4648, section 4), padded ---- */
+
+static inline int kc_base64_value(uint8_t letter) {
+    if ((uint8_t)(letter - 'A') < 26) return letter - 'A';
+    if ((uint8_t)(letter - 'a') < 26) return letter - 'a' + 26;
+    if ((uint8_t)(letter - '0') < 10) return letter - '0' + 52;
+    return letter == '+' ? 62 : letter == '/' ? 63 : -1;
+}
+
+/* Text -> bytes, perhaps in its own place; how many, or -1. */
+static inline int64_t kc_base64_decode(const uint8_t *text, int64_t size, uint8_t *target) {
+    int64_t padding = 0, count = 0;
+    if (size % 4) return -1;
+    while (padding < 2 && padding < size && text[size - 1 - padding] == '=') padding++;
+    for (int64_t i = 0; i < size; i += 4) {
+        uint32_t bits = 0;
+        for (int64_t k = i; k < i + 4; k++) {
+            const int value = k < size - padding ? kc_base64_value(text[k]) : 0;
+            if (value < 0) return -1;
+            bits = bits << 6 | (uint32_t)value;
+        }
+        target[count++] = (uint8_t)(bits >> 16);
+        if (i + 4 < size || padding < 2) target[count++] = (uint8_t)(bits >> 8);
+        if (i + 4 < size || padding < 1) target[count++] = (uint8_t)bits;
+    }
+    return count;
+}
+
+/* Bytes -> text; returns behind it. */
+static inline uint8_t *kc_base64_encode(const uint8_t *data, int64_t size, uint8_t *out) {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (; size > 0; data += 3, size -= 3, out += 4) {
+        const uint32_t bits =
+            (uint32_t)data[0] << 16 | (size > 1 ? (uint32_t)data[1] << 8 : 0) | (size > 2 ? data[2] : 0);
+        out[0] = (uint8_t)letters[bits >> 18];
+        out[1] = (uint8_t)letters[bits >> 12 & 63];
+        out[2] = size > 1 ? (uint8_t)letters[bits >> 6 & 63] : '=';
+        out[3] = size > 2 ? (uint8_t)letters[bits & 63] : '=';
+    }
+    return out;
+}
+
+/* ---- strings written ---- */
+
+static inline uint8_t *kc_json_put_unit(uint8_t *out, unsigned unit) {
+    static const char digits[] = "0123456789ABCDEF";
+    out[0] = '\\';
+    out[1] = 'u';
+    for (int i = 0; i < 4; i++) out[2 + i] = (uint8_t)digits[unit >> (12 - 4 * i) & 15];
+    return out + 6;
+}
+
+/* Write what plain text is ended by: an escape, or with `pairs` a character beyond U+FFFF as two. */
+static KC_COLD uint8_t *kc_json_put_special(const uint8_t **from, const uint8_t *end, uint8_t *out, int pairs) {
+    const uint8_t *at = *from;
+    const uint8_t byte = *at++;
+    if (byte >= 0xF0 && pairs && end - at >= 3) {
+        const unsigned code = (unsigned)(byte & 7) << 18 | (unsigned)(at[0] & 0x3F) << 12 |
+                              (unsigned)(at[1] & 0x3F) << 6 | (unsigned)(at[2] & 0x3F);
+        at += 3;
+        out = kc_json_put_unit(out, 0xD800 + ((code - 0x10000) >> 10));
+        out = kc_json_put_unit(out, 0xDC00 + (code & 0x3FF));
+    } else if (byte == '"' || byte == '\\') {
+        *out++ = '\\';
+        *out++ = byte;
+    } else if (byte < 0x20) {
+        static const char names[] = "\0\0\0\0\0\0\0\0btn\0fr";
+        const char name = byte < 14 ? names[byte] : 0;
+        if (name) {
+            *out++ = '\\';
+            *out++ = (uint8_t)name;
+        } else {
+            out = kc_json_put_unit(out, byte);
+        }
+    } else {
+        *out++ = byte;
+    }
+    *from = at;
+    return out;
+}
+
+/* Write valid text with its quotes as Jackson does, beyond U+FFFF as pairs of escaped surrogates if `pairs`. `out` has
+ * room for six bytes for each, and 32. */
+static KC_INLINE uint8_t *kc_json_put_string(
+    const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t *out, int pairs
+) {
+    const uint8_t *const end = at + size;
+    *out++ = '"';
+    while (at < end) {
+#if defined(KC_JSON_SSE2)
+        if (KC_LIKELY(limit - at >= 16)) {
+            const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1F);
+            const __m128i high = _mm_set1_epi8(pairs ? (char)0xF0 : (char)0xFF);
+            const __m128i text = _mm_loadu_si128((const __m128i *)at);
+            _mm_storeu_si128((__m128i *)out, text);
+            const __m128i found = _mm_or_si128(
+                _mm_or_si128(_mm_cmpeq_epi8(text, quote), _mm_cmpeq_epi8(text, slash)),
+                _mm_or_si128(
+                    _mm_cmpeq_epi8(_mm_max_epu8(text, control), control),
+                    _mm_cmpeq_epi8(_mm_max_epu8(text, high), text)
+                )
+            );
+            const unsigned mask = (unsigned)_mm_movemask_epi8(found);
+            const int64_t plain = mask ? kc_ctz64(mask) : 16;
+            if (plain >= end - at) {
+                out += end - at;
+                break;
+            }
+            out += plain;
+            at += plain;
+            if (mask) out = kc_json_put_special(&at, end, out, pairs);
+            continue;
+        }
+#else
+        if (KC_LIKELY(limit - at >= 8)) {
+            const uint64_t word = kc_load_le64(at);
+            const uint64_t high = pairs ? word & word << 1 & word << 2 & word << 3 & KC_JSON_TOPS : 0;
+            const uint64_t mask = kc_json_special8(word) | high;
+            const int64_t plain = mask ? kc_ctz64(mask) >> 3 : 8;
+            kc_store_le64(out, word);
+            if (plain >= end - at) {
+                out += end - at;
+                break;
+            }
+            out += plain;
+            at += plain;
+            if (mask) out = kc_json_put_special(&at, end, out, pairs);
+            continue;
+        }
+#endif
+        out = kc_json_put_special(&at, end, out, pairs);
+    }
+    *out++ = '"';
+    return out;
+}
+
+#endif

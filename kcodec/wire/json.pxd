@@ -1,0 +1,59 @@
+"""The tokens of JSON; see json.h.
+
+``end`` is where the document ends, ``limit`` where the memory behind it ends. Reading returns the position behind what
+it read, or NULL with a `JsonFault` filled in.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from kcodec.wire.status cimport DEPTH_LIMIT, JSON_SYNTAX, LONE_SURROGATE, TRUNCATED, Status
+
+
+cdef extern from "json.h" nogil:
+    enum:
+        KC_JSON_TRUNCATED
+        KC_JSON_SYNTAX
+        KC_JSON_SURROGATE
+
+    ctypedef struct JsonFault "kc_json_fault":
+        int code
+        const uint8_t *at
+
+    const uint64_t *pow10 "kc_json_pow10"  # up to 10**18
+
+    const uint8_t *json_space "kc_json_space"(const uint8_t *at, const uint8_t *end)
+    const uint8_t *json_plain "kc_json_plain"(
+        const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target
+    )
+    const uint8_t *json_string "kc_json_string"(
+        const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target, int64_t *length,
+        JsonFault *fault
+    )
+    const uint8_t *json_skip_string "kc_json_skip_string"(
+        const uint8_t *at, const uint8_t *end, const uint8_t *limit, JsonFault *fault
+    )
+    const uint8_t *json_number "kc_json_number"(const uint8_t *at, const uint8_t *end, JsonFault *fault)
+    const uint8_t *json_short "kc_json_short"(
+        const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint64_t *value, int *fraction
+    )
+    bint json_quotient "kc_json_quotient"(uint64_t value, int fraction, double *result)
+    bint json_quotient_single "kc_json_quotient_single"(uint64_t value, int fraction, float *result)
+    const uint8_t *json_literal "kc_json_literal"(
+        const uint8_t *at, const uint8_t *end, const char *word, JsonFault *fault
+    )
+    const uint8_t *json_skip "kc_json_skip"(
+        const uint8_t *at, const uint8_t *end, const uint8_t *limit, int levels, JsonFault *fault
+    )
+    int64_t base64_decode "kc_base64_decode"(const uint8_t *text, int64_t size, uint8_t *target)
+    uint8_t *base64_encode "kc_base64_encode"(const uint8_t *data, int64_t size, uint8_t *out)
+    uint8_t *json_put_string "kc_json_put_string"(
+        const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t *out, bint pairs
+    )
+
+
+cdef inline Status json_status(const JsonFault *fault) noexcept nogil:
+    if fault.code == KC_JSON_TRUNCATED:
+        return TRUNCATED
+    if fault.code == KC_JSON_SYNTAX:
+        return JSON_SYNTAX
+    return LONE_SURROGATE if fault.code == KC_JSON_SURROGATE else DEPTH_LIMIT
