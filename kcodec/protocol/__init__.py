@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kcodec.protocol.definitions import Definitions, load
     from kcodec.protocol.evolution import Violation, check_evolution
     from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
+    from kcodec.protocol.topics import TopicCodec, decode_topic
     from kcodec.protocol.versions import Versions
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "MessageSpec",
     "SpecError",
     "StructSpec",
+    "TopicCodec",
     "Versions",
     "Violation",
     "check_evolution",
+    "decode_topic",
     "load",
 ]
 
@@ -32,9 +35,11 @@ _MODULES = {
     "MessageSpec": "spec",
     "SpecError": "spec_json",
     "StructSpec": "spec",
+    "TopicCodec": "topics",
     "Versions": "versions",
     "Violation": "evolution",
     "check_evolution": "evolution",
+    "decode_topic": "topics",
     "load": "definitions",
 }
 

@@ -1,0 +1,119 @@
+"""The few bytes by which records of internal topics say what they are, for whole columns at once."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["Frames", "frames", "int16_prefix"]
+
+_VIEWS = (pa.binary_view(), pa.string_view())
+
+#: Bytes of a view: the length, then the value itself, or its first four bytes and its place.
+_VIEW = 16
+
+
+class Frames(NamedTuple):
+    """The frames of values that tell their own type.
+
+    Attributes
+    ----------
+    frame, type, version : numpy.ndarray of int64
+        The three numbers.
+    starts : numpy.ndarray of int32
+        Where in its value each message begins.
+    truncated, overlong : numpy.ndarray of bool
+        Rows that end inside their frame, and rows with a number of more than five bytes.
+    """
+
+    frame: Any
+    type: Any
+    version: Any
+    starts: Any
+    truncated: Any
+    overlong: Any
+
+
+def int16_prefix(array: pa.Array) -> tuple[Any, Any]:
+    r"""Read the big-endian int16 that each payload starts with.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Binary or string of any layout.
+
+    Returns
+    -------
+    numbers : numpy.ndarray of int16
+        0 for null rows and those of less than two bytes.
+    lengths : numpy.ndarray of int64
+        Of the payloads; 0 for null rows.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in int16_prefix(pa.array([b"\0\2group", b"\0", None]))]
+    [[2, 0, 0], [7, 1, 0]]
+    """
+    if array.type in _VIEWS:
+        views = np.frombuffer(array.buffers()[1], np.uint8)
+        views = views[array.offset * _VIEW : (array.offset + len(array)) * _VIEW].reshape(-1, _VIEW)
+        lengths = views[:, :4].copy().view(np.int32)[:, 0].astype(np.int64)
+        first, second = views[:, 4], views[:, 5]
+    else:
+        data, starts, lengths = _placed(array)
+        first, second = _bytes(data, starts), _bytes(data, starts + 1)
+    lengths = np.where(array.is_valid().to_numpy(zero_copy_only=False), lengths, 0)
+    numbers = (first.astype(np.uint16) << 8 | second).astype(np.int16)
+    return np.where(lengths < 2, np.int16(0), numbers), lengths
+
+
+def frames(array: pa.Array) -> Frames:
+    r"""Read the three unsigned varints that each value starts with: frame version, type, version.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Binary or string of any layout; what is read of null rows means nothing.
+
+    Examples
+    --------
+    >>> found = frames(pa.array([b"\1\x82\1\3..", b"\1"]))
+    >>> found.type.tolist()[0], found.starts.tolist()[0], found.truncated.tolist()
+    (130, 4, [False, True])
+    """
+    data, begins, lengths = _placed(array)
+    ends, at = begins + lengths, begins
+    truncated = np.zeros(len(array), bool)
+    overlong = np.zeros(len(array), bool)
+    numbers = []
+    for _ in range(3):
+        value = np.zeros(len(array), np.int64)
+        more = ~(truncated | overlong)
+        for shift in range(0, 35, 7):
+            truncated |= more & (at >= ends)
+            more &= ~truncated
+            byte = np.where(more, _bytes(data, at), 0).astype(np.int64)
+            value |= (byte & 0x7F) << shift
+            at = at + more
+            more &= byte > 0x7F
+        overlong |= more
+        numbers.append(value & 0xFFFFFFFF)
+    frame, kind, version = numbers
+    return Frames(frame, kind, version, (at - begins).astype(np.int32), truncated, overlong)
+
+
+def _placed(array: pa.Array) -> tuple[Any, Any, Any]:
+    """Return the bytes of a column, where each payload starts in them, and its length."""
+    if array.type not in (pa.binary(), pa.string(), pa.large_binary(), pa.large_string()):
+        array = array.cast(pa.large_binary())
+    kind = np.int64 if array.type in (pa.large_binary(), pa.large_string()) else np.int32
+    _, offsets, data = array.buffers()
+    if not len(array):
+        return np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64)
+    ends = np.frombuffer(offsets, kind)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    return np.frombuffer(b"" if data is None else data, np.uint8), ends[:-1], np.diff(ends)
+
+
+def _bytes(data: Any, at: Any) -> Any:
+    """Return the bytes at some places; anything for places behind the last."""
+    return data[np.minimum(at, len(data) - 1)] if len(data) else np.zeros(len(at), np.uint8)
