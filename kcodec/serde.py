@@ -3,7 +3,7 @@
 import json
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -222,6 +222,24 @@ class Serde:
         with self._lock:
             self._find_reader(None)
             return None if self._reader is None else self._layout().arrow_type
+
+    def fetch(self, schema_ids: Iterable[int]) -> None:
+        """Fetch schemas, so that reading their values later makes no request.
+
+        Parameters
+        ----------
+        schema_ids : iterable of int
+            Their ids; one that the registry does not have is passed over.
+
+        Raises
+        ------
+        RegistryError
+            If the registry cannot be asked.
+        """
+        with self._lock:
+            self._find_reader(None)
+            for schema_id in schema_ids:
+                self._source(schema_id)
 
     def deserialize(self, values: Any, errors: str = "raise", headers: Any = None) -> Any:
         """Read a column of framed values.

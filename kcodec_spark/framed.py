@@ -72,9 +72,7 @@ def framed_reader(
         options=TypeOptions(**codec_options),
     )
     arrow_type = serde.arrow_type
-    # Reading a value of each id, if only an empty one, makes the serde keep how that id is read.
-    ids = [found.id for found in _versions(registry, subject) if found.id is not None]
-    serde.deserialize([b"\0" + number.to_bytes(4, "big") for number in ids], errors="null")
+    serde.fetch(found.id for found in _versions(registry, subject) if found.id is not None)
     return serde.deserialize, arrow_type
 
 

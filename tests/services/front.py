@@ -137,11 +137,8 @@ def front(target: str, certificate: Path | None = None) -> Iterator[Front]:
 def make_certificate(folder: Path) -> Path:
     """Make a certificate for this host, signed by itself, and its key beside it."""
     certificate = folder / "registry.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={HOST}"]
-        + ["-addext", f"subjectAltName=IP:{HOST}", "-out", certificate]
-        + ["-keyout", certificate.with_suffix(".key")],
-        check=True,
-        capture_output=True,
-    )
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=IP:{HOST}"]
+    command += ["-out", str(certificate), "-keyout", str(certificate.with_suffix(".key"))]
+    subprocess.run(command, check=True, capture_output=True)
     return certificate

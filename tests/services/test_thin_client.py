@@ -1,0 +1,40 @@
+"""A client that has neither Java nor py4j, at a server whose Python workers have no kcodec."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from topics import Message, order, order_schema, serializer
+
+import kcodec
+
+HERE = Path(__file__).parent
+
+
+def test_all_that_a_thin_client_does(thin, packages, connect_server, kafka, registry_url, topic, tmp_path):
+    value = serializer(registry_url, order_schema(), topic)
+    messages = [Message(b"good-%d" % number, value(order(number))) for number in range(30)]
+    poison = [Message(b"poison", value(order(30))[:-1]), Message(b"tombstone", None)]
+    kafka.produce(topic, messages + poison)
+    # Neither Java nor what else this process finds by its environment.
+    environment = {"PATH": "/nowhere", "HOME": str(tmp_path), "PYTHONPATH": str(packages)}
+    done = subprocess.run(
+        [thin, str(HERE / "thin_client.py"), connect_server.address, kafka.address, registry_url, topic],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, [line for line in done.stderr.splitlines() if "\tat " not in line]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in told["before"]
+    assert told["after"].endswith(f"kcodec {kcodec.__version__}: ready")
+    ids = list(range(30))
+    assert told["ids"] == told["streamed"] == told["batches"] == ids
+    assert told["errors"] == [["poison", "truncated"]]
+    assert told["tombstones"] == 1
+    assert told["failfast"].startswith("kcodec.errors.DecodeError: truncated: row ")
+    assert told["sql"] == [[number, order(number)["customer"]] for number in (0, 1)]
+    assert told["same"] == told["written"] == len(ids)

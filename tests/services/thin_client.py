@@ -1,0 +1,111 @@
+"""Run by test_thin_client with the Python of an environment that has pyspark-client and kcodec, and no Java.
+
+Arguments: the Connect server, the broker, the registry, a topic with framed orders, one poison and one tombstone.
+"""
+
+import importlib.util
+import json
+import sys
+import warnings
+
+warnings.simplefilter("ignore")
+
+for absent in ("py4j", "pyspark.core.context", "pyspark.sql.classic", "numba"):
+    try:
+        found = importlib.util.find_spec(absent)
+    except ModuleNotFoundError:
+        found = None
+    assert found is None, absent
+
+from pyspark.errors import PySparkException  # noqa: E402
+from pyspark.sql import SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+
+import kcodec  # noqa: E402
+from kcodec_spark import check_server, from_avro, register, ship, to_avro  # noqa: E402
+
+server, broker, registry_url, topic = sys.argv[1:]
+subject = f"{topic}-value"
+told = {}
+
+spark = SparkSession.builder.remote(server).getOrCreate()
+told["before"] = str(check_server(spark))
+ship(spark)
+told["after"] = str(check_server(spark))
+
+
+def source(reader):
+    place = reader.format("kafka").option("kafka.bootstrap.servers", broker).option("subscribe", topic)
+    return place.option("startingOffsets", "earliest").load()
+
+
+permissive = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+decoded = from_avro("value", options=permissive, subject=subject, schemaRegistryAddress=registry_url)
+rows = source(spark.read).select(F.col("key").cast("string"), "value", decoded.alias("order"))
+good = rows.where("order.id is not null")
+told["ids"] = sorted(row[0] for row in good.select("order.id").collect())
+told["errors"] = [
+    list(row) for row in rows.select("key", "order._error.code").where("code is not null").collect()
+]
+told["tombstones"] = rows.where("order is null").count()
+
+failing = from_avro("value", subject=subject, schemaRegistryAddress=registry_url)
+try:
+    source(spark.read).select(failing).collect()
+except PySparkException as error:
+    told["failfast"] = [line for line in str(error).splitlines() if "DecodeError" in line][-1]
+
+latest = {"use.latest.version": True, "auto.register.schemas": False}
+serde = kcodec.Serde("AVRO", registry_url, topic=topic, config=latest)
+register(spark, {"order_of": serde, "order_bytes": (serde, "encode")})
+source(spark.read).where("key like 'good%'").createOrReplaceTempView("messages")
+told["sql"] = [
+    list(row)
+    for row in spark.sql(
+        "SELECT order_of(value).id, order_of(value).customer FROM messages ORDER BY 1 LIMIT 2"
+    ).collect()
+]
+same = "SELECT order_bytes(order_of(value)) = value AS same FROM messages"
+told["same"] = spark.sql(f"SELECT count_if(same) FROM ({same})").first()[0]
+
+again = good.select(
+    "key",
+    to_avro(F.col("order").dropFields("_error"), subject=subject, schemaRegistryAddress=registry_url).alias(
+        "again"
+    ),
+    "value",
+)
+told["written"] = again.where("again = value").count()
+
+query = (
+    source(spark.readStream)
+    .where("key like 'good%'")
+    .select(failing.alias("order"))
+    .select("order.*")
+    .writeStream.format("memory")
+    .queryName("thin")
+    .trigger(availableNow=True)
+    .start()
+)
+query.awaitTermination(120)
+told["streamed"] = sorted(row[0] for row in spark.table("thin").select("id").collect())
+
+
+def keep(batch, number):
+    batch.select("id").write.mode("append").saveAsTable("thin_batches")
+
+
+each = (
+    source(spark.readStream)
+    .where("key like 'good%'")
+    .select(failing.alias("order"))
+    .select("order.*")
+    .writeStream.foreachBatch(keep)
+    .trigger(availableNow=True)
+    .start()
+)
+each.awaitTermination(120)
+told["batches"] = sorted(row[0] for row in spark.table("thin_batches").collect())
+spark.sql("DROP TABLE thin_batches")
+spark.stop()
+print(json.dumps(told))
