@@ -53,23 +53,33 @@ cdef void move_items(
         at += 1
 
 
+cdef inline const uint8_t *bytes_of(const Column *keys, int64_t item, bint wide, int64_t *size) noexcept nogil:
+    """Find the bytes of a key: text, bytes, a number or a boolean."""
+    cdef int64_t at
+    if keys.kind == TEXT or keys.kind == BLOB:
+        at = offset_at(keys, item, wide)
+        size[0] = offset_at(keys, item + 1, wide) - at
+        return keys.data + at
+    size[0] = keys.width if keys.kind == FIXED else 1
+    return keys.data + item * size[0]
+
+
 cdef bint same_key(const Column *keys, int64_t a, int64_t b, bint wide) noexcept nogil:
-    cdef int64_t at_a = offset_at(keys, a, wide)
-    cdef int64_t at_b = offset_at(keys, b, wide)
-    cdef int64_t size = offset_at(keys, a + 1, wide) - at_a
-    if size != offset_at(keys, b + 1, wide) - at_b:
-        return False
-    return memcmp(keys.data + at_a, keys.data + at_b, size) == 0
+    cdef int64_t size = 0
+    cdef int64_t other = 0
+    cdef const uint8_t *first = bytes_of(keys, a, wide, &size)
+    cdef const uint8_t *second = bytes_of(keys, b, wide, &other)
+    return size == other and memcmp(first, second, size) == 0
 
 
 cdef uint64_t hash_key(const Column *keys, int64_t item, uint64_t seed, bint wide) noexcept nogil:
-    cdef int64_t at = offset_at(keys, item, wide)
-    cdef int64_t end = offset_at(keys, item + 1, wide)
+    cdef int64_t size = 0
+    cdef const uint8_t *key = bytes_of(keys, item, wide, &size)
+    cdef int64_t at
     cdef uint64_t result = seed
-    while at < end:
-        result = (result ^ keys.data[at]) * 0x9E3779B97F4A7C15ULL
+    for at in range(size):
+        result = (result ^ key[at]) * 0x9E3779B97F4A7C15ULL
         result ^= result >> 29
-        at += 1
     return result * 0xBF58476D1CE4E5B9ULL >> 17
 
 
