@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kcodec import plan, protocol, registry, wire
     from kcodec.formats.avro import AvroCodec
     from kcodec.formats.avro_types import TypeOptions
+    from kcodec.formats.ksql import KsqlCodec
     from kcodec.formats.connect import ConnectJsonCodec
     from kcodec.formats.connect_schema import ConnectSchema
     from kcodec.plan import Limits
@@ -36,6 +37,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "KcodecError",
+    "KsqlCodec",
     "Limits",
     "RegistryError",
     "SchemaError",
@@ -53,6 +55,7 @@ _MODULES = {
     "AvroCodec": "kcodec.formats.avro",
     "ConnectJsonCodec": "kcodec.formats.connect",
     "ConnectSchema": "kcodec.formats.connect_schema",
+    "KsqlCodec": "kcodec.formats.ksql",
     "Limits": "kcodec.plan",
     "Serde": "kcodec.serde",
     "TypeOptions": "kcodec.formats.avro_types",

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.errors import SchemaError
-from kcodec.formats.ksql_types import SqlField, SqlType, arrow_type
+from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.ksql_types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.plan.node import Form, Node, Op, Plan
 
-__all__ = ["decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
+__all__ = ["cast_rows", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
 
 _NUMBERS = Form.TEXT
 _DAY = 86_400_000
@@ -147,7 +147,10 @@ def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[in
 
 
 def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataType:
-    """Give the Arrow type that a column is cast to, always without loss, before it is written.
+    """Give the Arrow type that a column is cast to before it is written.
+
+    Columns that are missing are added as nulls. Only DECIMALs can be lost: those that are given with more digits
+    than the type has, or as text.
 
     Parameters
     ----------
@@ -177,12 +180,12 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
     if kind.base == "STRUCT" and types.is_struct(given):
         places = match_fields(kind.fields, given)
         kinds = {place: field.type for place, field in zip(places, kind.fields, strict=True)}
-        return pa.struct(
-            [
-                field.with_type(written_type(kinds[number], field.type, f"{path}.{field.name}".lstrip(".")))
-                for number, field in enumerate(given)
-            ]
-        )
+        found = [
+            field.with_type(written_type(kinds[number], field.type, f"{path}.{field.name}".lstrip(".")))
+            for number, field in enumerate(given)
+        ]
+        missing = [field.name for place, field in zip(places, kind.fields, strict=True) if place is None]
+        return pa.struct([*found, *(pa.field(name, pa.null()) for name in missing)])
     if kind.base == "ARRAY" and (
         types.is_list(given) or types.is_large_list(given) or types.is_fixed_size_list(given)
     ):
@@ -196,6 +199,10 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
             given.key_field.with_type(written_type(kind.key, given.key_type, f"{path}[].key")),
             given.item_field.with_type(written_type(kind.item, given.item_type, f"{path}[].value")),
         )
+    if kind.base == "DECIMAL" and (types.is_decimal(given) or sql_type(given).base == "STRING"):
+        wanted = arrow_type(kind)
+        narrower = types.is_decimal(given) and given.precision <= kind.precision and given.scale == kind.scale
+        return given if narrower else wanted
     for accepts, target in _WRITTEN.get(kind.base, ()):
         if accepts(given):
             return target or given
@@ -213,7 +220,6 @@ _WRITTEN = {
     "INTEGER": _INTEGERS,
     "BIGINT": ((pa.types.is_integer, None),),
     "DOUBLE": ((pa.types.is_floating, pa.float64()),),
-    "DECIMAL": ((lambda given: pa.types.is_decimal128(given) or pa.types.is_decimal256(given), None),),
     "STRING": _TEXT,
     "BYTES": (
         (pa.types.is_binary, None),
@@ -225,6 +231,28 @@ _WRITTEN = {
     "DATE": ((pa.types.is_date, None),),
     "TIMESTAMP": ((pa.types.is_timestamp, None),),
 }
+
+
+def cast_rows(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
+    """Cast an array; rows that would lose something become null and have a fault.
+
+    Examples
+    --------
+    >>> cast_rows(pa.array(["1.50", "x"]), pa.decimal128(3, 1))[0].to_pylist()
+    [Decimal('1.5'), None]
+    """
+    if array.type == kind:
+        return array, []
+    try:
+        return array.cast(kind), []
+    except pa.ArrowInvalid:
+        if len(array) == 1:
+            return pa.nulls(1, kind), [Fault(0, None, "", "inexact", CODES["inexact"])]
+    half = len(array) // 2
+    before, lost = cast_rows(array.slice(0, half), kind)
+    after, more = cast_rows(array.slice(half), kind)
+    lost += [fault._replace(row=fault.row + half) for fault in more]
+    return pa.concat_arrays([before, after]), lost
 
 
 def encode_plan(kind: SqlType, given: pa.DataType) -> Plan:
@@ -249,11 +277,12 @@ def encode_plan(kind: SqlType, given: pa.DataType) -> Plan:
     Examples
     --------
     >>> from kcodec.formats.ksql_types import parse_type
-    >>> print(encode_plan(parse_type("STRUCT<ID BIGINT, X STRING>"), pa.struct([("id", pa.int32())])))
-    KSQL_JSON encode: struct<id: int32>
+    >>> kind = parse_type("STRUCT<ID INT, X STRING>")
+    >>> print(encode_plan(kind, written_type(kind, pa.struct([("id", pa.int64())]))))
+    KSQL_JSON encode: struct<id: int64, X: null>
       json_object NULL+ESCAPED -> column 0
-        ID: json_integer NULL -9223372036854775808..9223372036854775807 -> column 1
-        X: json_null NULL (dropped)
+        ID: json_integer NULL -2147483648..2147483647 -> column 1
+        X: json_null NULL -> column 2
     """
     return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given)).node(kind, "", 0))
 
@@ -270,10 +299,9 @@ class _Encoder:
             return Node(Op.JSON_NULL, column, name, forms=Form.NULL)
         if kind.base == "STRUCT":
             children = tuple(
-                Node(Op.JSON_NULL, -1, field.name, forms=Form.NULL)
-                if place is None
-                else self.node(field.type, field.name, at.children[place])
+                self.node(field.type, field.name, at.children[place])
                 for field, place in zip(kind.fields, match_fields(kind.fields, at.type), strict=True)
+                if place is not None
             )
             return Node(Op.JSON_OBJECT, column, name, children, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "ARRAY":
@@ -294,14 +322,7 @@ class _Encoder:
         if kind.base == "DOUBLE":
             return Node(Op.JSON_FLOAT, column, name, forms=Form.NULL | Form.NONFINITE)
         if kind.base == "DECIMAL":
-            return Node(
-                Op.JSON_DECIMAL,
-                column,
-                name,
-                precision=kind.precision,
-                scale=kind.scale,
-                forms=Form.NULL | Form.SCIENTIFIC,
-            )
+            return Node(Op.JSON_DECIMAL, column, name, forms=Form.NULL | Form.SCIENTIFIC)
         if kind.base == "STRING":
             return Node(Op.JSON_STRING, column, name, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "BYTES":

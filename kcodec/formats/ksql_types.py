@@ -5,16 +5,18 @@ without quotes is upper-cased, and one in backquotes or double quotes is taken a
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import pyarrow as pa
 
 from kcodec.errors import SchemaError
+from kcodec.plan import Limits
 
 __all__ = [
     "MAX_NESTING",
+    "RowOptions",
     "SqlColumn",
     "SqlField",
     "SqlType",
@@ -134,6 +136,33 @@ class SqlColumn(SqlField):
     def __str__(self) -> str:
         suffix = {"value": "", "key": " KEY", "header": " HEADERS"}[self.kind]
         return f"{_quoted(self.name)} {self.type}{suffix}"
+
+
+class RowOptions(NamedTuple):
+    """What a format is told of the rows that it reads and writes.
+
+    Attributes
+    ----------
+    kind : SqlType
+        A STRUCT of the columns; or the type of the only one, where it stands bare.
+    wrapped : bool
+        Whether it is the STRUCT.
+    compatible : bool
+        Whether to answer as ksqlDB does where that loses something.
+    properties : mapping
+        Of the format.
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets.
+    limits : Limits
+        What one row may cost.
+    """
+
+    kind: SqlType
+    wrapped: bool
+    compatible: bool
+    properties: Mapping[str, str]
+    large: bool
+    limits: Limits
 
 
 def _quoted(name: str) -> str:
