@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from kcodec import plan, protocol, registry, wire
     from kcodec.formats.avro import AvroCodec
     from kcodec.formats.avro_types import TypeOptions
-    from kcodec.formats.ksql import KsqlCodec
     from kcodec.formats.connect import ConnectJsonCodec
     from kcodec.formats.connect_schema import ConnectSchema
+    from kcodec.formats.json import JsonCodec
+    from kcodec.formats.ksql import KsqlCodec
     from kcodec.plan import Limits
+    from kcodec.protocol.message import MessageCodec
     from kcodec.serde import Serde
 
 __all__ = [
@@ -36,9 +38,11 @@ __all__ = [
     "ConnectSchema",
     "DecodeError",
     "EncodeError",
+    "JsonCodec",
     "KcodecError",
     "KsqlCodec",
     "Limits",
+    "MessageCodec",
     "RegistryError",
     "SchemaError",
     "Serde",
@@ -55,8 +59,10 @@ _MODULES = {
     "AvroCodec": "kcodec.formats.avro",
     "ConnectJsonCodec": "kcodec.formats.connect",
     "ConnectSchema": "kcodec.formats.connect_schema",
+    "JsonCodec": "kcodec.formats.json",
     "KsqlCodec": "kcodec.formats.ksql",
     "Limits": "kcodec.plan",
+    "MessageCodec": "kcodec.protocol.message",
     "Serde": "kcodec.serde",
     "TypeOptions": "kcodec.formats.avro_types",
 }

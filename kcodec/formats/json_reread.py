@@ -70,13 +70,9 @@ def reread(
     >>> from kcodec.errors import CODES
     >>> fault = Fault(1, 0, "", "json_type", CODES["json_type"])
     >>> array = pa.array([1, None, 3])
-    >>> reread(pa.array([b"1", b"true", b"3"]), array, [fault], lambda data, row: len(data))
-    (<pyarrow.lib.Int64Array object at ...>
-    [
-      1,
-      4,
-      3
-    ], [])
+    >>> array, left = reread(pa.array([b"1", b"true", b"3"]), array, [fault], lambda data, row: len(data))
+    >>> array.to_pylist(), left
+    ([1, 4, 3], [])
     """
     if not faults:
         return array, []
