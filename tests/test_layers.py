@@ -9,7 +9,7 @@ import pytest
 import kcodec
 
 ROOT = Path(__file__).parents[1]
-#: errors -> wire -> columns -> plan -> formats, protocol -> registry -> serde -> kcodec_spark, cli
+#: errors -> wire -> columns -> plan -> formats -> protocol -> registry -> serde -> kcodec_spark, cli
 RANKS = {
     "_impl": 0,
     "errors": 0,
@@ -17,11 +17,11 @@ RANKS = {
     "columns": 2,
     "plan": 3,
     "formats": 4,
-    "protocol": 4,
-    "registry": 5,
-    "serde": 6,
-    "cli": 7,
-    "kcodec_spark": 7,
+    "protocol": 5,
+    "registry": 6,
+    "serde": 7,
+    "cli": 8,
+    "kcodec_spark": 8,
 }
 #: Modules beside the one that gives its name to their layer.
 BESIDE = {

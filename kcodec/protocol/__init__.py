@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kcodec.protocol.definitions import Definitions, load
     from kcodec.protocol.evolution import Violation, check_evolution
+    from kcodec.protocol.message import MessageCodec
     from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
     from kcodec.protocol.topics import TopicCodec, decode_topic
     from kcodec.protocol.versions import Versions
@@ -17,6 +18,7 @@ __all__ = [
     "Definitions",
     "FieldSpec",
     "FieldType",
+    "MessageCodec",
     "MessageSpec",
     "SpecError",
     "StructSpec",
@@ -32,6 +34,7 @@ _MODULES = {
     "Definitions": "definitions",
     "FieldSpec": "spec",
     "FieldType": "spec",
+    "MessageCodec": "message",
     "MessageSpec": "spec",
     "SpecError": "spec_json",
     "StructSpec": "spec",

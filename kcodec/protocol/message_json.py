@@ -219,12 +219,12 @@ class _Reader:
             return self.struct(self.structs[element], node, path)
         if element in _INTEGERS:
             return self.integer(about, element, node, path)
-        expected: type = {"bool": bool, "float64": float}.get(element, str)
+        expected = {"bool": bool, "float64": float}.get(element, str)
         if not isinstance(node, expected):
             raise _fail("type_mismatch", path, f"{about} expected {element}, but got {_json_type(node)}")
         if element == "uuid":
             data = _base64(node, path, b"-_")
-            if len(node) > 24 or len(data) != 16:
+            if len(str(node)) > 24 or len(data) != 16:
                 raise _fail("fixed_size", path, f"{about}: {node!r} is not a UUID in base64")
             return data
         if element in ("bytes", "records"):
@@ -243,7 +243,7 @@ class _Reader:
         return value
 
 
-def _base64(text: str, path: str, altchars: bytes | None) -> bytes:
+def _base64(text: Any, path: str, altchars: bytes | None) -> bytes:
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), altchars, validate=True)
     except (binascii.Error, ValueError):

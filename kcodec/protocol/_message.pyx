@@ -1,0 +1,674 @@
+"""Kafka's messages to columns: the row loop.
+
+Wire forms, numbers big-endian::
+
+    bool, int8 .. int64, uint16, uint32, float64    1 to 8 bytes
+    uuid                                            16 bytes
+                            legacy                  compact
+    string                  int16 length | UTF-8    uvarint length + 1 | UTF-8
+    bytes, records          int32 length | bytes    uvarint length + 1 | bytes
+    array                   int32 count | items     uvarint count + 1 | items
+    null of these           a length of -1          0
+    struct                  its fields, and in flexible versions its tags
+    nullable struct         int8 -1 | int8 1, struct; as a tagged field: uvarint 0 | uvarint 1, struct
+    tags                    uvarint count | (uvarint tag | uvarint bytes | value) ..., by tag
+
+The ops of a program (kcodec/protocol/_message_program.pyx) store into columns that have room for all that a block of
+rows can hold (kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the
+wire is counted against `Context.room` instead. A row that fails is written over with null.
+"""
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from kcodec.columns._builder cimport Builder, Column, set_null
+from kcodec.columns._rows cimport Rows, Slice
+from kcodec.protocol._message_program cimport (
+    Program as Compiled, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
+    GET_SIZED_BYTES, GET_COMPACT_BYTES, GET_COUNTED_ARRAY, GET_COMPACT_ARRAY, GET_RECORD, GET_NULLABLE_RECORD,
+    GET_TAGGED_RECORD, GET_TAGS, SET_FIXED, SET_BOOLEAN, SET_EMPTY, SET_NULL, SET_RECORD, FAIL, MAX_STRING,
+    Context, Op, charge, charge_zero_items, fail, leave, java_text, read_uvarint,
+)
+from kcodec.wire.cursor cimport copy32, likely, load_be32, load_be64, unlikely
+from kcodec.wire.status cimport (
+    OK, TRUNCATED, NEGATIVE_LENGTH, INVALID_BOOLEAN, INVALID_UTF8, TRAILING_BYTES, NULL_VALUE, STRING_LENGTH,
+    INVALID_MARKER, TAG_ORDER, TAG_SIZE, NEED_ROOM, Status,
+)
+from kcodec.wire.utf8 cimport utf8_valid
+
+from kcodec.errors import CODES, Fault
+
+__all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
+
+from kcodec.protocol._message_encode import encode
+from kcodec.protocol._message_object import decode_one, encode_one
+from kcodec.protocol._message_program import Program
+
+_CODES = list(CODES)
+
+ctypedef fused offset_t:
+    int32_t
+    int64_t
+
+cdef enum:
+    BLOCK_ROWS = 512          # rows of a block, at most
+    BLOCK_BYTES = 1 << 16     # and when its payloads hold this much, it is full
+
+
+cdef enum Answer:
+    DONE
+    GROW
+    FAULT
+    RECHECK
+
+
+cdef struct State:
+    Context context
+    int64_t row               # first of the block
+    int64_t count             # rows of the block
+    int64_t done              # of these
+    int64_t payload           # bytes of the block
+    int64_t extra             # room beyond the payloads that a block gets
+    int64_t expansion         # of all programs, per row
+    int32_t program           # of the row that failed
+    Slice slices[BLOCK_ROWS]
+
+
+cdef inline uint32_t load_be16(const uint8_t *p) noexcept nogil:
+    return (<uint32_t>p[0] << 8) | p[1]
+
+
+cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
+    """Copy text or bytes; both sides have room for a fixed move of 32 bytes."""
+    if likely(size <= 32 and limit - source >= 32):
+        copy32(target, source)
+    else:
+        memcpy(target, source, size)
+
+
+cdef const uint8_t *run(
+    Context *context, const Op *first, const Op *stop, int64_t index, int64_t count, const uint8_t *p, offset_t *tag
+) noexcept nogil:
+    """Run a range of ops for `count` values of a scope, the first at `index`; return the position, or NULL."""
+    cdef Column *columns = context.columns
+    cdef const Op *op
+    cdef Column *column
+    cdef const uint8_t *end = context.end
+    cdef const uint8_t *limit = context.limit
+    cdef const uint8_t *at
+    cdef offset_t *offsets
+    cdef int64_t length
+    cdef int64_t items
+    cdef int64_t item
+    cdef Status status
+
+    for item in range(index, index + count):
+        op = first
+        while op != stop:
+            column = <Column *>(<char *>columns + op.place)
+            at = p
+            if op.code == GET_32:
+                if unlikely(end - p < 4):
+                    return fail_item(context, TRUNCATED, op, p, item - index)
+                (<uint32_t *>column.data)[item] = load_be32(p)
+                p += 4
+                op += 1
+            elif op.code == GET_64:
+                if unlikely(end - p < 8):
+                    return fail_item(context, TRUNCATED, op, p, item - index)
+                (<uint64_t *>column.data)[item] = load_be64(p)
+                p += 8
+                op += 1
+            elif op.code == GET_16:
+                if unlikely(end - p < 2):
+                    return fail_item(context, TRUNCATED, op, p, item - index)
+                (<uint16_t *>column.data)[item] = <uint16_t>load_be16(p)
+                p += 2
+                op += 1
+            elif op.code == GET_COMPACT_STRING or op.code == GET_SHORT_STRING \
+                    or op.code == GET_COMPACT_BYTES or op.code == GET_SIZED_BYTES:
+                if op.code == GET_SHORT_STRING:
+                    if unlikely(end - p < 2):
+                        return fail_item(context, TRUNCATED, op, p, item - index)
+                    length = <int16_t>load_be16(p)
+                    p += 2
+                elif op.code == GET_SIZED_BYTES:
+                    if unlikely(end - p < 4):
+                        return fail_item(context, TRUNCATED, op, p, item - index)
+                    length = <int32_t>load_be32(p)
+                    p += 4
+                elif likely(p < end) and p[0] < 0x80:
+                    length = <int64_t>p[0] - 1
+                    p += 1
+                else:
+                    p = read_uvarint(context, op, p)
+                    if unlikely(p == NULL):
+                        leave(context, item - index)
+                        return NULL
+                    length = <int64_t>context.word - 1
+                    if context.lenient:
+                        length = <int32_t>context.word - <int64_t>1 if length <= 0x7FFFFFFF else -1
+                offsets = <offset_t *>column.offsets + item
+                if unlikely(length < 0):
+                    if length < -1 and not context.lenient:
+                        return fail_item(context, NEGATIVE_LENGTH, op, at, item - index)
+                    if not op.nullable:
+                        return fail_item(context, NULL_VALUE, op, at, item - index)
+                    offsets[1] = offsets[0]
+                    column.valid[item] = 0
+                    op += 1
+                    continue
+                if op.code == GET_COMPACT_STRING and unlikely(length > MAX_STRING):
+                    return fail_item(context, STRING_LENGTH, op, at, item - index)
+                if unlikely(length > end - p):
+                    return fail_item(context, TRUNCATED, op, p, item - index)
+                if column.valid != NULL:
+                    column.valid[item] = 1
+                if unlikely(context.checked or context.lenient) \
+                        and (op.code == GET_COMPACT_STRING or op.code == GET_SHORT_STRING) \
+                        and not utf8_valid(p, length):
+                    if not context.lenient:
+                        return fail_item(context, INVALID_UTF8, op, p, item - index)
+                    items = java_text(p, length, NULL)
+                    status = charge(context, max(items - length, 0))
+                    if unlikely(status != OK):
+                        return fail_item(context, status, op, p + length, item - index)
+                    java_text(p, length, column.data + offsets[0])
+                    offsets[1] = offsets[0] + <offset_t>items
+                else:
+                    copy(column.data + offsets[0], p, length, limit)
+                    offsets[1] = offsets[0] + <offset_t>length
+                p += length
+                op += 1
+            elif op.code == GET_TAGS:
+                if likely(p < end) and likely(p[0] == 0) and op.size == 0 and op.column < 0:
+                    p += 1
+                    op += 1
+                else:
+                    p = read_tags(context, op, item, p, <offset_t *>NULL)
+                    if unlikely(p == NULL):
+                        leave(context, item - index)
+                        return NULL
+                    op += op.next
+            elif op.code == GET_COMPACT_ARRAY or op.code == GET_COUNTED_ARRAY:
+                if op.code == GET_COUNTED_ARRAY:
+                    if unlikely(end - p < 4):
+                        return fail_item(context, TRUNCATED, op, p, item - index)
+                    length = <int32_t>load_be32(p)
+                    p += 4
+                elif likely(p < end) and p[0] < 0x80:
+                    length = <int64_t>p[0] - 1
+                    p += 1
+                else:
+                    p = read_uvarint(context, op, p)
+                    if unlikely(p == NULL):
+                        leave(context, item - index)
+                        return NULL
+                    length = <int64_t>context.word - 1
+                    if context.lenient:
+                        length = <int32_t>context.word - <int64_t>1 if length <= 0x7FFFFFFF else -1
+                offsets = <offset_t *>column.offsets + item
+                if unlikely(length < 0):
+                    if length < -1 and not context.lenient:
+                        return fail_item(context, NEGATIVE_LENGTH, op, at, item - index)
+                    if not op.nullable:
+                        return fail_item(context, NULL_VALUE, op, at, item - index)
+                    offsets[1] = offsets[0]
+                    column.valid[item] = 0
+                    op += op.next
+                    continue
+                if unlikely(length > end - p):
+                    return fail_item(context, TRUNCATED, op, at, item - index)
+                if unlikely(op.minimum == 0):
+                    status = charge_zero_items(context, length)
+                    if status != OK:
+                        return fail_item(context, status, op, at, item - index)
+                if column.valid != NULL:
+                    column.valid[item] = 1
+                items = offsets[0]
+                column = <Column *>(<char *>columns + op[1].place)
+                if not op.records and op[1].code == GET_32 and likely(length * 4 <= end - p):
+                    get_array32(<uint32_t *>column.data + items, p, length)
+                    p += 4 * length
+                elif not op.records and op[1].code == GET_64 and likely(length * 8 <= end - p):
+                    get_array64(<uint64_t *>column.data + items, p, length)
+                    p += 8 * length
+                else:
+                    p = run(context, op + 1, op + op.next, items, length, p, tag)
+                    if unlikely(p == NULL):
+                        leave(context, item - index)
+                        return NULL
+                offsets[1] = <offset_t>(items + length)
+                op += op.next
+            elif op.code == GET_BOOLEAN:
+                if unlikely(p >= end):
+                    return fail_item(context, TRUNCATED, op, p, item - index)
+                if unlikely(p[0] > 1) and not context.lenient:
+                    return fail_item(context, INVALID_BOOLEAN, op, p, item - index)
+                column.data[item] = p[0] != 0
+                p += 1
+                op += 1
+            elif op.code == GET_8:
+                if unlikely(p >= end):
+                    return fail_item(context, TRUNCATED, op, p, item - index)
+                column.data[item] = p[0]
+                p += 1
+                op += 1
+            elif op.code == GET_UUID:
+                if unlikely(end - p < 16):
+                    return fail_item(context, TRUNCATED, op, p, item - index)
+                memcpy(column.data + 16 * item, p, 16)
+                p += 16
+                op += 1
+            elif op.code == GET_RECORD or op.code == SET_RECORD:
+                if column.valid != NULL:
+                    column.valid[item] = 1
+                op += 1
+            elif op.code == GET_NULLABLE_RECORD or op.code == GET_TAGGED_RECORD:
+                if op.code == GET_NULLABLE_RECORD:
+                    if unlikely(p >= end):
+                        return fail_item(context, TRUNCATED, op, p, item - index)
+                    length = <int8_t>p[0]
+                    p += 1
+                    if unlikely(length != 1 and length != -1) and not context.lenient:
+                        return fail_item(context, INVALID_MARKER, op, at, item - index)
+                    length = length >= 0
+                else:
+                    p = read_uvarint(context, op, p)
+                    if unlikely(p == NULL):
+                        leave(context, item - index)
+                        return NULL
+                    length = <int32_t>context.word
+                    if unlikely(context.word > 1) and not context.lenient:
+                        return fail_item(context, INVALID_MARKER, op, at, item - index)
+                    length = length > 0
+                if length:
+                    op += 1    # GET_RECORD makes it valid
+                else:
+                    set_null(columns, op.column, item, offset_t is int64_t)
+                    op += op.next
+            elif op.code == FAIL:
+                return fail_item(context, <Status>op.status, op, p, item - index)
+            else:
+                status = set_default(context, op, item, <offset_t *>NULL)
+                if unlikely(status != OK):
+                    return fail_item(context, status, op, p, item - index)
+                op += 1
+    return p
+
+
+cdef inline const uint8_t *fail_item(
+    Context *context, Status status, const Op *op, const uint8_t *at, int64_t item
+) noexcept nogil:
+    fail(context, status, op, at)
+    leave(context, item)
+    return NULL
+
+
+cdef inline void get_array32(uint32_t *target, const uint8_t *source, int64_t count) noexcept nogil:
+    cdef int64_t at
+    for at in range(count):
+        target[at] = load_be32(source + 4 * at)
+
+
+cdef inline void get_array64(uint64_t *target, const uint8_t *source, int64_t count) noexcept nogil:
+    cdef int64_t at
+    for at in range(count):
+        target[at] = load_be64(source + 8 * at)
+
+
+cdef Status set_default(Context *context, const Op *op, int64_t item, offset_t *tag) noexcept nogil:
+    """Store a constant."""
+    cdef Column *column = <Column *>(<char *>context.columns + op.place)
+    cdef offset_t *offsets = <offset_t *>column.offsets + item
+    cdef Status status
+    if op.code == SET_NULL:
+        set_null(context.columns, op.column, item, offset_t is int64_t)
+        return OK
+    if column.valid != NULL:
+        column.valid[item] = 1
+    if op.code == SET_FIXED:
+        memcpy(column.data + item * op.size, op.data, op.size)
+    elif op.code == SET_BOOLEAN:
+        column.data[item] = op.data[0]
+    elif op.code == SET_EMPTY:
+        offsets[1] = offsets[0]
+    else:  # SET_TEXT
+        if op.data_size:
+            status = charge(context, op.data_size)
+            if unlikely(status != OK):
+                return status
+            memcpy(column.data + offsets[0], op.data, op.data_size)
+        offsets[1] = offsets[0] + <offset_t>op.data_size
+    return OK
+
+
+cdef const uint8_t *read_tags(
+    Context *context, const Op *op, int64_t item, const uint8_t *p, offset_t *tag
+) noexcept nogil:
+    """Read a tag section. Every known tag first gets its default, which is written over if it is there."""
+    cdef Column *columns = context.columns
+    cdef const uint8_t *at = p
+    cdef const uint8_t *start
+    cdef const Op *known
+    cdef const Op *stop = op + op.next
+    cdef offset_t *offsets = NULL
+    cdef offset_t *data_offsets
+    cdef int64_t unknown = 0
+    cdef int64_t count
+    cdef int64_t last = -1
+    cdef int64_t number
+    cdef int64_t size
+    known = op + 1
+    while known != stop:
+        if known.split != known.next and run(context, known + known.split, known + known.next, item, 1, p, tag) == NULL:
+            context.trail_size = 0
+            return NULL
+        known += known.next
+    if op.column >= 0:
+        offsets = <offset_t *>(<Column *>(<char *>columns + op.place)).offsets + item
+        unknown = offsets[0]
+    p = read_uvarint(context, op, p)
+    if unlikely(p == NULL):
+        return NULL
+    count = context.word
+    if context.lenient:
+        count = max(<int32_t>context.word, 0)
+    elif unlikely(2 * count > context.end - p):
+        return fail(context, TRUNCATED, op, at)
+    while count > 0:
+        count -= 1
+        at = p
+        p = read_uvarint(context, op, p)
+        if unlikely(p == NULL):
+            return NULL
+        number = context.word
+        if unlikely(number <= last) and not context.lenient:
+            return fail(context, TAG_ORDER, op, at)
+        last = number
+        at = p
+        p = read_uvarint(context, op, p)
+        if unlikely(p == NULL):
+            return NULL
+        size = context.word
+        known = op + 1
+        while known != stop and known.size != number:
+            known += known.next
+        if unlikely(size > context.end - p) and (known == stop or not context.lenient):
+            return fail(context, TRUNCATED, op if known == stop else known, p)
+        if known != stop:
+            start = p
+            p = run(context, known + 1, known + known.split, item, 1, p, tag)
+            if unlikely(p == NULL):
+                # A tag is no array: its value is where the section is.
+                context.trail_size -= 1
+                return NULL
+            if unlikely(p - start != size) and not context.lenient:
+                return fail(context, TAG_SIZE, known, at)
+            continue
+        if offsets != NULL:
+            (<uint32_t *>columns[op.column + 2].data)[unknown] = <uint32_t>number
+            data_offsets = <offset_t *>columns[op.column + 3].offsets + unknown
+            copy(columns[op.column + 3].data + data_offsets[0], p, size, context.limit)
+            data_offsets[1] = data_offsets[0] + <offset_t>size
+            unknown += 1
+        p += size
+    if offsets != NULL:
+        offsets[1] = <offset_t>unknown
+    return p
+
+
+cdef Answer advance(
+    State *state, Builder builder, Rows rows, const Op **programs, const int32_t *stops, int32_t program_count,
+    const int32_t *selector, const int32_t *starts, int64_t start, const int64_t *divisor, bint trailing
+) noexcept nogil:
+    """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
+    cdef Context *context = &state.context
+    cdef int64_t row
+    cdef int64_t begin
+    cdef int32_t program = 0
+    cdef Slice *slice
+    cdef const uint8_t *p
+    while True:
+        if state.done == state.count:
+            if state.count:
+                row = state.row + state.count
+                if not context.checked and builder.invalid_text(state.row, row) >= 0:
+                    return RECHECK
+                builder.pack(row)
+                context.checked = context.lenient
+                state.row = row
+            if state.row == rows.length:
+                return DONE
+            state.done = 0
+            state.count = rows.fill(state.row, state.slices, BLOCK_ROWS, BLOCK_BYTES, &state.payload)
+        if state.done == 0:
+            context.room = state.extra + state.count * state.expansion
+            if not builder.has_room(state.row, state.count, state.payload, context.room, divisor):
+                return GROW
+        while state.done < state.count:
+            slice = &state.slices[state.done]
+            row = state.row + state.done
+            if selector != NULL:
+                program = selector[row]
+            if slice.start == NULL or program < 0 or program >= program_count or programs[program] == NULL:
+                set_null(builder.columns, 0, row, builder.wide)
+                state.done += 1
+                continue
+            begin = start if starts == NULL else starts[row]
+            context.ops = programs[program]
+            context.end = slice.end
+            context.limit = slice.limit
+            context.expanded = 0
+            context.zero_items = 0
+            if builder.columns[0].valid != NULL:
+                builder.columns[0].valid[row] = 1
+            if unlikely(begin < 0 or begin > slice.end - slice.start):
+                p = fail_item(context, TRUNCATED, NULL, slice.end, 0)
+            elif builder.wide:
+                p = run(
+                    context, context.ops, context.ops + stops[program], row, 1, slice.start + begin, <int64_t *>NULL
+                )
+            else:
+                p = run(
+                    context, context.ops, context.ops + stops[program], row, 1, slice.start + begin, <int32_t *>NULL
+                )
+            if unlikely(p != NULL and p != slice.end and not trailing):
+                p = fail_item(context, TRAILING_BYTES, NULL, p, 0)
+            if likely(p != NULL):
+                state.done += 1
+                continue
+            if context.status == NEED_ROOM:
+                # What is done is a block of its own; the rest starts again, with more room.
+                state.extra = 2 * state.extra + (1 << 12)
+                state.count = state.done
+                if state.done == 0:
+                    state.count = 1
+                    state.payload = slice.end - slice.start
+                break
+            if not context.checked:
+                # Text is checked when a block is done: the row may have failed earlier, by its text.
+                return RECHECK
+            set_null(builder.columns, 0, row, builder.wide)
+            state.program = program
+            state.done += 1
+            return FAULT
+
+
+cdef class _Int32Buffer:
+    """A buffer of one int32 per row."""
+
+    cdef Py_buffer view
+    cdef bint held
+
+    def __cinit__(self, values, int64_t rows, name):
+        PyObject_GetBuffer(values, &self.view, PyBUF_SIMPLE)
+        self.held = True
+        if self.view.len < rows * 4:
+            raise ValueError(f"{name} has {self.view.len} bytes for {rows} rows of int32")
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)
+
+
+cdef object fault_of(State *state, Compiled program):
+    """Put the facts of a failed row together."""
+    cdef Context *context = &state.context
+    cdef int32_t at
+    code = _CODES[<int>context.status - 1]
+    offset = context.at - state.slices[state.done - 1].start
+    row = state.row + state.done - 1
+    if context.op == NULL:
+        return Fault(row, offset, "", code, CODES[code])
+    at = <int32_t>(context.op - program.ops)
+    reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
+    # The outermost scope are the rows.
+    indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
+    return Fault(row, offset, program.path(at, indexes), code, reason)
+
+
+def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):
+    """Decode one message per row.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any layout; null rows stay null.
+    programs : sequence of Program or None
+        Programs of one Arrow type; rows that choose None are null.
+    selector : buffer of int32, optional
+        Per row which program; negative: none. By default the first for all.
+    starts : buffer of int32, optional
+        Per row where the message starts.
+    start : int, default 0
+        Where it starts, without `starts`.
+    trailing : bool, default False
+        Accept bytes after the message.
+    stop : bool, default False
+        Return after the first row that fails; the array then is not to be used.
+
+    Returns
+    -------
+    array : pyarrow.Array
+        A message per row; null for rows that failed.
+    faults : list of Fault
+        The rows that failed, in order.
+    """
+    cdef Rows rows = Rows(values)
+    cdef Compiled program = [each for each in programs if each is not None][0]
+    cdef Builder builder = Builder(program.shape, rows.length)
+    cdef State *state = <State *>calloc(1, sizeof(State))
+    cdef int32_t count = len(programs)
+    cdef const Op **ops = <const Op **>calloc(count, sizeof(Op *))
+    cdef int32_t *stops = <int32_t *>calloc(count, sizeof(int32_t))
+    cdef int64_t *divisor = <int64_t *>calloc(builder.count, sizeof(int64_t))
+    cdef const int32_t *select = NULL
+    cdef const int32_t *start_of = NULL
+    cdef int64_t start_everywhere = start
+    cdef bint accept = trailing
+    cdef _Int32Buffer chosen
+    cdef _Int32Buffer places
+    cdef Answer answer
+    cdef int32_t at
+    faults = []
+    try:
+        if state == NULL or ops == NULL or stops == NULL or divisor == NULL:
+            raise MemoryError
+        if selector is not None:
+            chosen = _Int32Buffer(selector, rows.length, "selector")
+            select = <const int32_t *>chosen.view.buf
+        if starts is not None:
+            places = _Int32Buffer(starts, rows.length, "starts")
+            start_of = <const int32_t *>places.view.buf
+        for at in range(builder.count):
+            divisor[at] = 1 << 30
+        for at in range(count):
+            program = programs[at]
+            if program is None:
+                continue
+            ops[at] = program.ops
+            stops[at] = program.stop
+            state.expansion = max(state.expansion, program.expansion)
+            for column, least in program.divisors.items():
+                divisor[column] = min(divisor[column], least)
+            state.context.lenient = program.lenient
+            state.context.max_zero_items = program.limits.max_zero_byte_items
+            state.context.max_expansion = program.limits.max_expansion
+        state.context.checked = state.context.lenient
+        state.context.columns = builder.columns
+        while True:
+            with nogil:
+                answer = advance(
+                    state, builder, rows, ops, stops, count, select, start_of, start_everywhere, divisor, accept
+                )
+            if answer == DONE:
+                return builder.finish(), faults
+            if answer == GROW:
+                builder.grow(
+                    state.row, state.count, state.payload, state.context.room, divisor, rows.bytes_from(state.row)
+                )
+            elif answer == FAULT:
+                faults.append(fault_of(state, programs[state.program]))
+                if stop:
+                    return None, faults
+            else:  # RECHECK
+                state.context.checked = True
+                state.done = 0
+    finally:
+        free(state)
+        free(ops)
+        free(stops)
+        free(divisor)
+
+
+def version_selector(values, versions, at):
+    """Find which version each row names in an int16 near its start.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any layout.
+    versions : sequence of int
+        The versions looked for.
+    at : int
+        Where the int16 is.
+
+    Returns
+    -------
+    buffer of int32
+        Per row the index of its version; one behind the last for other versions; 0 for null rows and those
+        too short to have one.
+    """
+    cdef Rows rows = Rows(values)
+    cdef int64_t place = at
+    cdef int64_t row
+    cdef int32_t count = len(versions)
+    cdef int32_t index
+    cdef int32_t version
+    cdef Slice slice
+    cdef int32_t *known = <int32_t *>calloc(count + 1, sizeof(int32_t))
+    cdef int32_t *out
+    result = bytearray(4 * rows.length)
+    out = <int32_t *>PyByteArray_AS_STRING(result)
+    try:
+        if known == NULL:
+            raise MemoryError
+        for index in range(count):
+            known[index] = versions[index]
+        with nogil:
+            for row in range(rows.length):
+                rows.slice(row, &slice)
+                out[row] = 0
+                if slice.start != NULL and slice.end - slice.start >= place + 2:
+                    version = <int16_t>load_be16(slice.start + place)
+                    index = 0
+                    while index < count and known[index] != version:
+                        index += 1
+                    out[row] = index
+        return result
+    finally:
+        free(known)
