@@ -307,14 +307,9 @@ class ConnectJsonCodec(Codec):
             raise ConfigError(
                 "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
             )
-        scan = kernel("formats._connect").scan
         for chunk in chunks:
             for value in chunk:
-                text = b"null"
-                if value.is_valid:
-                    data = _bytes(value)
-                    found = scan(data)
-                    text = b"null" if found.code else data[found.schema : found.schema_end]
+                text = self._schema_text(_bytes(value)) if value.is_valid else b"null"
                 if text == b"null":
                     continue
                 with self._lock:
@@ -331,6 +326,17 @@ class ConnectJsonCodec(Codec):
                     return self._found.setdefault(text, target)
         # All rows are null, or faults.
         return _Target(ConnectSchema("string", optional=True), pa.null(), self._options, self._limits)
+
+    def _schema_text(self, data: bytes) -> bytes:
+        """Return the text of a row's schema; ``null`` where there is none."""
+        found = kernel("formats._connect").scan(data)
+        if not found.code:
+            return data[found.schema : found.schema_end]
+        if self._options.exact:
+            with contextlib.suppress(DataError):
+                schema = self._converter.to_connect_data(data)[0]
+                return b"null" if schema is None else schema.to_text().encode()
+        return b"null"
 
     def _read(self, target: _Target, values: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         parts: list[pa.Array] = []
@@ -389,6 +395,10 @@ class ConnectJsonCodec(Codec):
         """Convert one row as JsonConverter does."""
         start = 0
         try:
+            if pa.types.is_null(target.kind):
+                if self._converter.to_connect_data(data)[1] is not None:
+                    raise DataError("schema_error", _NO_SCHEMA)
+                return None
             if not self._enveloped:
                 writer, value = target.schema, self._converter.payload(target.schema, data)
             else:
@@ -404,8 +414,6 @@ class ConnectJsonCodec(Codec):
                 else:
                     start = found.payload
                     writer, value = schema, self._converter.payload(schema, data[start : found.payload_end])
-            if pa.types.is_null(target.kind) and value is not None:
-                raise DataError("schema_error", _NO_SCHEMA)
             return column_value(value, writer, target.schema, pa.field("", target.kind))
         except DataError as error:
             offset = None if error.offset is None else start + error.offset
