@@ -7,9 +7,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kcodec.protocol.batch import list_batches, read_batches, stream_batches
+    from kcodec.protocol.batch_write import write_batches
     from kcodec.protocol.definitions import Definitions, load
     from kcodec.protocol.evolution import Violation, check_evolution
     from kcodec.protocol.message import MessageCodec
+    from kcodec.protocol.segment import read_segment, stream_segment
     from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
     from kcodec.protocol.topics import TopicCodec, decode_topic
     from kcodec.protocol.versions import Versions
@@ -27,7 +30,13 @@ __all__ = [
     "Violation",
     "check_evolution",
     "decode_topic",
+    "list_batches",
     "load",
+    "read_batches",
+    "read_segment",
+    "stream_batches",
+    "stream_segment",
+    "write_batches",
 ]
 
 _MODULES = {
@@ -43,7 +52,13 @@ _MODULES = {
     "Violation": "evolution",
     "check_evolution": "evolution",
     "decode_topic": "topics",
+    "list_batches": "batch",
     "load": "definitions",
+    "read_batches": "batch",
+    "read_segment": "segment",
+    "stream_batches": "batch",
+    "stream_segment": "segment",
+    "write_batches": "batch_write",
 }
 
 

@@ -1,10 +1,12 @@
 """Record batches; see the twin for the layout, and for what is checked in which order.
 
 Fixed-width columns of all records of one call stand in one buffer. Keys and values are views, 16 bytes each, of the
-buffer that was scanned or of the one compressed batches have been expanded to, so that none is copied. Headers are rare:
-the row loop only counts them, remembers where they start, and a second loop copies them into columns of their exact size.
+buffer that was scanned or of the one compressed batches have been expanded to, so that none is copied. Headers are
+rare: the row loop only counts them and remembers where they start, and a second loop copies them into columns of their
+exact size.
 """
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -14,19 +16,21 @@ from kcodec.protocol._arrow_c cimport ArrowArray
 from kcodec.wire.crc32 cimport crc32, crc32_init
 from kcodec.wire.crc32c cimport crc32c
 from kcodec.wire.cursor cimport (
-    likely, load_be32, load_be64, load_le32, load_le64, pack8, read_varint32, read_varint64, store_le32, store_le64,
-    unlikely, unzigzag32, unzigzag64,
+    likely, load_be32, load_be64, load_le32, load_le64, pack8, read_varint32, store_le32, store_le64, unlikely,
+    unzigzag32,
 )
+from kcodec.wire.record_varint cimport record_varint32, record_varint64
 from kcodec.wire.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, COMPRESSION, CRC_MISMATCH, INVALID_BATCH, INVALID_UTF8, NEGATIVE_LENGTH, NO_MEMORY,
     NULL_VALUE, OK, TRAILING_BYTES, TRUNCATED, Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec.errors import CODES
-from kcodec.protocol.batch_schema import CONTROL_TYPES, RECORDS
+from kcodec.protocol.batch_schema import BATCH_HEADER, CONTROL_TYPES, RECORDS
 
 __all__ = ["Batches", "records", "scan"]
 
@@ -42,7 +46,6 @@ cdef enum:
     LOG_APPEND = 8
     TRANSACTIONAL = 16
     CONTROL = 32
-    DELETE_HORIZON = 64
     UNKNOWN_CONTROL = 7
     ALIGNMENT = 64
 
@@ -96,7 +99,7 @@ cdef struct Batch:
     int16_t producer_epoch
     uint8_t magic
     uint8_t attributes
-    bint crc_valid
+    int8_t crc_valid        # -1: not compared
     bint expanded
     bint wanted
 
@@ -129,6 +132,7 @@ cdef enum:
     VALID_CONTROL
 
 cdef list CODE_NAMES = ["", *CODES]
+cdef list HEADER_FIELDS = [name for name, _ in BATCH_HEADER]
 
 crc32_init()
 
@@ -162,7 +166,6 @@ cdef class Batches:
     cdef Py_ssize_t room
     cdef Py_ssize_t length
     cdef Stop reason
-    cdef bint checked
     cdef readonly int64_t end
     cdef readonly int64_t stop_at
 
@@ -231,40 +234,37 @@ cdef class Batches:
         cdef Batch *batch = self.at(number)
         fail(batch, CODE_NAMES.index(code), batch.start)
 
-    def columns(self):
-        """Return the headers: a list a column of `BATCHES`; codecs by number, times in milliseconds."""
-        cdef Py_ssize_t number
-        cdef Batch *batch
-        cdef bint modern
-        cdef bint horizon
-        rows = []
-        for number in range(self.length):
-            batch = &self.batches[number]
-            modern = batch.magic == 2
-            horizon = modern and batch.attributes & DELETE_HORIZON
-            rows.append((
-                batch.position,
-                batch.size,
-                batch.magic,
-                batch.attributes & 7,
-                batch.offset,
-                wrapped(batch.offset, batch.last_delta),
-                batch.count,
-                type_of(batch),
-                None if horizon else batch.base_timestamp,
-                batch.max_timestamp,
-                batch.base_timestamp if horizon else None,
-                batch.leader_epoch,
-                batch.producer_id,
-                batch.producer_epoch,
-                batch.base_sequence,
-                sequence_of(batch.base_sequence, batch.last_delta),
-                modern and batch.attributes & TRANSACTIONAL != 0,
-                modern and batch.attributes & CONTROL != 0,
-                batch.crc,
-                batch.crc_valid if self.checked and not (modern and batch.size < HEADER) else None,
-            ))
-        return [list(column) for column in zip(*rows)] if rows else [[] for _ in range(20)]
+    def headers(self):
+        """Return the headers as a NumPy array of the fields of `BATCH_HEADER`."""
+        return np.frombuffer(
+            PyBytes_FromStringAndSize(<char *>self.batches, self.length * sizeof(Batch)), PLACES
+        )[HEADER_FIELDS]
+
+
+# Where the fields of a header stand in the struct.
+cdef Batch SAMPLE
+PLACES = np.dtype({
+    "names": HEADER_FIELDS,
+    "formats": [np.dtype(kind).newbyteorder("=") for _, kind in BATCH_HEADER],
+    "offsets": [
+        <char *>&SAMPLE.position - <char *>&SAMPLE,
+        <char *>&SAMPLE.size - <char *>&SAMPLE,
+        <char *>&SAMPLE.magic - <char *>&SAMPLE,
+        <char *>&SAMPLE.attributes - <char *>&SAMPLE,
+        <char *>&SAMPLE.offset - <char *>&SAMPLE,
+        <char *>&SAMPLE.last_delta - <char *>&SAMPLE,
+        <char *>&SAMPLE.base_timestamp - <char *>&SAMPLE,
+        <char *>&SAMPLE.max_timestamp - <char *>&SAMPLE,
+        <char *>&SAMPLE.leader_epoch - <char *>&SAMPLE,
+        <char *>&SAMPLE.producer_id - <char *>&SAMPLE,
+        <char *>&SAMPLE.producer_epoch - <char *>&SAMPLE,
+        <char *>&SAMPLE.base_sequence - <char *>&SAMPLE,
+        <char *>&SAMPLE.count - <char *>&SAMPLE,
+        <char *>&SAMPLE.crc - <char *>&SAMPLE,
+        <char *>&SAMPLE.crc_valid - <char *>&SAMPLE,
+    ],
+    "itemsize": sizeof(Batch),
+})
 
 
 cdef inline int8_t type_of(const Batch *batch) noexcept nogil:
@@ -322,6 +322,7 @@ cdef Status find(
         batch.position = at
         batch.size = LOG_OVERHEAD + length
         batch.magic = magic
+        batch.crc_valid = -1
         batch.wanted = True
         if magic == 2:
             modern(batch, data, check)
@@ -356,8 +357,9 @@ cdef void modern(Batch *batch, const uint8_t *data, bint check) noexcept nogil:
     batch.producer_epoch = load16(header + 51)
     batch.base_sequence = <int32_t>load_be32(header + 53)
     batch.count = <int32_t>load_be32(header + 57)
-    batch.crc_valid = check and crc32c(0, header + 21, batch.size - 21) == batch.crc
-    if check and not batch.crc_valid:
+    if check:
+        batch.crc_valid = crc32c(0, header + 21, batch.size - 21) == batch.crc
+    if batch.crc_valid == 0:
         fail(batch, CRC_MISMATCH, batch.position + 17)
     elif batch.count < 0:
         fail(batch, BLOCK_COUNT, batch.position + 57)
@@ -425,8 +427,9 @@ cdef void legacy(Batch *batch, const uint8_t *data, bint check) noexcept nogil:
     batch.producer_epoch = -1
     batch.base_sequence = -1
     batch.leader_epoch = -1
-    batch.crc_valid = check and crc32(header + 16, batch.size - 16) == batch.crc
-    if check and not batch.crc_valid:
+    if check:
+        batch.crc_valid = crc32(header + 16, batch.size - 16) == batch.crc
+    if batch.crc_valid == 0:
         fail(batch, CRC_MISMATCH, batch.position + 12)
         return
     status = message(data, batch.position, batch.end, &parts)
@@ -454,7 +457,6 @@ def scan(data, start: int, most: int, check_crc: bool) -> Batches:
     cdef Status status
     if not 0 <= first <= size:
         raise ValueError("start is outside the buffer")
-    batches.checked = check
     with nogil:
         status = find(batches, address, size, first, room, check)
     if status == NO_MEMORY:
@@ -521,9 +523,7 @@ cdef Status row_loop(
     cdef int64_t header_count = columns.header_count
     cdef int64_t header_keys = columns.header_keys
     cdef int64_t header_values = columns.header_values
-    cdef int64_t header
-    cdef uint32_t raw
-    cdef uint64_t wide
+    cdef int64_t wide
     cdef int32_t size
     cdef int64_t timestamp
     cdef int32_t delta
@@ -535,10 +535,9 @@ cdef Status row_loop(
         return BLOCK_COUNT
     last = first + batch.count
     while row < last:
-        status = read_varint32(&at, end, limit, &raw)
+        status = record_varint32(&at, end, limit, &size)
         if unlikely(status != OK):
             break
-        size = unzigzag32(raw)
         if unlikely(size < 0):
             status = NEGATIVE_LENGTH
             break
@@ -547,23 +546,21 @@ cdef Status row_loop(
             break
         stop = at + size
         at += 1
-        status = read_varint64(&at, stop, limit, &wide)
+        status = record_varint64(&at, stop, limit, &wide)
         if unlikely(status != OK):
             break
-        timestamp = wrapped(base_timestamp, unzigzag64(wide))
-        status = read_varint32(&at, stop, limit, &raw)
+        timestamp = wrapped(base_timestamp, wide)
+        status = record_varint32(&at, stop, limit, &delta)
         if unlikely(status != OK):
             break
-        delta = unzigzag32(raw)
         offsets[row] = wrapped(base_offset, delta)
         timestamps[row] = timestamp
         valid_timestamp[row] = timestamp != -1
         sequences[row] = sequence_of(base_sequence, delta)
 
-        status = read_varint32(&at, stop, limit, &raw)
+        status = record_varint32(&at, stop, limit, &size)
         if unlikely(status != OK):
             break
-        size = unzigzag32(raw)
         if unlikely(size < -1):
             status = NEGATIVE_LENGTH
             break
@@ -580,10 +577,9 @@ cdef Status row_loop(
         put_view(keys + 16 * row, at, size, limit, base, piece)
         at += size
 
-        status = read_varint32(&at, stop, limit, &raw)
+        status = record_varint32(&at, stop, limit, &size)
         if unlikely(status != OK):
             break
-        size = unzigzag32(raw)
         if unlikely(size < -1):
             status = NEGATIVE_LENGTH
             break
@@ -596,10 +592,9 @@ cdef Status row_loop(
         put_view(values + 16 * row, at, size, limit, base, piece)
         at += size
 
-        status = read_varint32(&at, stop, limit, &raw)
+        status = record_varint32(&at, stop, limit, &count)
         if unlikely(status != OK):
             break
-        count = unzigzag32(raw)
         if count:
             if unlikely(count < 0):
                 status = NEGATIVE_LENGTH
@@ -608,11 +603,10 @@ cdef Status row_loop(
                 status = BLOCK_COUNT
                 break
             columns.places[row] = at
-            for header in range(count):
-                status = read_varint32(&at, stop, limit, &raw)
+            for _ in range(count):
+                status = record_varint32(&at, stop, limit, &size)
                 if unlikely(status != OK):
                     break
-                size = unzigzag32(raw)
                 if unlikely(size < 0):
                     status = NEGATIVE_LENGTH
                     break
@@ -625,10 +619,9 @@ cdef Status row_loop(
                     status = INVALID_UTF8
                     break
                 header_keys += size
-                status = read_varint32(&at, stop, limit, &raw)
+                status = record_varint32(&at, stop, limit, &size)
                 if unlikely(status != OK):
                     break
-                size = unzigzag32(raw)
                 if unlikely(size < -1):
                     status = NEGATIVE_LENGTH
                     break
@@ -925,6 +918,7 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
     cdef int64_t *windows
     cdef int32_t window_count = 0
     cdef Status status
+    cdef int i
     if not 0 <= start <= stop <= found.length:
         raise IndexError("no such batches")
     for each in range(start, stop):
@@ -945,11 +939,14 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
                         continue
                 rows += batch.count
     cdef Area area = Area(rounded_sizes(rows))
-    cdef Area scratch = Area(4 * rounded(rows + 8) + rounded(8 * rows))
-    lay_out(&columns, area, scratch, rows)
-    windows = <int64_t *>malloc((stop - start + 1) * sizeof(int64_t))
-    if windows == NULL:
+    lay_out(&columns, area, rows)
+    cdef uint8_t *scratch = <uint8_t *>malloc(4 * (rows + 8) + 8 * rows + (stop - start + 1) * sizeof(int64_t))
+    if scratch == NULL:
         raise MemoryError
+    windows = <int64_t *>scratch
+    columns.places = <const uint8_t **>(windows + (stop - start + 1))
+    for i in range(4):
+        columns.valid[i] = <uint8_t *>(columns.places + rows) + i * (rows + 8)
     try:
         with nogil:
             rows = decode(
@@ -958,7 +955,7 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
             )
         result = export(&columns, rows, area, data, expanded, source, opened, windows, window_count)
     finally:
-        free(windows)
+        free(scratch)
     faults = []
     for each in range(start, stop):
         batch = &found.batches[each]
@@ -974,7 +971,7 @@ cdef int64_t rounded_sizes(int64_t rows) noexcept nogil:
     )
 
 
-cdef void lay_out(Columns *columns, Area area, Area scratch, int64_t rows) noexcept:
+cdef void lay_out(Columns *columns, Area area, int64_t rows) noexcept:
     cdef int i
     memset(columns, 0, sizeof(Columns))
     columns.offset = <int64_t *>area.take(8 * rows)
@@ -992,8 +989,6 @@ cdef void lay_out(Columns *columns, Area area, Area scratch, int64_t rows) noexc
     columns.transactional = <uint8_t *>area.take((rows + 15) // 8)
     for i in range(4):
         columns.bitmaps[i] = <uint8_t *>area.take((rows + 15) // 8)
-        columns.valid[i] = <uint8_t *>scratch.take(rows + 8)
-    columns.places = <const uint8_t **>scratch.take(8 * rows)
 
 
 cdef object export(

@@ -7,7 +7,7 @@ What all batches start with, big-endian, and what follows in magic 2 and in magi
 
     int64 base offset | int32 length of what follows it | 4 bytes | int8 magic
     2:    61 bytes in all, with the fields of `_HEADER`, then the records
-    0, 1: uint32 crc in the 4 bytes; int8 attributes | in 1: int64 timestamp | int32 key size, key | int32 value size, value
+    0, 1: uint32 crc in the 4 bytes; int8 attributes | 1: int64 timestamp | int32 size, key | int32 size, value
 
 A message of magic 0 and 1 is a batch of itself; if it is compressed its value is a set of messages.
 
@@ -22,10 +22,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from kcodec.protocol.batch_schema import CONTROL_TYPES, RECORDS
+from kcodec.protocol.batch_schema import BATCH_HEADER, CONTROL_TYPES, RECORDS
 from kcodec.wire._crc32c_py import of_buffer as crc32c
+from kcodec.wire._varint_py import read
 
 __all__ = ["Batches", "records", "scan"]
 
@@ -37,7 +39,7 @@ _LOG_OVERHEAD = 12
 _SMALLEST = 14
 _SMALLEST_RECORD = 7
 _SMALLEST_MESSAGE = {0: 26, 1: 34}
-_LOG_APPEND, _TRANSACTIONAL, _CONTROL, _DELETE_HORIZON = 8, 16, 32, 64
+_LOG_APPEND, _TRANSACTIONAL, _CONTROL = 8, 16, 32
 
 
 class _Bad(Exception):
@@ -129,38 +131,29 @@ class Batches:
         """Say that a batch could not be expanded."""
         self.found[number].fail(code, self.found[number].start)
 
-    def columns(self) -> list[list[Any]]:
-        """Return the headers: a list a column of `BATCHES`; codecs by number, times in milliseconds."""
-        columns: list[list[Any]] = [[] for _ in range(20)]
-        for batch in self.found:
-            modern = batch.magic == 2
-            last = _int64(batch.offset + batch.last_delta)
-            horizon = modern and batch.attributes & _DELETE_HORIZON
-            row = (
+    def headers(self) -> Any:
+        """Return the headers as a NumPy array of the fields of `BATCH_HEADER`."""
+        rows = [
+            (
                 batch.position,
                 batch.size,
                 batch.magic,
-                batch.codec,
+                batch.attributes,
                 batch.offset,
-                last,
-                batch.count,
-                batch.timestamp_type,
-                None if horizon else batch.base_timestamp,
+                batch.last_delta,
+                batch.base_timestamp,
                 batch.max_timestamp,
-                batch.base_timestamp if horizon else None,
                 batch.leader_epoch,
                 batch.producer_id,
                 batch.producer_epoch,
                 batch.base_sequence,
-                _sequence(batch.base_sequence, batch.last_delta),
-                bool(batch.attributes & _TRANSACTIONAL) and modern,
-                bool(batch.attributes & _CONTROL) and modern,
+                batch.count,
                 batch.crc,
-                batch.crc_valid,
+                -1 if batch.crc_valid is None else batch.crc_valid,
             )
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
-        return columns
+            for batch in self.found
+        ]
+        return np.array(rows, BATCH_HEADER)
 
 
 def scan(data: pa.Buffer, start: int, most: int, check_crc: bool) -> Batches:
@@ -294,8 +287,7 @@ def records(
             compressed_at = batch.position + (61 if batch.magic == 2 else 18)
             found: list[tuple[Any, ...]] = []
             try:
-                read = _records if batch.magic == 2 else _messages
-                for row in read(source, batch):
+                for row in (_records if batch.magic == 2 else _messages)(source, batch):
                     found.append(row)
                     done = len(found)
                 rows += [(*row, number + each) for row in found]
@@ -327,7 +319,7 @@ def _records(view: memoryview, batch: _Batch) -> Iterator[tuple[Any, ...]]:
     constant = (batch.leader_epoch, batch.producer_id, batch.producer_epoch)
     transactional = bool(batch.attributes & _TRANSACTIONAL)
     for _ in range(batch.count):
-        size, at = _varint(view, at, end, 5)
+        size, at = _varint(view, at, end)
         if size < 0:
             raise _Bad("negative_length", at)
         if size > end - at:
@@ -335,11 +327,11 @@ def _records(view: memoryview, batch: _Batch) -> Iterator[tuple[Any, ...]]:
         stop = at + size
         if size < 1:
             raise _Bad("truncated", at)
-        timestamp_delta, at = _varint(view, at + 1, stop, 10)
-        offset_delta, at = _varint(view, at, stop, 5)
+        timestamp_delta, at = _varint(view, at + 1, stop, 64)
+        offset_delta, at = _varint(view, at, stop)
         key, at = _nullable(view, at, stop)
         value, at = _nullable(view, at, stop)
-        count, at = _varint(view, at, stop, 5)
+        count, at = _varint(view, at, stop)
         if count < 0:
             raise _Bad("negative_length", at)
         if count > (stop - at) // 2:
@@ -458,23 +450,16 @@ def _message(
     return parts[0], timestamp, place, parts[1]
 
 
-def _varint(view: memoryview, at: int, end: int, longest: int) -> tuple[int, int]:
-    """Read a zigzag varint of 32 (5 bytes) or 64 bits (10 bytes)."""
-    value = 0
-    for number in range(longest):
-        if at + number >= end:
-            raise _Bad("truncated", at)
-        byte = view[at + number]
-        value |= (byte & 0x7F) << 7 * number
-        if byte < 0x80:
-            if number == longest - 1 and byte > (15 if longest == 5 else 1):
-                raise _Bad("varint_overflow", at)
-            return value >> 1 ^ -(value & 1), at + number + 1
-    raise _Bad("varint_overlong", at)
+def _varint(view: memoryview, at: int, end: int, bits: int = 32) -> tuple[int, int]:
+    """Read a zigzag varint."""
+    value, after, code = read(view[:end], at, bits)
+    if code:
+        raise _Bad(code, at)
+    return value >> 1 ^ -(value & 1), after
 
 
 def _nullable(view: memoryview, at: int, end: int) -> tuple[bytes | None, int]:
-    size, at = _varint(view, at, end, 5)
+    size, at = _varint(view, at, end)
     if size < -1:
         raise _Bad("negative_length", at)
     if size > end - at:
@@ -483,7 +468,7 @@ def _nullable(view: memoryview, at: int, end: int) -> tuple[bytes | None, int]:
 
 
 def _control_type(key: bytes | None) -> int:
-    """Number of a control record's type in `CONTROL_TYPES`: its key is int16 version, int16 type."""
+    """Return the number of a control record's type in `CONTROL_TYPES`: its key is int16 version, int16 type."""
     unknown = len(CONTROL_TYPES) - 1
     if key is None or len(key) < 4:
         return unknown
@@ -492,7 +477,7 @@ def _control_type(key: bytes | None) -> int:
 
 
 def _sequence(base: int, delta: int) -> int:
-    """Number the sequence of a record: after the largest comes 0."""
+    """Count from the sequence of the batch: after the largest comes 0."""
     return base + delta & 0x7FFFFFFF if base >= 0 else -1
 
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.formats.base import report
-from kcodec.protocol.batch_schema import BATCHES, CONTROL_TYPES, RECORDS, TIMESTAMP_TYPES
+from kcodec.protocol.batch_schema import (
+    BATCHES,
+    CONTROL_BATCH,
+    CONTROL_TYPES,
+    DELETE_HORIZON,
+    RECORDS,
+    TIMESTAMP_TYPES,
+    TRANSACTIONAL,
+)
 from kcodec.protocol.compression import CODECS, CompressionError, Expanded, SizeLimitError
 
 __all__ = [
@@ -41,10 +49,12 @@ _WINDOW = 4 << 20
 _EXPANDED = 16 << 20
 #: Offsets into a buffer of views have 31 bits.
 _MOST = 0x7FFFFFFF
+_NONE_EXPANDED = Expanded(0)
+#: Bytes of a batch before its length counts.
+_LOG_OVERHEAD = 12
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOptions:
+class BatchOptions(NamedTuple):
     """How batches are read; see `read_batches`."""
 
     check_crc: bool = True
@@ -54,7 +64,8 @@ class BatchOptions:
     views: bool = True
     max_decompressed: int = 1 << 30
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse values that are not choices."""
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
@@ -103,13 +114,16 @@ class BatchSource:
     """
 
     def __init__(self, options: BatchOptions, keep: Callable[[int, Any], bytes | None] | None = None) -> None:
+        options.check()
         self.options = options
         self.keep = keep
         self.faults: list[Fault] = []
         self.count = 0
         self._kernel = kernel("protocol._batch")
 
-    def buffer(self, data: pa.Buffer, position: int = 0, last: bool = True) -> Iterator[pa.RecordBatch]:
+    def buffer(
+        self, data: pa.Buffer, position: int = 0, last: bool = True
+    ) -> Generator[pa.RecordBatch, None, tuple[int, str]]:
         """Read what a buffer holds.
 
         Parameters
@@ -128,8 +142,8 @@ class BatchSource:
 
         Returns
         -------
-        int
-            Bytes of whole batches; -1 if nothing after them can be read.
+        tuple of (int, str)
+            Bytes of whole batches, and why it ended there: as `Batches.stop`.
         """
         start = 0
         while True:
@@ -141,20 +155,20 @@ class BatchSource:
             start = scan.end
             if scan.stop in CODES:
                 self._fault(Fault(self.count, position + scan.stop_at, "", scan.stop, CODES[scan.stop]))
-                return -1
-            if scan.stop == "zeros":
-                return -1 if last else start
+                return start, scan.stop
             if scan.stop == "partial" and last and self.options.partial == "error":
                 self._fault(Fault(self.count, position + start, "", "truncated", CODES["truncated"]))
             if scan.stop:
-                return start
+                return start, str(scan.stop)
 
     def _decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
         limit = min(self.options.max_decompressed, _MOST)
-        first, expanded = 0, Expanded(limit)
+        first, expanded = 0, _NONE_EXPANDED
         for number, codec, magic, start, end in scan.compressed():
-            if expanded.size >= min(_EXPANDED, limit):
-                yield self._records(scan, first, number, data, expanded, position)
+            if expanded is _NONE_EXPANDED:
+                expanded = Expanded(limit)
+            elif expanded.size >= min(_EXPANDED, limit):
+                yield self._records(scan, first, number, data, expanded.finish(), position)
                 first, expanded = number, Expanded(limit)
             try:
                 scan.expand(number, *expanded.append(codec, data.slice(start, end - start), magic))
@@ -162,12 +176,12 @@ class BatchSource:
                 scan.fail(number, "size_limit")
             except CompressionError:
                 scan.fail(number, "compression")
-        yield self._records(scan, first, len(scan), data, expanded, position)
+        yield self._records(scan, first, len(scan), data, expanded.finish(), position)
 
     def _records(
-        self, scan: Any, first: int, last: int, data: pa.Buffer, expanded: Expanded, position: int
+        self, scan: Any, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, position: int
     ) -> pa.RecordBatch:
-        records, faults = self._kernel.records(scan, first, last, data, expanded.finish(), self.count)
+        records, faults = self._kernel.records(scan, first, last, data, expanded, self.count)
         for number, at, record, code in faults:
             path = f"records[{record}]" if record >= 0 else ""
             self._fault(Fault(self.count + number, position + at, path, code, CODES[code]))
@@ -296,10 +310,11 @@ def chunks_of(source: Any, batches: BatchSource, window: int) -> Iterator[pa.Rec
         more = source.read(wanted)
         ended = not more
         data = pa.py_buffer(rest + more if rest else more)
-        done = yield from batches.buffer(data, position, last=ended)
-        if done < 0:
+        done, stop = yield from batches.buffer(data, position, last=ended)
+        if stop in CODES:
             return
-        rest = data.slice(done).to_pybytes()
+        # Of zeros it is enough to keep that there are some.
+        rest = bytes(_LOG_OVERHEAD) if stop == "zeros" else data.slice(done).to_pybytes()
         position += done
         # A batch larger than the window is read by twice as much each time, whatever its header says.
         wanted = max(window, len(rest))
@@ -359,15 +374,51 @@ def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int =
 
 def batch_table(scan: Any, data: pa.Buffer, options: BatchOptions) -> pa.Table:
     """Make the table of the batches of one scan."""
-    columns = dict(zip(BATCHES.names, scan.columns(), strict=True))
-    for number, (magic, codec) in enumerate(zip(columns["magic"], columns["codec"], strict=True)):
-        if magic < 2 and codec:
-            base, count = _inside(data, columns["position"][number], columns["size"][number], options)
-            columns["base_offset"][number], columns["count"][number] = base, count
-    columns["codec"] = [CODECS[codec] if codec < len(CODECS) else None for codec in columns["codec"]]
-    for name in ("base_timestamp", "max_timestamp", "delete_horizon"):
-        columns[name] = [None if value == -1 else value for value in columns[name]]
-    arrays = [pa.array(columns[field.name], field.type) for field in BATCHES]
+    import numpy as np
+
+    found = scan.headers()
+    attributes, modern, base = found["attributes"], found["magic"] == 2, found["base_sequence"]
+    codec = attributes & 7
+    horizon = modern & (attributes & DELETE_HORIZON != 0)
+    bases = pa.array(found["offset"])
+    counts = pa.array(found["count"])
+    inside = np.flatnonzero(~modern & (codec > 0))
+    if len(inside):
+        known = [
+            _inside(data, found["position"][row], found["size"][row], options) for row in inside.tolist()
+        ]
+        rows = pa.array(np.isin(np.arange(len(found)), inside))
+        bases = pc.replace_with_mask(bases, rows, pa.array([each[0] for each in known], pa.int64()))
+        counts = pc.replace_with_mask(counts, rows, pa.array([each[1] for each in known], pa.int32()))
+    with np.errstate(over="ignore"):
+        columns = {
+            "position": found["position"],
+            "size": found["size"],
+            "magic": found["magic"],
+            "codec": pa.array([*CODECS, None, None, None]).take(pa.array(codec)),
+            "base_offset": bases,
+            "last_offset": found["offset"] + found["last_delta"],
+            "count": counts,
+            "timestamp_type": np.where(
+                found["magic"] == 0, np.int8(-1), (attributes >> 3 & 1).astype(np.int8)
+            ),
+            "base_timestamp": pa.array(
+                found["base_timestamp"], mask=horizon | (found["base_timestamp"] == -1)
+            ),
+            "max_timestamp": pa.array(found["max_timestamp"], mask=found["max_timestamp"] == -1),
+            "delete_horizon": pa.array(found["base_timestamp"], mask=~horizon),
+            "partition_leader_epoch": found["leader_epoch"],
+            "producer_id": found["producer_id"],
+            "producer_epoch": found["producer_epoch"],
+            "base_sequence": base,
+            # After the largest sequence comes 0.
+            "last_sequence": np.where(base < 0, -1, base + found["last_delta"] & _MOST),
+            "transactional": modern & (attributes & TRANSACTIONAL != 0),
+            "control": modern & (attributes & CONTROL_BATCH != 0),
+            "crc": found["crc"],
+            "crc_valid": pa.array(found["crc_valid"] == 1, mask=found["crc_valid"] < 0),
+        }
+    arrays = [pa.array(columns[field.name]).cast(field.type) for field in BATCHES]
     return pa.Table.from_arrays(arrays, schema=BATCHES)
 
 
@@ -375,7 +426,7 @@ def _inside(
     data: pa.Buffer, position: int, size: int, options: BatchOptions
 ) -> tuple[int | None, int | None]:
     """Find the first offset and the number of the messages in one; None if they cannot be read."""
-    source = BatchSource(replace(options, check_crc=False))
+    source = BatchSource(options._replace(check_crc=False))
     offsets = [
         offset
         for chunk in source.buffer(data.slice(position, size))

@@ -2,7 +2,43 @@
 
 import pyarrow as pa
 
-__all__ = ["BATCHES", "CONTROL", "CONTROL_TYPES", "HEADERS", "RECORDS", "TIMESTAMP", "TIMESTAMP_TYPES"]
+__all__ = [
+    "BATCHES",
+    "BATCH_HEADER",
+    "CONTROL",
+    "CONTROL_BATCH",
+    "CONTROL_TYPES",
+    "DELETE_HORIZON",
+    "HEADERS",
+    "LOG_APPEND",
+    "RECORDS",
+    "TIMESTAMP",
+    "TIMESTAMP_TYPES",
+    "TRANSACTIONAL",
+]
+
+#: Bits of a batch's attributes; the lowest three are its codec.
+LOG_APPEND, TRANSACTIONAL, CONTROL_BATCH, DELETE_HORIZON = 8, 16, 32, 64
+
+#: What a scan tells of a batch: fields and NumPy types. Magic 0 and 1 have -1 where they have nothing; their offset is
+#: that of the last record. ``crc_valid`` is -1 if it was not compared.
+BATCH_HEADER = [
+    ("position", "i8"),
+    ("size", "i4"),
+    ("magic", "i1"),
+    ("attributes", "u1"),
+    ("offset", "i8"),
+    ("last_delta", "i4"),
+    ("base_timestamp", "i8"),
+    ("max_timestamp", "i8"),
+    ("leader_epoch", "i4"),
+    ("producer_id", "i8"),
+    ("producer_epoch", "i2"),
+    ("base_sequence", "i4"),
+    ("count", "i4"),
+    ("crc", "u4"),
+    ("crc_valid", "i1"),
+]
 
 #: Names of the types of control records, as Kafka's ControlRecordType spells them; the rest is UNKNOWN.
 CONTROL_TYPES = (

@@ -23,6 +23,8 @@ CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _XERIAL = b"\x82SNAPPY\0"
 _XERIAL_HEADER = _XERIAL + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 * 1024
+#: Room that is made at first: for the usual batch, whatever its ratio.
+_FIRST = 256 * 1024
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 #: The longest copy of raw snappy makes 64 bytes of 3.
 _SNAPPY_MOST = 22
@@ -104,12 +106,12 @@ class Expanded:
             raise SizeLimitError(f"more than {self.limit} bytes")
         if self.size + size > self.buffer.size:
             before = self.buffer
-            wanted = max(self.size + size, min(2 * before.size, self.limit))
+            wanted = max(self.size + size, min(max(2 * before.size, _FIRST), self.limit))
             self.buffer = pa.allocate_buffer(wanted, resizable=True)
             memoryview(self.buffer)[: self.size] = memoryview(before)[: self.size]
 
     def _snappy(self, data: pa.Buffer) -> None:
-        if data.slice(0, 8).to_pybytes() != _XERIAL:
+        if _start(data, 8) != _XERIAL:
             self._snappy_block(data)
             return
         # Versions are not looked at: some brokers write them in the other byte order.
@@ -127,7 +129,7 @@ class Expanded:
             at += size
 
     def _snappy_block(self, data: pa.Buffer) -> None:
-        size = _snappy_size(data.slice(0, 5).to_pybytes())
+        size = _snappy_size(_start(data, 5))
         if size > _SNAPPY_MOST * data.size:
             raise CompressionError("a block says that it expands more than snappy can")
         self._room(size)
@@ -150,6 +152,11 @@ class Expanded:
                         raise SizeLimitError(f"more than {self.limit} bytes")
                     return
                 wanted = self.size
+
+
+def _start(data: pa.Buffer, size: int) -> bytes:
+    found: bytes = data.slice(0, min(size, data.size)).to_pybytes()
+    return found
 
 
 def _snappy_size(data: bytes) -> int:

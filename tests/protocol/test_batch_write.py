@@ -1,0 +1,134 @@
+"""Writing record batches: Kafka's bytes, and where a batch ends."""
+
+import pyarrow as pa
+import pytest
+from vector_files import read_vectors
+
+from kcodec import ConfigError, EncodeError
+from kcodec.protocol.batch import list_batches, read_batches
+from kcodec.protocol.batch_write import write_batches
+from kcodec.protocol.compression import CODECS
+
+VECTORS = [vector for vector in read_vectors("kafka_record_batches.jsonl.gz") if "bad/" not in vector["id"]]
+
+
+def same(left: pa.Table, right: pa.Table, *, batch: bool) -> bool:
+    columns = [name for name in left.column_names if batch or name != "batch"]
+    return left.select(columns).to_pylist() == right.select(columns).to_pylist()
+
+
+def test_vectors(impl, capsys):
+    identical, equal = 0, 0
+    for vector in VECTORS:
+        data, magic = bytes.fromhex(vector["hex"]), vector["batches"][0]["magic"]
+        table = read_batches(data, control="keep")
+        if vector["batches"][0]["codec"] == "none" and vector["id"] != "v2/none/LogAppendTime":
+            # A broker that puts its own time leaves the base timestamp as the producer had it: no record shows it.
+            assert write_batches(table, magic=magic) == data, vector["id"]
+            identical += 1
+        for codec in CODECS[: 4 if magic < 2 else 5]:
+            again = read_batches(write_batches(table, magic=magic, codec=codec), control="keep")
+            assert same(table, again, batch=magic == 2), (vector["id"], codec)
+            equal += 1
+    with capsys.disabled():
+        print(f"\nbatches written: {identical} with Kafka's bytes, {equal} read back ({impl})")
+    assert identical == 9
+
+
+def listed(table: pa.Table, **options) -> list[tuple[int, int]]:
+    batches = list_batches(write_batches(table, **options)).to_pylist()
+    assert all(batch["crc_valid"] for batch in batches)
+    return [(batch["base_offset"], batch["count"]) for batch in batches]
+
+
+def test_batches_end_at_max_bytes(impl):
+    table = pa.table({"value": [b"v" * 50] * 10 + [b"w" * 500] + [b"x"]})
+    assert listed(table) == [(0, 12)]
+    assert listed(table, base_offset=100, max_bytes=1) == [(100 + row, 1) for row in range(12)]
+    data = write_batches(table, max_bytes=300)
+    batches = list_batches(data)
+    assert batches.column("count").to_pylist() == [4, 4, 2, 1, 1]
+    assert max(size for size in batches.column("size").to_pylist() if size < 500) <= 300
+    assert read_batches(data).column("offset").to_pylist() == list(range(12))
+
+
+@pytest.mark.parametrize(
+    ("columns", "batches"),
+    [
+        ({"offset": [0, 5, 6, 3, 4]}, [(0, 3), (3, 2)]),
+        ({"offset": [0, 1 << 31, 1 << 33, (1 << 33) + 1]}, [(0, 1), (1 << 31, 1), (1 << 33, 2)]),
+        ({"offset": [i << 29 for i in range(8)]}, None),
+        ({"producer_id": [1, 1, 2]}, [(0, 2), (2, 1)]),
+        ({"producer_epoch": [1, 2, 2]}, [(0, 1), (1, 2)]),
+        ({"sequence": [5, 6, 9, 10, -1]}, [(0, 2), (2, 2), (4, 1)]),
+        ({"sequence": [0x7FFFFFFF, 0, 1]}, [(0, 3)]),
+        ({"offset": [0, 3, 4], "sequence": [7, 10, 11]}, [(0, 3)]),
+        ({"transactional": [True, False]}, [(0, 1), (1, 1)]),
+        ({"control_type": ["COMMIT", None], "key": [b"\0\0\0\1", None]}, [(0, 1), (1, 1)]),
+        ({"batch": [3, 3, 4]}, [(0, 2), (2, 1)]),
+        ({"partition_leader_epoch": [1, 2]}, [(0, 1), (1, 1)]),
+        ({"timestamp_type": [0, 1]}, [(0, 1), (1, 1)]),
+    ],
+)
+def test_batches_end_where_they_must(impl, columns, batches):
+    table = pa.table(columns)
+    if batches is not None:
+        assert listed(table) == batches
+    again = read_batches(write_batches(table), control="keep")
+    for name in columns:
+        if name not in ("batch", "control_type"):
+            assert again.column(name).to_pylist() == columns[name], name
+
+
+def test_columns_of_any_layout(impl):
+    value = pa.chunked_array([[b"1"], [b"2", b"3"]], pa.large_binary())
+    table = pa.table({"value": value, "key": pa.array(["a", None, "c"]).dictionary_encode()})
+    rows = read_batches(write_batches(table)).select(["key", "value"]).to_pylist()
+    assert [(row["key"], row["value"]) for row in rows] == [(b"a", b"1"), (None, b"2"), (b"c", b"3")]
+    table = pa.table(
+        {"value": pa.array([b"0", b"1", b"2"]), "timestamp": pa.array([1, 2, 3], pa.timestamp("us"))}
+    )
+    again = read_batches(write_batches(table.slice(1)))
+    assert again.column("value").to_pylist() == [b"1", b"2"]
+    headers = pa.array([[("a", b"1")], None, [("b", b"2"), ("c", None)]], pa.map_(pa.string(), pa.binary()))
+    again = read_batches(write_batches(pa.table({"headers": headers}).slice(1)))
+    assert again.column("headers").to_pylist() == [
+        [],
+        [{"key": "b", "value": b"2"}, {"key": "c", "value": None}],
+    ]
+    assert write_batches(pa.table({"value": pa.array([], pa.binary())})) == b""
+    batch = pa.record_batch({"value": [b"x"]})
+    assert write_batches(batch) == write_batches(pa.table({"value": [b"x"]}))
+
+
+def test_what_is_refused(impl):
+    with pytest.raises(ConfigError, match="column 'vlaue' is not one of offset, "):
+        write_batches(pa.table({"vlaue": [b""]}))
+    with pytest.raises(ConfigError, match="column 'offset' has nulls"):
+        write_batches(pa.table({"offset": pa.array([1, None])}))
+    headers = pa.array(
+        [[{"key": None, "value": b""}]], pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    )
+    with pytest.raises(EncodeError) as caught:
+        write_batches(pa.table({"headers": headers}))
+    assert (caught.value.row, caught.value.path, caught.value.code) == (0, "headers.key", "null_value")
+    one = pa.table({"value": [b""]})
+    for options, match in [
+        ({"codec": "brotli"}, "'brotli' is not one of none, gzip, snappy, lz4, zstd"),
+        ({"codec": "zstd", "magic": 1}, "zstd needs magic 2"),
+        ({"codec": "snappy", "level": 1}, "level=1 is not one of snappy's"),
+        ({"codec": "gzip", "level": 10}, "1 to 9"),
+        ({"magic": 3}, "magic=3"),
+        ({"max_bytes": 0}, "max_bytes=0"),
+    ]:
+        with pytest.raises(ConfigError, match=match):
+            write_batches(one, **options)
+    with pytest.raises(ConfigError, match="magic 1 has no headers"):
+        write_batches(pa.table({"headers": [[{"key": "a", "value": b""}]]}), magic=1)
+
+
+def test_levels(impl):
+    table = pa.table({"value": [b"some text %d" % (row * row) for row in range(500)]})
+    for codec, low, high in (("gzip", 1, 9), ("zstd", 1, 19), ("lz4", 1, 12)):
+        sizes = [len(write_batches(table, codec=codec, level=level)) for level in (low, high)]
+        assert sizes[1] < sizes[0]
