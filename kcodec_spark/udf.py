@@ -47,6 +47,7 @@ def decode_udf(
     permissive: bool = False,
     corrupt_column: str | None = None,
     deterministic: bool = False,
+    name: str = "from_avro",
 ) -> Any:
     """Make the UDF that decodes one column.
 
@@ -63,6 +64,8 @@ def decode_udf(
         Name of a further field: null, or what is wrong with the row and its bytes (`CORRUPT_FIELDS`).
     deterministic : bool
         Whether Spark may evaluate the UDF again where it pushes a filter through it.
+    name : str
+        What plans show.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def decode_udf(
         array, report = read(values, errors="report")
         return keep_bad_rows(values, array, report, corrupt_column)
 
-    return _udf("from_avro", decode_permissive if permissive else decode, spark_type, deterministic)
+    return _udf(name, decode_permissive if permissive else decode, spark_type, deterministic)
 
 
 def keep_bad_rows(
@@ -139,7 +142,7 @@ def _corrupt_rows(values: pa.Array, report: pa.Table) -> pa.Array:
     return entries.take(pa.array(places, pa.int64()))
 
 
-def encode_udf(write: Writer | None, *, packed: bool = False) -> Any:
+def encode_udf(write: Writer | None, *, packed: bool = False, name: str = "to_avro") -> Any:
     """Make the UDF that encodes.
 
     Parameters
@@ -148,6 +151,8 @@ def encode_udf(write: Writer | None, *, packed: bool = False) -> Any:
         Encodes an array; None derives an Avro schema from the type of what arrives.
     packed : bool
         Whether the UDF takes several columns, to encode them as one struct.
+    name : str
+        What plans show.
 
     Returns
     -------
@@ -158,7 +163,7 @@ def encode_udf(write: Writer | None, *, packed: bool = False) -> Any:
     from pyspark.sql.types import BinaryType
 
     if write is None:
-        return _udf("to_avro", _deriving(packed), BinaryType(), True)
+        return _udf(name, _deriving(packed), BinaryType(), True)
     known = write
 
     def encode(values: pa.Array) -> pa.Array:
@@ -167,7 +172,7 @@ def encode_udf(write: Writer | None, *, packed: bool = False) -> Any:
     def encode_columns(shape: pa.Array, *columns: pa.Array) -> pa.Array:
         return known(pack(shape, columns))
 
-    return _udf("to_avro", encode_columns if packed else encode, BinaryType(), True)
+    return _udf(name, encode_columns if packed else encode, BinaryType(), True)
 
 
 def _deriving(packed: bool) -> Callable[..., pa.Array]:
