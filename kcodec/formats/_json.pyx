@@ -386,7 +386,7 @@ cdef const uint8_t *run(
             if unlikely(p >= end):
                 return fail(context, TRUNCATED, op, end)
             column = <Column *>(<char *>columns + op.place)
-            if p[0] == 110 and op.code != RAW:
+            if p[0] == 110 and (op.code != RAW or op.forms & NULLABLE):
                 if likely(end - p >= 4 and load_le32(p) == NULL_WORD) and likely(
                     op.forms & (NULLABLE | DEFAULT) == NULLABLE
                 ):

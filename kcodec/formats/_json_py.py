@@ -360,7 +360,7 @@ class _Row:
         path = _step(path, node.name)
         byte = self.next(path)
         begin = self.at
-        if byte == 110 and node.op not in (Op.JSON_TEXT,):
+        if byte == 110 and (node.op is not Op.JSON_TEXT or node.forms & Form.NULL):
             self.literal(b"null", path)
             if node.data and node.forms & Form.DEFAULT:
                 self.default(node, path)

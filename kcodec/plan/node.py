@@ -72,7 +72,7 @@ class Op(enum.Enum):
     JSON_STRING = "json_string"
     JSON_BYTES = "json_bytes"  #: Base64 in a string, padded
     JSON_TIME = "json_time"  #: a date, time or timestamp of ISO 8601 in a string, as the column is
-    JSON_TEXT = "json_text"  #: any value, as it is written; ``column`` of text or bytes
+    JSON_TEXT = "json_text"  #: any value as written, null too without NULL; ``column`` of text or bytes
 
     PRESENT = "present"  #: the nullable ``column`` is not null; children[0] is its value
     ABSENT = "absent"  #: the nullable ``column`` is null (with all below it)
