@@ -78,6 +78,11 @@ def _written(name, pairs):
     return '"' + "".join(parts) + '"'
 
 
+def _is_wide(kind):
+    """Tell whether a column has no offsets of 32 bits; those of a map do not count."""
+    return not (pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_list(kind))
+
+
 @functools.cache
 def _folds():
     """List the characters beyond ASCII that have another upper case, and that."""
@@ -109,6 +114,8 @@ cdef class Program:
         if plan.direction == "decode":
             self.shape = Shape(plan.arrow_type)
             self.layout = self.shape.layout
+            if self.shape.wide and any(not _is_wide(entry.type) for entry in self.layout):
+                raise ValueError("columns have 64-bit offsets all, or none of them")
         else:
             self.layout = layout(plan.arrow_type)
         self.keep = []

@@ -13,7 +13,7 @@ from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError
 from kcodec.formats.avro_types import plain_type
 from kcodec.formats.base import Codec
-from kcodec.formats.json_plan import RAW, JsonOptions, json_plan
+from kcodec.formats.json_plan import RAW, JsonOptions, decodable, json_plan
 from kcodec.plan import Limits, Plan
 
 __all__ = ["JsonCodec", "infer"]
@@ -91,7 +91,7 @@ class JsonCodec(Codec):
         self._options.check()
         self._trailing = trailing
         self._limits = limits or Limits()
-        self._plan = json_plan(arrow_type, "decode", self._options)
+        self._plan = json_plan(decodable(arrow_type), "decode", self._options)
         self._encode_plan = json_plan(arrow_type, "encode", self._options)
         self._programs: dict[tuple[str, str], Any] = {}
 
@@ -118,10 +118,10 @@ class JsonCodec(Codec):
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         module, program = self._program(self._plan)
-        decoded: tuple[pa.Array, list[Fault]] = module.decode(
-            array, [program], trailing=self._trailing, stop=stop
-        )
-        return decoded
+        decoded, faults = module.decode(array, [program], trailing=self._trailing, stop=stop)
+        if self._plan.arrow_type != self.arrow_type and not (stop and faults):
+            decoded = decoded.cast(self.arrow_type)
+        return decoded, faults
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         if array.type != self.arrow_type:

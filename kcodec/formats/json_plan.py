@@ -31,7 +31,7 @@ import pyarrow as pa
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
 
-__all__ = ["RAW", "JsonOptions", "json_plan"]
+__all__ = ["RAW", "JsonOptions", "decodable", "json_plan"]
 
 #: Metadata of a field of text or bytes that holds JSON itself, whatever the value is.
 RAW = {b"kcodec.json": b"raw"}
@@ -95,6 +95,39 @@ def json_plan(kind: pa.DataType, direction: str, options: JsonOptions = JsonOpti
           json_string NULL+ABSENT -> column 3
     """
     return Plan("JSON", direction, kind, _Planner(direction, options).node(pa.field("", kind), Form.NULL))
+
+
+def decodable(kind: pa.DataType) -> pa.DataType:
+    """Return the type that columns of a type are decoded as: with 64-bit offsets for all, if for any.
+
+    Examples
+    --------
+    >>> print(decodable(pa.struct([("a", pa.string()), ("b", pa.large_binary())])))
+    struct<a: large_string, b: large_binary>
+    """
+    return _widened(kind) if _is_large(kind) else kind
+
+
+def _is_large(kind: pa.DataType) -> bool:
+    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) or pa.types.is_large_list(kind):
+        return True
+    return any(_is_large(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _widened(kind: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_string(kind):
+        return pa.large_string()
+    if types.is_binary(kind):
+        return pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_widened(field.type)) for field in kind])
+    if types.is_map(kind):
+        key, item = kind.key_field, kind.item_field
+        return pa.map_(key.with_type(_widened(key.type)), item.with_type(_widened(item.type)))
+    if types.is_list(kind) or types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_widened(kind.value_type)))
+    return kind
 
 
 class _Planner:
