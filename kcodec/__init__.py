@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kcodec.formats.avro_types import TypeOptions
     from kcodec.formats.connect import ConnectJsonCodec
     from kcodec.formats.connect_schema import ConnectSchema
+    from kcodec.formats.decimals import DecimalCodec
     from kcodec.formats.json import JsonCodec
     from kcodec.formats.ksql import KsqlCodec
     from kcodec.plan import Limits
@@ -36,6 +37,7 @@ __all__ = [
     "ConfigError",
     "ConnectJsonCodec",
     "ConnectSchema",
+    "DecimalCodec",
     "DecodeError",
     "EncodeError",
     "JsonCodec",
@@ -61,6 +63,7 @@ _MODULES = {
     "ConnectSchema": "kcodec.formats.connect_schema",
     "JsonCodec": "kcodec.formats.json",
     "KsqlCodec": "kcodec.formats.ksql",
+    "DecimalCodec": "kcodec.formats.decimals",
     "Limits": "kcodec.plan",
     "MessageCodec": "kcodec.protocol.message",
     "Serde": "kcodec.serde",

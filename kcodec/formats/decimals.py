@@ -1,0 +1,360 @@
+"""Columns of decimals in the forms in which Kafka's tools write them, and Arrow decimals.
+
+==========================  =======================================================  =========================
+column                      value                                                    written by
+==========================  =======================================================  =========================
+binary                      unscaled value, big-endian two's complement              Connect, Avro, Debezium
+string, ``base64``          the same in Base64                                       JsonConverter
+string, ``number``          a number as BigDecimal prints it                         Debezium ``string``
+struct of scale and value   unscaled value with a scale of its own                   Debezium, without a scale
+float, double               the shortest number that reads as this double            Debezium ``double``
+integer, decimal            the number
+==========================  =======================================================  =========================
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.columns.source import arrays
+from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, Fault, SchemaError
+from kcodec.formats.base import Codec, check_errors
+from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
+
+__all__ = ["DecimalCodec"]
+
+_TEXTS = ("base64", "number")
+_SCALES = (-(2**31), 2**31 - 1)
+
+#: Digits of text that is not bounded by a type; also those of the wire functions.
+_MOST = 10_000
+
+
+class DecimalCodec(Codec):
+    r"""Decimals of one precision and scale, in whichever form a column has them.
+
+    Parameters
+    ----------
+    scale : int
+        Digits behind the point, of unscaled values and of the result.
+    precision : int
+        Digits in all: up to 38 make a ``decimal128``, up to 76 a ``decimal256``.
+    text : {"base64", "number"}
+        What columns of text hold: unscaled values in Base64, or numbers.
+    output : {"bytes", "base64", "number"}
+        What `encode` writes: binary, or text of one of these forms.
+    as_text : bool
+        Decode to numbers as ``BigDecimal.toString`` prints them, of any number of digits up to 10,000.
+    plain : bool
+        Print numbers without exponents, as ``toPlainString``.
+
+    Raises
+    ------
+    ConfigError
+        If an argument is not valid.
+
+    Notes
+    -----
+    Nothing is ever rounded: a value with more digits behind the point than the scale is ``inexact``, one with more
+    in all is ``decimal_precision``.
+
+    Examples
+    --------
+    >>> codec = DecimalCodec(2, precision=9)
+    >>> codec.decode(pa.array([b"\x00\x9c", None])).to_pylist()
+    [Decimal('1.56'), None]
+    >>> codec.decode(pa.array(["AJw="])).to_pylist()
+    [Decimal('1.56')]
+    >>> DecimalCodec(2, text="number").decode(pa.array(["1.5", "156e-2"])).to_pylist()
+    [Decimal('1.50'), Decimal('1.56')]
+    >>> codec.encode(codec.decode(pa.array(["AJw="]))).to_pylist()
+    [b'\x00\x9c']
+    """
+
+    def __init__(
+        self,
+        scale: int,
+        precision: int = 38,
+        *,
+        text: str = "base64",
+        output: str = "bytes",
+        as_text: bool = False,
+        plain: bool = False,
+    ) -> None:
+        for name, value, valid in (("text", text, _TEXTS), ("output", output, ("bytes", *_TEXTS))):
+            if value not in valid:
+                raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
+        if isinstance(scale, bool) or not isinstance(scale, int) or not _SCALES[0] <= scale <= _SCALES[1]:
+            raise ConfigError(f"scale={scale!r} is not an integer of 32 bits")
+        if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= 76:
+            raise ConfigError(f"precision={precision!r} is not within 1 and 76")
+        self._arguments: dict[str, Any] = {
+            "scale": scale,
+            "precision": precision,
+            "text": text,
+            "output": output,
+            "as_text": as_text,
+            "plain": plain,
+        }
+        self._scale, self._precision, self._plain = scale, precision, plain
+        self._text, self._output, self._as_text = text, output, as_text
+        self.arrow_type = pa.string() if as_text else self._decimal_type(precision, scale)
+        self._encoded_type = pa.binary() if output == "bytes" else pa.string()
+
+    @staticmethod
+    def _decimal_type(precision: int, scale: int) -> pa.DataType:
+        return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+    def decode(self, values: Any, errors: str = "raise") -> Any:
+        """Decode a column of decimals in any of the forms above; ``offset`` of the report is null.
+
+        Parameters and result are those of every `Codec`.
+        """
+        check_errors(errors)
+        chunks, chunked = arrays(values)
+        return self._run(self._decode, chunks, chunked, self.arrow_type, errors, DecodeError)
+
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        kind, types = array.type, pa.types
+        if isinstance(kind, pa.BaseExtensionType):
+            return self._decode(array.storage, stop)
+        if types.is_null(kind):
+            return pa.nulls(len(array), self.arrow_type), []
+        if types.is_dictionary(kind):
+            return self._decode(array.dictionary_decode(), stop)
+        if types.is_struct(kind):
+            return self._variable(array, stop)
+        faults: list[Fault] = []
+        scale = self._scale
+        if types.is_floating(kind):
+            array, faults = _shortest(array)
+            unscaled, found = self._numbers(array, stop)
+        elif types.is_integer(kind) or types.is_decimal(kind):
+            # Exact, and never longer than the widest decimal.
+            wide = kind.precision > 38 if types.is_decimal(kind) else False
+            fraction = kind.scale if types.is_decimal(kind) else 0
+            whole = array if types.is_decimal(kind) else array.cast(pa.decimal128(20, 0))
+            whole = whole.cast(pa.decimal256(76, fraction) if wide else pa.decimal128(38, fraction))
+            unscaled, found, scale = _from_decimals(whole), [], fraction
+        elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+            if self._text == "number":
+                unscaled, found = self._numbers(array, stop)
+            else:
+                unscaled, found = _base64(array, stop)
+        else:
+            unscaled, found = _binary(array), []
+        faults += found
+        if stop and faults:
+            return pa.nulls(0, self.arrow_type), faults
+        decoded, found = self._unscaled(unscaled, scale, stop)
+        return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
+
+    def _numbers(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Read numbers to unscaled values at the scale of the result."""
+
+        def read(data: Any, offsets: Any) -> pa.Array:
+            most = _MOST if self._as_text else self._precision
+            found = decimals_from_text(data, offsets, self._scale, precision=most)
+            return _slices(found, pa.binary())
+
+        return _each(read, array.cast(pa.binary()), pa.binary(), stop)
+
+    def _unscaled(self, array: pa.Array, scale: int, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Turn unscaled values into the result."""
+        kind = self.arrow_type
+
+        def write(data: Any, offsets: Any) -> pa.Array:
+            if self._as_text:
+                text = decimals_to_text(data, offsets, scale, plain=self._plain, precision=_MOST)
+                return _slices(text, kind)
+            found = decimals_to_arrow(
+                data, offsets, precision=self._precision, bits=kind.bit_width, rescale=self._scale - scale
+            )
+            return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pa.py_buffer(found)])
+
+        return _each(write, array, kind, stop)
+
+    def _variable(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Decode structs of a scale and an unscaled value, one scale after the other."""
+        names = [field.name for field in array.type]
+        if not {"scale", "value"} <= set(names):
+            raise SchemaError(f"a decimal of variable scale is a struct of scale and value, not of {names}")
+        parts = dict(zip(names, array.flatten(), strict=True))
+        scales, values = parts["scale"].cast(pa.int32()), parts["value"]
+        faults: list[Fault] = []
+        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+            values, faults = _base64(values, stop)
+        values = _binary(values)
+        lacking = pc.and_(array.is_valid(), pc.or_(scales.is_null(), values.is_null()))
+        known = {fault.row for fault in faults}
+        for row in pc.indices_nonzero(lacking).to_pylist():
+            if row not in known:
+                faults.append(Fault(row, None, "", "null_value", CODES["null_value"]))
+        found = pa.nulls(0, self.arrow_type)
+        rows: list[pa.Array] = []
+        usable = pc.and_(array.is_valid(), pc.and_(scales.is_valid(), values.is_valid()))
+        for scale in pc.unique(scales.filter(usable)).to_pylist():
+            places = pc.indices_nonzero(pc.and_(usable, pc.equal(scales, scale)))
+            part, bad = self._unscaled(values.take(places), scale, stop)
+            if stop and bad:
+                part = pa.nulls(len(places), self.arrow_type)
+            faults += [fault._replace(row=places[fault.row].as_py()) for fault in bad]
+            rows.append(places)
+            found = pa.concat_arrays([found, part])
+        faults.sort(key=lambda fault: fault.row)
+        order = pa.nulls(len(array), pa.int64())
+        if rows:
+            # Where each row's value is among those found, scale by scale.
+            flat = pa.concat_arrays(rows).cast(pa.int64())
+            index = pc.index_in(pa.array(range(len(array)), pa.int64()), value_set=flat)
+            order = index.cast(pa.int64())
+        return found.take(order), faults
+
+    def encode(self, array: Any, errors: str = "raise") -> Any:
+        """Encode a column of decimals, or of any numbers, as `output` says.
+
+        Parameters and result are those of every `Codec`.
+        """
+        check_errors(errors)
+        chunks, chunked = arrays(array)
+        return self._run(self._encode, chunks, chunked, self._encoded_type, errors, EncodeError)
+
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        number = DecimalCodec(self._scale, self._precision, text="number")
+        decimals, faults = number._decode(array, stop)
+        if stop and faults:
+            return pa.nulls(0, self._encoded_type), faults
+        if self._output == "number":
+            found, _ = self._as_numbers(decimals)
+        else:
+            found = _from_decimals(decimals)
+            if self._output == "base64":
+                found = _to_base64(found)
+        return found, faults
+
+    def _as_numbers(self, decimals: pa.Array) -> tuple[pa.Array, list[Fault]]:
+        codec = DecimalCodec(self._scale, self._precision, as_text=True, plain=self._plain)
+        return codec._unscaled(_from_decimals(decimals), self._scale, False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DecimalCodec):
+            return NotImplemented
+        return self._arguments == other._arguments
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._arguments.values()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._arguments.items())
+        return f"DecimalCodec({shown})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self._arguments,)
+
+
+def _rebuild(arguments: dict[str, Any]) -> DecimalCodec:
+    return DecimalCodec(**arguments)
+
+
+def _each(
+    act: Callable[[Any, Any], pa.Array], array: pa.Array, kind: pa.DataType, stop: bool
+) -> tuple[pa.Array, list[Fault]]:
+    """Run a function that fails at its first bad value over all values that are not null."""
+    valid = pc.indices_nonzero(array.is_valid())
+    values = array.drop_null()
+    parts: list[pa.Array] = []
+    faults: list[Fault] = []
+    done = 0
+    while done < len(values):
+        rest = values.slice(done)
+        try:
+            parts.append(act(*_buffers(rest)))
+            break
+        except DecodeError as error:
+            code = "invalid_number" if error.code == "type_mismatch" else error.code
+            faults.append(Fault(valid[done + error.row].as_py(), None, "", code, CODES[code]))
+            if stop:
+                return pa.nulls(0, kind), faults
+            parts += [act(*_buffers(rest.slice(0, error.row))), pa.nulls(1, kind)]
+            done += error.row + 1
+    found = pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
+    return _spread(found, array), faults
+
+
+def _buffers(array: pa.Array) -> tuple[Any, Any]:
+    """Return the data of a binary array, and its offsets as numpy has them."""
+    import numpy as np
+
+    _, offsets, data = array.buffers()
+    first = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+    return data or pa.py_buffer(b""), first
+
+
+def _slices(found: Any, kind: pa.DataType) -> pa.Array:
+    buffers = [None, pa.py_buffer(found.offsets), pa.py_buffer(found.data)]
+    return pa.Array.from_buffers(kind, len(found.offsets) - 1, buffers)
+
+
+def _binary(array: pa.Array) -> pa.Array:
+    if array.type == pa.binary():
+        return array
+    types = pa.types
+    if not (
+        types.is_large_binary(array.type)
+        or types.is_fixed_size_binary(array.type)
+        or types.is_binary_view(array.type)
+    ):
+        raise SchemaError(f"a column of {array.type} does not hold decimals")
+    return array.cast(pa.binary())
+
+
+def _from_decimals(array: pa.Array) -> pa.Array:
+    """Make unscaled values of decimals."""
+    values, kind = array.drop_null(), array.type
+    buffer = values.buffers()[1]
+    if not len(values):
+        return pa.nulls(len(array), pa.binary())
+    slots = buffer.slice(kind.byte_width * values.offset, kind.byte_width * len(values))
+    return _spread(_slices(decimals_from_arrow(slots, bits=kind.bit_width), pa.binary()), array)
+
+
+def _spread(found: pa.Array, array: pa.Array) -> pa.Array:
+    """Put the results for the values of an array that are not null in their places."""
+    if len(found) == len(array):
+        return found
+    valid = pc.indices_nonzero(array.is_valid())
+    return found.take(pc.index_in(pa.array(range(len(array)), pa.uint64()), value_set=valid))
+
+
+def _shortest(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """Print doubles; those that are no numbers are faults."""
+    finite = pc.is_finite(array)
+    faults = [
+        Fault(row, None, "", "out_of_range", CODES["out_of_range"])
+        for row in pc.indices_nonzero(pc.invert(pc.fill_null(finite, True))).to_pylist()
+    ]
+    return pc.if_else(pc.fill_null(finite, False), array, None).cast(pa.string()), faults
+
+
+def _json(op: Op, direction: str, forms: Form = Form.PLAIN) -> Any:
+    module = kernel("formats._json")
+    return module, module.Program(Plan("BASE64", direction, pa.binary(), Node(op, 0, forms=forms)))
+
+
+def _base64(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    """Decode Base64, as strings of JSON: no text of Base64 needs an escape."""
+    module, program = _json(Op.JSON_BYTES, "decode")
+    quoted = pc.binary_join_element_wise(b'"', array.cast(pa.binary()), b'"', b"")
+    found, faults = module.decode(quoted, [program], stop=stop)
+    faults = [Fault(fault.row, None, "", "invalid_base64", CODES["invalid_base64"]) for fault in faults]
+    return (pa.nulls(0, pa.binary()) if stop and faults else found), faults
+
+
+def _to_base64(array: pa.Array) -> pa.Array:
+    module, program = _json(Op.JSON_BYTES, "encode")
+    quoted, _ = module.encode(array, program)
+    return pc.binary_slice(quoted, 1, -1).cast(pa.string())
