@@ -3,6 +3,7 @@
 import pickle
 import struct
 from decimal import Decimal
+from fractions import Fraction
 
 import pyarrow as pa
 import pytest
@@ -130,5 +131,5 @@ def test_the_implementations_agree(values, scale, precision):
     assert found[0] == found[1]
     for value, data, again in zip(values, found[0][0], found[0][2], strict=True):
         if data is not None:
-            assert int(data.scaleb(scale)) == int.from_bytes(value, "big", signed=True)
+            assert Fraction(data) * Fraction(10) ** scale == int.from_bytes(value, "big", signed=True)
             assert int.from_bytes(again, "big", signed=True) == int.from_bytes(value, "big", signed=True)
