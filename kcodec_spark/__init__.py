@@ -1,10 +1,28 @@
-"""Spark functions over kcodec: ``from_avro`` and ``to_avro`` without a jar, in classic and Connect sessions.
+"""Spark functions over kcodec, such as ``from_avro`` and ``to_avro`` without a jar, in classic and Connect sessions.
 
 Nothing of Spark is imported until a function is called.
 """
 
+from kcodec_spark.connect import from_connect_json, to_connect_json
+from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
 from kcodec_spark.functions import from_avro, to_avro
+from kcodec_spark.ksql import from_ksql, to_ksql
 from kcodec_spark.register import register
 from kcodec_spark.ship import ServerReport, check_server, ship
 
-__all__ = ["ServerReport", "check_server", "from_avro", "register", "ship", "to_avro"]
+__all__ = [
+    "ServerReport",
+    "check_server",
+    "decimal_to_text",
+    "decode_decimal",
+    "encode_decimal",
+    "from_avro",
+    "from_connect_json",
+    "from_ksql",
+    "register",
+    "ship",
+    "text_to_decimal",
+    "to_avro",
+    "to_connect_json",
+    "to_ksql",
+]

@@ -14,7 +14,7 @@ from kcodec_spark.udf import decode_udf, encode_udf
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["from_avro", "to_avro"]
+__all__ = ["as_column", "from_avro", "reader_of", "to_avro", "writer_of"]
 
 
 def from_avro(
@@ -109,7 +109,7 @@ def from_avro(
         corrupt_column=settings.corrupt_column,
         deterministic=deterministic,
     )
-    return udf(_column(data))
+    return udf(as_column(data))
 
 
 def to_avro(
@@ -173,7 +173,7 @@ def to_avro(
         else:
             write = writer_of(_ready(jsonFormatSchema, {}))
     packed = isinstance(data, (list, tuple))
-    columns = [_column(item) for item in data] if packed else [_column(data)]
+    columns = [as_column(item) for item in data] if packed else [as_column(data)]
     if not columns:
         raise ConfigError("to_avro needs a column")
     udf = encode_udf(write, packed=packed)
@@ -230,7 +230,8 @@ def _is_column(data: Any) -> bool:
     return isinstance(data, (str, Column))
 
 
-def _column(data: Any) -> "Column":
+def as_column(data: Any) -> "Column":
+    """Return a column, or the one of a name."""
     from pyspark.sql import functions as F
 
     if not _is_column(data):

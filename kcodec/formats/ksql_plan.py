@@ -227,7 +227,8 @@ _WRITTEN = {
         (pa.types.is_fixed_size_binary, None),
         (pa.types.is_binary_view, pa.binary()),
     ),
-    "TIME": ((pa.types.is_time, None),),
+    # Spark has milliseconds of the day as an integer.
+    "TIME": ((pa.types.is_time, None), *_INTEGERS),
     "DATE": ((pa.types.is_date, None),),
     "TIMESTAMP": ((pa.types.is_timestamp, None),),
 }

@@ -1,0 +1,208 @@
+"""``from_ksql`` and ``to_ksql``: keys and values of ksqlDB's streams and tables, in ksqlDB's formats."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kcodec import KsqlCodec
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.ksql_types import SqlColumn, SqlField, SqlType
+from kcodec_spark.functions import as_column
+from kcodec_spark.options import read_options
+from kcodec_spark.udf import Writer, decode_udf, encode_udf
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import DataType, StructType
+
+__all__ = ["from_ksql", "to_ksql"]
+
+
+def from_ksql(
+    data: "Column | str",
+    format: str,
+    columns: "str | StructType",
+    options: Mapping[str, Any] | None = None,
+    *,
+    key: bool = False,
+    wrap: bool | None = None,
+    compat: str | None = None,
+    properties: Mapping[str, str] | None = None,
+    wide_decimals: str | None = None,
+    deterministic: bool = False,
+) -> "Column":
+    """Decode a column of ksqlDB's keys or values.
+
+    Parameters
+    ----------
+    data : Column or str
+        Binary column. Null gives null.
+    format : str
+        ksqlDB's name of the format, such as ``"JSON"``.
+    columns : str or StructType
+        What ``CREATE STREAM`` has between its parentheses; or a struct of columns, whose names are taken as
+        they are.
+    options : dict, optional
+        ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`.
+    key, wrap, compat, properties
+        As for `kcodec.KsqlCodec`.
+    wide_decimals : {"string"}, optional
+        Read decimals over 38 digits, which Spark cannot hold, as text.
+    deterministic : bool
+        As for `from_avro`.
+
+    Returns
+    -------
+    Column
+        A struct of the columns, also where a single one stands bare. TIME is an integer: milliseconds of the
+        day.
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        When called. A bad row fails the query with `pyspark.errors.PythonException`, or in mode PERMISSIVE is
+        a struct of nulls.
+
+    Examples
+    --------
+    >>> from kcodec_spark import from_ksql
+    >>> df.select(from_ksql("value", "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)").alias("order"))    # doctest: +SKIP
+    """
+    settings = read_options(options)
+    if settings.codec or settings.registry or settings.avro_schema is not None:
+        raise ConfigError("from_ksql takes the options mode and columnNameOfCorruptRecord")
+    codec = KsqlCodec(
+        format,
+        _columns(columns),
+        wrap=wrap,
+        key=key,
+        compat=compat,
+        properties=properties,
+        wide_decimals=wide_decimals or "decimal256",
+    )
+    udf = decode_udf(
+        codec.decode,
+        codec.arrow_type,
+        permissive=settings.permissive,
+        corrupt_column=settings.corrupt_column,
+        deterministic=deterministic,
+        name="from_ksql",
+    )
+    return udf(as_column(data))
+
+
+def to_ksql(
+    data: "Column | str | Sequence[Column | str]",
+    format: str,
+    columns: "str | StructType | None" = None,
+    *,
+    key: bool = False,
+    wrap: bool | None = None,
+    compat: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> "Column":
+    """Encode a struct, or several columns as one, as ksqlDB's keys or values.
+
+    Parameters
+    ----------
+    data : Column or str or sequence of these
+        What to encode; null gives null. Fields are found by their names as they are, or else in upper case;
+        columns that are missing are null.
+    format : str
+        ksqlDB's name of the format.
+    columns : str or StructType, optional
+        As for `from_ksql`. By default the fields of the struct, by their names as they are.
+    key, wrap, compat, properties
+        As for `kcodec.KsqlCodec`.
+
+    Returns
+    -------
+    Column
+        Binary.
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        When called. A value that cannot be written fails the query.
+
+    Examples
+    --------
+    >>> from kcodec_spark import to_ksql
+    >>> df.select(to_ksql(["id", "total"], "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)"))             # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+
+    packed = not isinstance(data, str) and isinstance(data, Sequence)
+    whole = F.struct(*(as_column(item) for item in data)) if packed else as_column(data)
+    arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties}
+    write = _deriving(format, arguments) if columns is None else _writer(format, _columns(columns), arguments)
+    return encode_udf(write, name="to_ksql")(whole)
+
+
+def _writer(format: str, columns: Any, arguments: Mapping[str, Any]) -> Writer:
+    return KsqlCodec(format, columns, **arguments).encode
+
+
+def _deriving(format: str, arguments: Mapping[str, Any]) -> Writer:
+    # One codec per type; a worker sees one type for as long as the query runs.
+    writers: dict[pa.DataType, Writer] = {}
+
+    def encode(array: pa.Array) -> pa.Array:
+        if array.type not in writers:
+            if not pa.types.is_struct(array.type):
+                raise SchemaError(f"to_ksql needs columns for {array.type}: only a struct has names")
+            writers[array.type] = _writer(format, array.type, arguments)
+        return writers[array.type](array)
+
+    return encode
+
+
+def _columns(columns: Any) -> Any:
+    """Take columns as text; or of a Spark schema, as value columns."""
+    if isinstance(columns, str):
+        return columns
+    from pyspark.sql.types import StructType
+
+    if not isinstance(columns, StructType):
+        raise TypeError(f"columns are text or a StructType, not {type(columns).__name__}")
+    return tuple(SqlColumn(field.name, _sql_type(field.dataType)) for field in columns.fields)
+
+
+def _sql_type(kind: "DataType") -> SqlType:
+    from pyspark.sql import types as spark
+
+    if isinstance(kind, spark.StructType):
+        return SqlType(
+            "STRUCT", fields=tuple(SqlField(field.name, _sql_type(field.dataType)) for field in kind.fields)
+        )
+    if isinstance(kind, spark.ArrayType):
+        return SqlType("ARRAY", item=_sql_type(kind.elementType))
+    if isinstance(kind, spark.MapType):
+        return SqlType("MAP", key=_sql_type(kind.keyType), item=_sql_type(kind.valueType))
+    if isinstance(kind, spark.DecimalType):
+        return SqlType("DECIMAL", kind.precision, kind.scale)
+    base = _BASES.get(type(kind).__name__)
+    if base is None:
+        raise SchemaError(f"ksqlDB has no type for Spark's {kind.simpleString()}")
+    return SqlType(base)
+
+
+#: By the names of Spark's types, as nothing of Spark is imported until a function is called.
+_BASES = {
+    "BooleanType": "BOOLEAN",
+    "ByteType": "INTEGER",
+    "ShortType": "INTEGER",
+    "IntegerType": "INTEGER",
+    "LongType": "BIGINT",
+    "FloatType": "DOUBLE",
+    "DoubleType": "DOUBLE",
+    "StringType": "STRING",
+    "VarcharType": "STRING",
+    "CharType": "STRING",
+    "BinaryType": "BYTES",
+    "DateType": "DATE",
+    "TimeType": "TIME",
+    "TimestampType": "TIMESTAMP",
+    "TimestampNTZType": "TIMESTAMP",
+}

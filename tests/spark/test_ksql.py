@@ -1,0 +1,121 @@
+"""from_ksql and to_ksql, in a classic and a Connect session."""
+
+import datetime
+import decimal
+
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from kcodec import ConfigError, SchemaError
+from kcodec_spark import from_ksql, to_ksql
+
+UTC = datetime.timezone.utc
+COLUMNS = (
+    "id BIGINT, amount DECIMAL(10,2), s STRUCT<x INT, `y` STRING>, m MAP<STRING, INT>, a ARRAY<DOUBLE>, raw BYTES, "
+    "t TIME, day DATE, at TIMESTAMP, ok BOOLEAN, big DECIMAL(60,1)"
+)
+DOCUMENT = (
+    b'{"ID":7,"AMOUNT":1.50,"S":{"X":1,"y":"z"},"M":{"k":2},"A":[1.0,null],"RAW":"YWJj","T":1000,"DAY":19000,'
+    b'"AT":1700000000123,"OK":true,"BIG":' + b"9" * 50 + b".5}"
+)
+ROW = {
+    "ID": 7, "AMOUNT": decimal.Decimal("1.50"), "S": {"X": 1, "y": "z"}, "M": {"k": 2}, "A": [1.0, None],
+    "RAW": b"abc", "T": 1000, "DAY": datetime.date(2022, 1, 8), "OK": True, "BIG": "9" * 50 + ".5",
+}  # fmt: skip
+
+
+def frame(spark, values):
+    return spark.createDataFrame(list(enumerate(values)), "n int, value binary").coalesce(1).sort("n")
+
+
+def test_every_type(spark):
+    frames = frame(spark, [DOCUMENT, None])
+    decoded = frames.select(from_ksql("value", "json", COLUMNS, wide_decimals="string").alias("r"))
+    first, second = decoded.select("r", F.unix_millis("r.AT").alias("at")).collect()
+    assert second["r"] is None
+    got = first["r"].asDict(recursive=True)
+    got.pop("AT")
+    assert (got, first["at"]) == (ROW, 1700000000123)
+    written = decoded.select(to_ksql("r", "JSON", COLUMNS)).collect()
+    assert [row[0] for row in written] == [DOCUMENT, None]
+
+
+def test_decimals_that_spark_cannot_hold():
+    with pytest.raises(SchemaError, match='wide_decimals="string"'):
+        from_ksql("value", "JSON", "A DECIMAL(39,0)")
+
+
+def test_a_bad_row_fails_the_query_or_is_kept(spark):
+    frames = frame(spark, [b'{"id":1}', b'{"id":1.5}', None])
+    with pytest.raises(PythonException, match=r"inexact: row 1, byte 6, ID"):
+        frames.select(from_ksql("value", "JSON", "ID INT")).collect()
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    column = from_ksql("value", "JSON", "ID INT", options).alias("r")
+    rows = [row["r"] for row in frames.select(column).collect()]
+    assert rows[0]["ID"] == 1
+    assert rows[0]["_error"] is None
+    assert rows[1]["ID"] is None
+    assert (rows[1]["_error"]["code"], rows[1]["_error"]["path"]) == ("inexact", "ID")
+    assert rows[1]["_error"]["bytes"] == b'{"id":1.5}'
+    assert rows[2] is None
+
+
+def test_compat_and_keys(spark):
+    frames = frame(spark, [b'{"id":1.5} x', b'{"id":2147483648}'])
+    column = from_ksql("value", "JSON", "ID INT", compat="ksqldb").alias("r")
+    assert [row["r"]["ID"] for row in frames.select(column).collect()] == [1, -(2**31)]
+    keys = frame(spark, [b'"x"', b"null"])
+    column = from_ksql("value", "JSON", "K STRING KEY, V INT", key=True).alias("r")
+    assert [row["r"]["K"] for row in keys.select(column).collect()] == ["x", None]
+    bare = frame(spark, [b"[1]"]).select(from_ksql("value", "JSON", "A ARRAY<INT>", wrap=False).alias("r"))
+    assert bare.select(to_ksql("r", "JSON", "A ARRAY<INT>", wrap=False)).collect()[0][0] == b"[1]"
+
+
+def test_columns_of_the_frame(spark):
+    frames = spark.sql(
+        "SELECT 1 AS id, 2.50D AS amount, array(named_struct('Y', date'1970-01-02')) AS nested"
+    )
+    rows = frames.select(
+        to_ksql(["id", "amount"], "JSON"),
+        to_ksql(F.struct("*"), "JSON"),
+        to_ksql(F.struct("amount"), "JSON", "id INT, amount DOUBLE"),
+        to_ksql([F.col("id").alias("K")], "JSON", key=True),
+    ).collect()
+    assert tuple(rows[0]) == (
+        b'{"id":1,"amount":2.5}',
+        b'{"id":1,"amount":2.5,"nested":[{"Y":1}]}',
+        b'{"ID":null,"AMOUNT":2.5}',
+        b"1",
+    )
+    with pytest.raises(PythonException, match="only a struct has names"):
+        frames.select(to_ksql("id", "JSON")).collect()
+
+
+def test_columns_of_a_schema(spark):
+    schema = T.StructType(
+        [
+            T.StructField("i", T.ShortType()),
+            T.StructField("d", T.DecimalType(4, 1)),
+            T.StructField("a", T.ArrayType(T.MapType(T.StringType(), T.DateType()))),
+        ]
+    )
+    frames = frame(spark, [b'{"i":1,"d":2,"a":[{"k":3}]}'])
+    row = frames.select(from_ksql("value", "JSON", schema).alias("r")).collect()[0]["r"]
+    assert row.asDict() == {"i": 1, "d": decimal.Decimal("2.0"), "a": [{"k": datetime.date(1970, 1, 4)}]}
+    with pytest.raises(SchemaError, match="ksqlDB has no type for Spark's interval"):
+        from_ksql("value", "JSON", T.StructType([T.StructField("x", T.CalendarIntervalType())]))
+    with pytest.raises(TypeError, match="columns are text or a StructType, not int"):
+        from_ksql("value", "JSON", 3)
+
+
+def test_options_are_checked(spark):
+    with pytest.raises(ConfigError, match="mode and columnNameOfCorruptRecord"):
+        from_ksql("value", "JSON", "A INT", {"avroSchema": "{}"})
+    with pytest.raises(ConfigError, match="Unknown format: XML"):
+        from_ksql("value", "XML", "A INT")
+    with pytest.raises(ConfigError, match="does not support the following configs"):
+        to_ksql("value", "JSON", "A INT", properties={"delimiter": "x"})
+    with pytest.raises(TypeError, match="data is a Column or the name of one"):
+        from_ksql(3, "JSON", "A INT")
