@@ -16,7 +16,7 @@ from kcodec_spark.types import from_arrow_type, to_avro_type
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["CORRUPT_FIELDS", "Reader", "Writer", "decode_udf", "encode_udf"]
+__all__ = ["CORRUPT_FIELDS", "Reader", "Writer", "arrow_function", "decode_udf", "encode_udf"]
 
 #: The struct that tells what is wrong with a row. ``offset`` counts from the first byte of ``bytes``.
 CORRUPT_FIELDS = (
@@ -173,6 +173,30 @@ def encode_udf(write: Writer | None, *, packed: bool = False, name: str = "to_av
         return known(pack(shape, columns))
 
     return _udf(name, encode_columns if packed else encode, BinaryType(), True)
+
+
+def arrow_function(function: Callable[..., pa.Array], returns: pa.DataType, name: str) -> Any:
+    """Make the UDF of a function of arrays, which gives the same for the same values.
+
+    Parameters
+    ----------
+    function : callable
+        Takes and gives arrays.
+    returns : pyarrow.DataType
+        What it gives.
+    name : str
+        What plans show.
+
+    Returns
+    -------
+    function
+        An Arrow UDF of Spark.
+    """
+
+    def apply(*columns: pa.Array) -> pa.Array:
+        return function(*columns)
+
+    return _udf(name, apply, from_arrow_type(returns), True)
 
 
 def _deriving(packed: bool) -> Callable[..., pa.Array]:

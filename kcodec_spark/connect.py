@@ -1,0 +1,164 @@
+"""``from_connect_json`` and ``to_connect_json``: what Kafka Connect's JsonConverter writes and reads."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kcodec import ConnectJsonCodec
+from kcodec.errors import ConfigError
+from kcodec_spark.functions import as_column, reader_of, writer_of
+from kcodec_spark.options import read_options
+from kcodec_spark.udf import decode_udf, encode_udf
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+__all__ = ["from_connect_json", "to_connect_json"]
+
+
+def from_connect_json(
+    data: "Column | str",
+    schema: Any = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    compat: str | None = None,
+    key: bool = False,
+    wide_decimals: str | None = None,
+    deterministic: bool = False,
+) -> "Column":
+    """Decode a column of what JsonConverter writes.
+
+    Parameters
+    ----------
+    data : Column or str
+        Binary or string column. Null gives null.
+    schema : str, dict, ConnectSchema, DataType or ConnectJsonCodec
+        What the rows are read as: Connect's schema, as envelopes carry it; a type of Spark or its DDL; or a codec
+        made ready. Rows with a schema of their own are read by it, and projected to this one.
+    options : dict, optional
+        ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`; and the converter's settings under
+        Connect's names: ``schemas.enable``, ``decimal.format``, ``replace.null.with.default``,
+        ``schemas.cache.size``.
+    compat : {"connect"}, optional
+        Answer as JsonConverter does, silent narrowing included.
+    key : bool
+        Whether the settings, if they are those of a worker, are those of ``key.converter``.
+    wide_decimals : {"string"}, optional
+        Read decimals over 38 digits, which Spark cannot hold, as text.
+    deterministic : bool
+        As for `from_avro`.
+
+    Returns
+    -------
+    Column
+        Of the schema's type; decimals whose schema does not say how many digits they have get 38. Times are
+        integers: milliseconds of the day.
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        When called. A bad row fails the query with `pyspark.errors.PythonException`, or in mode PERMISSIVE is a
+        struct of nulls.
+
+    Examples
+    --------
+    >>> from kcodec_spark import from_connect_json
+    >>> df.select(from_connect_json("value", "id BIGINT, price DECIMAL(9,2)").alias("order"))     # doctest: +SKIP
+    """
+    converter, rest = _settings(options)
+    settings = read_options(rest)
+    if settings.codec or settings.registry or settings.avro_schema is not None:
+        raise ConfigError(
+            "from_connect_json takes the options mode and columnNameOfCorruptRecord, and Connect's"
+        )
+    if schema is None and "schema.content" not in converter:
+        raise ConfigError("Spark must know the type before the first value: give a schema")
+    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals or "decimal256")
+    read, arrow_type = reader_of(codec)
+    udf = decode_udf(
+        read,
+        arrow_type,
+        permissive=settings.permissive,
+        corrupt_column=settings.corrupt_column,
+        deterministic=deterministic,
+        name="from_connect_json",
+    )
+    return udf(as_column(data))
+
+
+def to_connect_json(
+    data: "Column | str | Sequence[Column | str]",
+    schema: Any = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    compat: str | None = None,
+    key: bool = False,
+) -> "Column":
+    """Encode a column, or several as one struct, as JsonConverter does.
+
+    Parameters
+    ----------
+    data : Column or str or sequence of these
+        What to encode, such as ``struct("*")``; null gives null. Several columns are what ``struct`` of them is.
+    schema : str, dict, ConnectSchema, DataType or ConnectJsonCodec, optional
+        As for `from_connect_json`. Without one the schema is that of the column's type.
+    options : dict, optional
+        The converter's settings, as for `from_connect_json`.
+    compat, key
+        As for `from_connect_json`.
+
+    Returns
+    -------
+    Column
+        Binary.
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        When called. A value that cannot be written fails the query.
+
+    Examples
+    --------
+    >>> from kcodec_spark import to_connect_json
+    >>> df.select(to_connect_json(["id", "price"], options={"decimal.format": "NUMERIC"}))        # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+
+    converter, rest = _settings(options)
+    if rest:
+        raise ConfigError(f"to_connect_json takes Connect's settings, not {', '.join(rest)}")
+    codec = _codec(schema, converter, compat=compat, key=key)
+    packed = not isinstance(data, str) and isinstance(data, Sequence)
+    if packed and not data:
+        raise ConfigError("to_connect_json needs a column")
+    whole = F.struct(*(as_column(item) for item in data)) if packed else as_column(data)
+    return encode_udf(writer_of(codec), name="to_connect_json")(whole)
+
+
+def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Part options with a dot in their name, which are Connect's, from others."""
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"options are a dict, not {type(options).__name__}")
+    converter: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    for name, value in (options or {}).items():
+        dotted = "." in str(name)
+        (converter if dotted else rest)[str(name).lower() if dotted else name] = value
+    return converter, rest
+
+
+def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
+    if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
+        given = {**converter, **{name: value for name, value in arguments.items() if value}}
+        given.pop("wide_decimals", None)
+        if given:
+            raise ConfigError(f"{', '.join(given)}: to be given to the {type(schema).__name__} itself")
+        return schema
+    if isinstance(schema, str) and not schema.lstrip().startswith("{"):
+        from pyspark.sql.types import DataType
+
+        schema = DataType.fromDDL(schema)
+    if hasattr(schema, "simpleString"):
+        from pyspark.sql.pandas.types import to_arrow_type
+
+        schema = to_arrow_type(schema)
+    return ConnectJsonCodec(schema, config=converter, **arguments)

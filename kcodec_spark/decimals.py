@@ -1,0 +1,153 @@
+"""Decimals as Kafka's tools write them: unscaled bytes, Base64, text; exactly."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kcodec import DecimalCodec
+from kcodec.errors import ConfigError
+from kcodec_spark.functions import as_column
+from kcodec_spark.options import read_options
+from kcodec_spark.udf import arrow_function, decode_udf
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+__all__ = ["decimal_to_text", "decode_decimal", "encode_decimal", "text_to_decimal"]
+
+
+def decode_decimal(
+    col: "Column | str",
+    scale: int,
+    precision: int = 38,
+    options: Mapping[str, Any] | None = None,
+    *,
+    text: str = "base64",
+) -> "Column":
+    """Read decimals as Connect, Avro and Debezium write them.
+
+    Parameters
+    ----------
+    col : Column or str
+        Binary: unscaled values, big-endian two's complement. String: the same in Base64, or numbers. Struct of
+        ``scale`` and ``value``: Debezium's ``VariableScaleDecimal``. Float or double: Debezium's mode
+        ``double``, by the shortest number that reads as this double.
+    scale : int
+        Digits behind the point, of unscaled values and of the result.
+    precision : int
+        Digits of the result in all, up to 38.
+    options : dict, optional
+        ``mode``: FAILFAST (default: a value that is damaged or does not fit without rounding fails the query) or
+        PERMISSIVE (it becomes null).
+    text : {"base64", "number"}
+        What a string column holds.
+
+    Returns
+    -------
+    Column
+        Decimal of that precision and scale.
+
+    Raises
+    ------
+    ConfigError
+        When called, for an argument that is not valid.
+
+    Examples
+    --------
+    >>> from kcodec_spark import decode_decimal
+    >>> df.select(decode_decimal("price", 2, 9))                                        # doctest: +SKIP
+    """
+    return _decoded("decode_decimal", col, DecimalCodec(scale, precision, text=text), options)
+
+
+def text_to_decimal(
+    col: "Column | str", scale: int, precision: int = 38, options: Mapping[str, Any] | None = None
+) -> "Column":
+    """Read numbers in text, plain or with an exponent, exactly: where ``CAST`` rounds, this is an error.
+
+    Parameters
+    ----------
+    col : Column or str
+        String: Debezium's mode ``string``, or what ``BigDecimal.toString`` prints.
+    scale, precision, options
+        As for `decode_decimal`.
+
+    Returns
+    -------
+    Column
+        Decimal of that precision and scale.
+
+    Examples
+    --------
+    >>> from kcodec_spark import text_to_decimal
+    >>> df.select(text_to_decimal("price", 2, 9))                                       # doctest: +SKIP
+    """
+    codec = DecimalCodec(scale, precision, text="number")
+    return _decoded("text_to_decimal", col, codec, options)
+
+
+def encode_decimal(col: "Column | str", scale: int, *, base64: bool = False) -> "Column":
+    """Write decimals, or any numbers, as unscaled values: the fewest bytes of big-endian two's complement.
+
+    Parameters
+    ----------
+    col : Column or str
+        Numbers; what has more digits behind the point than `scale` fails the query.
+    scale : int
+        Digits behind the point that the reader assumes.
+    base64 : bool
+        Write Base64, as JsonConverter does, instead of bytes.
+
+    Returns
+    -------
+    Column
+        Binary, or string.
+
+    Examples
+    --------
+    >>> from kcodec_spark import encode_decimal
+    >>> df.select(encode_decimal("price", 2))                                           # doctest: +SKIP
+    """
+    codec = DecimalCodec(scale, output="base64" if base64 else "bytes")
+    return arrow_function(codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal")(
+        as_column(col)
+    )
+
+
+def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> "Column":
+    """Write decimals in any of the forms that `decode_decimal` takes as numbers, of up to 10,000 digits.
+
+    Parameters
+    ----------
+    col : Column or str
+        As for `decode_decimal`; strings are Base64.
+    scale : int
+        Digits behind the point, of unscaled values. Decimals keep their own.
+    plain : bool
+        As ``BigDecimal.toPlainString`` prints it, without exponents; by default as ``toString``.
+
+    Returns
+    -------
+    Column
+        String.
+
+    Examples
+    --------
+    >>> from kcodec_spark import decimal_to_text
+    >>> df.select(decimal_to_text("price", 2))                                          # doctest: +SKIP
+    """
+    codec = DecimalCodec(scale, as_text=True, plain=plain)
+    return arrow_function(codec.decode, pa.string(), "decimal_to_text")(as_column(col))
+
+
+def _decoded(
+    name: str, col: "Column | str", codec: DecimalCodec, options: Mapping[str, Any] | None
+) -> "Column":
+    settings = read_options(options)
+    if settings.codec or settings.registry or settings.avro_schema is not None or settings.corrupt_column:
+        raise ConfigError(f"{name} takes the option mode")
+    udf = decode_udf(
+        codec.decode, codec.arrow_type, permissive=settings.permissive, deterministic=True, name=name
+    )
+    return udf(as_column(col))
