@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec.formats.connect_schema import ConnectSchema
 from kcodec.formats.connect_values import (
+    DATE,
     MILLIS_PER_DAY,
     DataError,
     Float32,
@@ -75,6 +76,8 @@ def column_value(value: Any, writer: ConnectSchema, reader: ConnectSchema, field
                 for i, item in enumerate(value)
             ]
     else:
+        if isinstance(value, Millis) and types.is_integer(kind):
+            value = int(value) // (MILLIS_PER_DAY if writer.name == DATE else 1)
         converted = _scalar(value, kind)
         if converted is not None:
             return converted

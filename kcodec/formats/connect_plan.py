@@ -223,6 +223,12 @@ class _Decoder:
                 if writer.scale is None:
                     raise SchemaError(f"{path or 'the root'}: a Decimal needs a parameter scale")
                 return made(Op.JSON_DECIMAL, Form.BASE64, scale=writer.scale)
+        elif logical is not None and types.is_integer(kind):
+            # As it stands there: days or milliseconds.
+            bounds = (
+                (0, MILLIS_PER_DAY) if logical == "Time" else _range(64 if logical == "Timestamp" else 32)
+            )
+            return made(Op.JSON_INTEGER, self.canonical, bounds=bounds)
         elif logical == "Date":
             if types.is_date(kind):
                 factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
@@ -407,6 +413,12 @@ class _Encoder:
             if self.options.exact and kind.scale != schema.scale:
                 raise Beyond
             return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=schema.scale)
+        if schema.name in (DATE, TIME, TIMESTAMP) and types.is_integer(kind):
+            # As it stands there: days or milliseconds.
+            bounds = (
+                (0, MILLIS_PER_DAY) if schema.name == TIME else _range(64 if schema.name == TIMESTAMP else 32)
+            )
+            return _with(made, Op.JSON_INTEGER, bounds=bounds)
         if schema.name == DATE:
             if types.is_date32(kind):
                 return _with(made, Op.JSON_INTEGER)

@@ -330,6 +330,28 @@ def test_an_arrow_type_drives(impl):
         ConnectJsonCodec(pa.struct([("a", pa.duration("s"))]))
 
 
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_times_as_integers(compat, impl):
+    schema = struct(
+        **{
+            name.lower(): {"type": kind, "name": f"org.apache.kafka.connect.data.{name}"}
+            for name, kind in (("Date", "int32"), ("Time", "int32"), ("Timestamp", "int64"))
+        }
+    )
+    payload = {"date": -1, "time": 86_400_000, "timestamp": 2**60}
+    kind = pa.struct([("date", pa.int32()), ("time", pa.int32()), ("timestamp", pa.int64())])
+    array = ConnectJsonCodec(kind, compat=compat).decode(rows((schema, payload)))
+    assert array.to_pylist() == [payload]
+    writer = ConnectJsonCodec(schema, schemas_enable=False, compat=compat)
+    if compat is None:
+        assert json.loads(writer.encode(array)[0].as_py()) == payload
+    else:
+        with pytest.raises(
+            EncodeError, match=r"date: Invalid type for Date, expected Date but was class java.lang"
+        ):
+            writer.encode(array)
+
+
 def test_wide_decimals(impl):
     schema = {**DECIMAL, "parameters": {"scale": "2", "connect.decimal.precision": "64"}}
     digits = "1" + "0" * 50 + ".25"
