@@ -34,6 +34,32 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     describe.add_argument("message", metavar="MESSAGE", help="name, such as FetchRequest")
     describe.add_argument("version", metavar="VERSION", type=int, nargs="?", help="by default the highest")
     describe.set_defaults(run=_describe)
+    generate = actions.add_parser(
+        "generate",
+        help="generate typed Python modules, Arrow schemas or documentation",
+        description="Generates from message definitions: a Python package with a dataclass for each message, which "
+        "reads and writes bytes and JSON on the compiled codec; the Arrow schema of each version; or a page of "
+        "Markdown. The same definitions give the same bytes.",
+    )
+    generate.add_argument(
+        "--definitions", type=Path, required=True, metavar="PATH", help="file, folder or jar"
+    )
+    generate.add_argument(
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="folder of the package; else a file, by default the standard output",
+    )
+    generate.add_argument(
+        "--format",
+        choices=("python", "arrow", "markdown"),
+        default="python",
+        help="what to make (default %(default)s)",
+    )
+    generate.add_argument(
+        "--message", action="append", metavar="NAME", help="only this message; may be given several times"
+    )
+    generate.set_defaults(run=_generate)
 
 
 def _check_evolution(given: argparse.Namespace) -> int:
@@ -58,4 +84,31 @@ def _describe(given: argparse.Namespace) -> int:
         raise ConfigError(f"there is no message {given.message} in {given.definitions}")
     spec = definitions[given.message]
     print(spec.describe(spec.valid_versions.highest if given.version is None else given.version))
+    return 0
+
+
+def _generate(given: argparse.Namespace) -> int:
+    from kcodec.errors import ConfigError
+    from kcodec.protocol.definitions import Definitions, load
+
+    definitions = load(given.definitions)
+    if given.message:
+        for name in given.message:
+            if name not in definitions:
+                raise ConfigError(f"there is no message {name} in {given.definitions}")
+        definitions = Definitions(definitions[name] for name in set(given.message))
+    if given.format == "python":
+        from kcodec.protocol.generate import write_package
+
+        if given.out is None:
+            raise ConfigError("--out is needed: the folder of the package")
+        print(f"{len(write_package(definitions, given.out))} files written to {given.out}", file=sys.stderr)
+        return 0
+    from kcodec.protocol.generate_pages import arrow_page, markdown_page
+
+    page = (arrow_page if given.format == "arrow" else markdown_page)(definitions.values())
+    if given.out is None:
+        sys.stdout.write(page)
+    else:
+        given.out.write_text(page, encoding="utf-8")
     return 0
