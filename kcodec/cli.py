@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kcodec import __version__, cli_protocol
+from kcodec import __version__, cli_dump_log, cli_protocol
 from kcodec.errors import KcodecError
 
 __all__ = ["main"]
@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     _add_demo(commands)
     cli_protocol.add(commands)
+    cli_dump_log.add(commands)
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)
@@ -54,11 +55,14 @@ def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         help="write, read and check orders in plain Python, classic Spark and Spark Connect",
         description="Registers three versions of an order schema in an embedded registry, writes framed "
         "values whose schemas alternate, some of them damaged, decodes them in plain Python, in a classic "
-        "Spark session and through Spark Connect, and encodes them back to the same bytes. Nothing is left "
-        "behind.",
+        "Spark session and through Spark Connect, and encodes them back to the same bytes. With --kafka and "
+        "--registry the values are produced to a topic of a broker and consumed again, and the schemas are "
+        "in your registry. Nothing is left behind.",
     )
     demo.add_argument("--rows", type=_rows, default=_ROWS, help="orders to write (default %(default)s)")
     demo.add_argument("--no-spark", dest="spark", action="store_false", help="only the plain Python part")
+    demo.add_argument("--kafka", metavar="HOST:PORT", help="a Kafka broker; needs --registry too")
+    demo.add_argument("--registry", metavar="URL", help="a schema registry; needs --kafka too")
     demo.set_defaults(run=_demo)
 
 
@@ -68,7 +72,17 @@ def _demo(given: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         print(f"kcodec demo needs {error.name}: pip install 'kcodec[demo]'", file=sys.stderr)
         return 2
-    return run(given.rows, given.spark)
+    if (given.kafka is None) != (given.registry is None):
+        print("kcodec demo: --kafka and --registry are given together", file=sys.stderr)
+        return 2
+    services = None if given.kafka is None else (given.kafka, given.registry)
+    try:
+        return run(given.rows, given.spark, services=services)
+    except ModuleNotFoundError as error:
+        if services is None:
+            raise
+        print(f"kcodec demo --kafka needs {error.name}: pip install 'kcodec[registry]'", file=sys.stderr)
+        return 2
 
 
 def _rows(text: str) -> int:

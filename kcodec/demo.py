@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +24,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from kcodec import registry as registries
+from kcodec.demo_kafka import Place, through
 from kcodec.demo_orders import SCHEMAS, TOPIC, Orders, make_orders
 from kcodec.registry import SchemaRegistry
 from kcodec.serde import Serde
@@ -51,12 +52,9 @@ class _Demo:
     progress: Progress
     folder: Path
     rows: int
+    place: Place
     rates: list[_Rate] = field(default_factory=list)
     failed: bool = False
-
-    @property
-    def registry_url(self) -> str:
-        return f"sqlite:///{self.folder / 'schemas.db'}"
 
     @contextmanager
     def step(self, text: str) -> Iterator[Callable[[bool], None]]:
@@ -75,7 +73,12 @@ class _Demo:
         self.console.print(f"[green]yes[/] {text}" if holds else f"[red]NO[/]  {text}")
 
 
-def run(rows: int, spark: bool = True, console: Console | None = None) -> int:
+def run(
+    rows: int,
+    spark: bool = True,
+    console: Console | None = None,
+    services: tuple[str, str] | None = None,
+) -> int:
     """Run the demo.
 
     Parameters
@@ -86,11 +89,19 @@ def run(rows: int, spark: bool = True, console: Console | None = None) -> int:
         Whether to run the Spark parts too.
     console : rich.console.Console, optional
         Where to print.
+    services : tuple of (str, str), optional
+        ``HOST:PORT`` of a Kafka broker and URL of a registry that the orders go through; otherwise the
+        registry is embedded, and the orders stay here.
 
     Returns
     -------
     int
         0; or 1 if bytes differ, a row is not what it should be, or Spark failed.
+
+    Raises
+    ------
+    KcodecError
+        If broker or registry cannot be used.
     """
     console = console or Console()
     columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -98,30 +109,35 @@ def run(rows: int, spark: bool = True, console: Console | None = None) -> int:
         tempfile.TemporaryDirectory(prefix="kcodec-demo-") as folder,
         Progress(*columns, console=console) as bar,
     ):
-        demo = _Demo(console, bar, Path(folder), rows)
-        _plain(demo)
-        lacking = spark_lacks() if spark else "--no-spark was given"
-        if lacking:
-            console.print(f"\nThe Spark parts are left out: {lacking}")
-        else:
-            for kind, name in (("classic", "classic Spark"), ("connect", "Spark Connect")):
-                _spark(demo, kind, name)
+        here = Place(TOPIC, f"sqlite:///{folder}/schemas.db", lambda values: values)
+        with through(*services) if services else nullcontext(here) as place:
+            demo = _Demo(console, bar, Path(folder), rows, place)
+            _plain(demo)
+            lacking = spark_lacks() if spark else "--no-spark was given"
+            if lacking:
+                console.print(f"\nThe Spark parts are left out: {lacking}")
+            else:
+                for kind, name in (("classic", "classic Spark"), ("connect", "Spark Connect")):
+                    _spark(demo, kind, name)
     console.print(_rates(demo))
     return int(demo.failed)
 
 
 def _plain(demo: _Demo) -> None:
     """Show serdes and error reports."""
-    console = demo.console
-    registry = registries.open(demo.registry_url)
+    console, topic = demo.console, demo.place.topic
+    registry = registries.open(demo.place.registry_url)
     try:
         with demo.step(f"write {demo.rows:,} framed orders with {len(SCHEMAS)} schemas, and damage a few"):
-            orders = make_orders(registry, demo.rows)
-        console.print(
-            f"Registry {demo.registry_url}: {', '.join(registry.subjects())} has versions "
-            f"{registry.versions(f'{TOPIC}-value')}"
-        )
-        serde = Serde("AVRO", registry, topic=TOPIC, schema=SCHEMAS[-1])
+            orders = make_orders(registry, demo.rows, topic)
+        subject = f"{topic}-value"
+        console.print(f"Registry {registry.url}: {subject} has versions {registry.versions(subject)}")
+        if topic != TOPIC:
+            with demo.step(f"produce them to the topic {topic} and consume them again"):
+                consumed = demo.place.send(orders.values)
+            demo.prove(consumed.equals(orders.values), "what was consumed is what was produced")
+            orders = orders._replace(values=consumed)
+        serde = Serde("AVRO", registry, topic=topic, schema=SCHEMAS[-1])
         with demo.step("plain Python: decode all ids into the columns of the latest schema"):
             (array, errors), decode = _timed(lambda: serde.deserialize(orders.values, errors="report"))
         with demo.step("plain Python: encode these columns"):
@@ -136,7 +152,7 @@ def _plain(demo: _Demo) -> None:
             f"null; {errors.num_rows} damaged rows became null too, and are reported"
         )
         with demo.step("plain Python: encode each version again with its own schema"):
-            same = _same_bytes(registry, orders)
+            same = _same_bytes(registry, topic, orders)
         demo.prove(same, "every intact value, decoded and encoded with its own schema, gave the same bytes")
         demo.prove(
             serde.deserialize(encoded).equals(array),
@@ -161,10 +177,10 @@ def _timed(function: Any) -> tuple[Any, float]:
     return result, statistics.median(seconds)
 
 
-def _same_bytes(registry: SchemaRegistry, orders: Orders) -> bool:
+def _same_bytes(registry: SchemaRegistry, topic: str, orders: Orders) -> bool:
     for version, schema in enumerate(SCHEMAS, 1):
         values = orders.values.filter(pc.equal(orders.versions, version))
-        serde = Serde("AVRO", registry, topic=TOPIC, schema=schema, reader_schema=schema)
+        serde = Serde("AVRO", registry, topic=topic, schema=schema, reader_schema=schema)
         if not serde.serialize(serde.deserialize(values)).equals(values):
             return False
     return True
@@ -240,7 +256,7 @@ def _spark(demo: _Demo, kind: str, name: str) -> None:
         log.open("w") as stderr,
         demo.step(f"{name}: start a session, decode, encode") as done,
         subprocess.Popen(
-            [*command, demo.registry_url],
+            [*command, demo.place.registry_url, f"{demo.place.topic}-value"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,

@@ -85,15 +85,17 @@ class Orders(NamedTuple):
     versions: pa.Int8Array
 
 
-def make_orders(registry: SchemaRegistry, rows: int, seed: int = 7) -> Orders:
+def make_orders(registry: SchemaRegistry, rows: int, topic: str = TOPIC, seed: int = 7) -> Orders:
     """Register the versions of the schema and write orders with all of them.
 
     Parameters
     ----------
     registry : SchemaRegistry
-        Where the versions are registered, under ``orders-value``.
+        Where the versions are registered.
     rows : int
         How many values.
+    topic : str
+        What the subject is named after.
     seed : int
         Makes the same orders every time.
 
@@ -116,7 +118,7 @@ def make_orders(registry: SchemaRegistry, rows: int, seed: int = 7) -> Orders:
     version_of = random.integers(0, len(SCHEMAS), rows)
     tombstones = random.random(rows) < 0.01
     written = [
-        Serde("AVRO", registry, topic=TOPIC, schema=text).serialize(
+        Serde("AVRO", registry, topic=topic, schema=text).serialize(
             _records(number, np.flatnonzero(version_of == number - 1), random)
         )
         for number, text in enumerate(SCHEMAS, 1)
@@ -263,7 +265,7 @@ def _bad_state(value: bytes) -> bytes:
 _DAMAGE: tuple[Callable[[bytes], bytes], ...] = (
     lambda value: value[:-3],
     lambda _: b'{"id": 7, "customer": "Ana"}',
-    lambda value: b"\0" + (9999).to_bytes(4, "big") + value[_FRAME:],
+    lambda value: b"\0" + (2**31 - 1).to_bytes(4, "big") + value[_FRAME:],
     lambda _: b"\0\0",
     _bad_text,
     _bad_state,

@@ -1,7 +1,7 @@
 """The Spark part of ``kcodec demo``; classic and Connect sessions need processes of their own.
 
-``python -m kcodec_spark.demo classic VALUES REGISTRY`` and ``... connect VALUES REGISTRY`` read Parquet
-with the columns ``value`` (framed orders) and ``expected`` (the same written again with the latest schema, or
+``python -m kcodec_spark.demo classic VALUES REGISTRY SUBJECT`` and ``... connect ...`` read Parquet with the
+columns ``value`` (framed orders) and ``expected`` (the same written again with the latest schema, or
 null). Each step that is done is a line of JSON on standard output.
 """
 
@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SUBJECT", "main"]
-
-SUBJECT = "orders-value"
+__all__ = ["main"]
 
 _ERROR = "_error"
 _HOST = "127.0.0.1"
@@ -83,7 +81,7 @@ def _serve(port: str) -> None:
         spark.stop()
 
 
-def _connect(values: str, registry: str) -> None:
+def _connect(values: str, registry: str, subject: str) -> None:
     from pyspark.sql import SparkSession
 
     with socket.socket() as probe:
@@ -98,7 +96,7 @@ def _connect(values: str, registry: str) -> None:
                 raise SystemExit("the Spark Connect server did not start")
             spark = SparkSession.builder.remote(f"sc://{_HOST}:{port}").getOrCreate()
             try:
-                _show(spark, values, registry)
+                _show(spark, values, registry, subject)
             finally:
                 spark.stop()
         finally:
@@ -113,7 +111,7 @@ def _tell(step: str, **facts: Any) -> None:
     print(json.dumps({"step": step, **facts}, default=str), flush=True)
 
 
-def _show(spark: "SparkSession", values: str, registry: str) -> None:
+def _show(spark: "SparkSession", values: str, registry: str, subject: str) -> None:
     from pyspark.sql import functions as F
 
     from kcodec_spark import from_avro, to_avro
@@ -124,7 +122,7 @@ def _show(spark: "SparkSession", values: str, registry: str) -> None:
         from_avro(
             "value",
             options={"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _ERROR},
-            subject=SUBJECT,
+            subject=subject,
             schemaRegistryAddress=registry,
         ).alias("order"),
         "expected",
@@ -142,7 +140,7 @@ def _show(spark: "SparkSession", values: str, registry: str) -> None:
     good.select(*(f"order.{name}" for name in fields), "expected").write.parquet(kept)
     orders = spark.read.parquet(kept)
     record = F.struct(*(F.col(name) for name in fields))
-    bytes_again = to_avro(record, subject=SUBJECT, schemaRegistryAddress=registry)
+    bytes_again = to_avro(record, subject=subject, schemaRegistryAddress=registry)
     encoded = orders.select(bytes_again.alias("encoded"), "expected")
     seconds = min(_seconds(encoded) for _ in range(2))
     counted = encoded.select(F.count("*"), F.count_if(F.col("encoded") == F.col("expected"))).collect()[0]

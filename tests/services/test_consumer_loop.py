@@ -51,10 +51,10 @@ def test_batches_to_columns(kafka, registry_url, topic, tmp_path):
     expected = sum(number for number in range(ROWS))
     assert dead == [poison[0].value]
     assert polars.from_arrow(everything)["id"].sum() == expected
-    told = duckdb.sql("SELECT sum(id), count(points), min(channel) FROM everything").fetchone()
+    told = duckdb.sql("SELECT sum(id), count(points), min(channel) FROM everything").fetchall()[0]
     assert told == (expected, sum(1 for n in range(ROWS) if n % 3 == 2 and n % 2), "channel 0")
     assert pq.read_table(tmp_path / "orders.parquet")["id"].to_pylist() == everything["id"].to_pylist()
     total = sum(order(number)["total"] for number in range(ROWS))
-    assert duckdb.sql(f"SELECT sum(total) FROM '{tmp_path}/orders.parquet'").fetchone()[0] == total
+    assert duckdb.sql(f"SELECT sum(total) FROM '{tmp_path}/orders.parquet'").fetchall()[0][0] == total
     metrics = serde.metrics
     assert (metrics.rows, metrics.bad_rows, metrics.schema_ids, metrics.fetched) == (ROWS + 2, 1, 4, 4)
