@@ -52,7 +52,7 @@ cdef extern from * nogil:
         if (text[1] != '.')
             end = std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific, 1).ptr;
         // d.ddde+dd
-        char *mark = end;
+        char *mark = end - 1;
         while (*mark != 'e') mark--;
         int exponent = 0;
         for (const char *at = mark + 2; at < end; at++) exponent = 10 * exponent + (*at - '0');

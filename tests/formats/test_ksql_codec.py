@@ -297,3 +297,9 @@ def test_large_offsets(impl):
 
 def test_formats_are_listed():
     assert "JSON" in FORMATS
+
+
+def test_doubles_after_longer_ones(impl):
+    values = [0.1 + 0.2, 8.8, 1e-300, 9.8, 123456.789, 6.9, 86.30000000000001] * 3 + [n / 10 for n in range(500)]
+    written = KsqlCodec("JSON", "A DOUBLE", wrap=False).encode(pa.array(values)).to_pylist()
+    assert [float(text) for text in written] == values
