@@ -1,5 +1,6 @@
 """The one place that chooses between the compiled modules and their plain-Python twins."""
 
+import functools
 import importlib
 import os
 from types import ModuleType
@@ -30,7 +31,11 @@ def kernel(name: str, impl: str | None = None) -> ModuleType:
     ValueError
         If the implementation is not one of `IMPLEMENTATIONS`.
     """
-    chosen = impl or os.environ.get("KCODEC_IMPL") or "native"
+    return _module(name, impl or os.environ.get("KCODEC_IMPL") or "native")
+
+
+@functools.cache
+def _module(name: str, chosen: str) -> ModuleType:
     if chosen not in IMPLEMENTATIONS:
         raise ValueError(f"implementation {chosen!r} is not one of {', '.join(IMPLEMENTATIONS)}")
     suffix = "" if chosen == "native" else "_py"

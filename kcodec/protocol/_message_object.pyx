@@ -15,8 +15,8 @@ from kcodec.protocol._message_program cimport (
     GET_TAGGED_RECORD, GET_TAGS, SET_BOOLEAN, SET_TEXT, SET_EMPTY, SET_NULL, SET_RECORD, PUT_BOOLEAN, PUT_UUID,
     PUT_SHORT_STRING, PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES, PUT_COUNTED_ARRAY, PUT_COMPACT_ARRAY,
     PUT_RECORD, PUT_NULLABLE_RECORD, PUT_TAGGED_RECORD, PUT_CONSTANT, PUT_TAGS, PUT_UNSET, IS_FIXED, IS_FLOAT,
-    IS_BOOLEAN, IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, SIGNED, UNSIGNED, FLOATING, MAX_STRING, Context, Op,
-    charge_zero_items, java_text, read_uvarint,
+    IS_BOOLEAN, IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, SIGNED, UNSIGNED, FLOATING, MAX_STRING, TRAIL,
+    Context, Op, charge_zero_items, java_text, read_uvarint,
 )
 from kcodec.wire.cursor cimport load_be32, load_be64, store_be64
 from kcodec.wire.status cimport (
@@ -47,14 +47,18 @@ cdef class _Reader:
     cdef Context context
     cdef const uint8_t *start
     cdef const uint8_t *p
-    cdef list items         # positions in the arrays that the value at hand is in
+    cdef int depth
+    cdef int64_t items[TRAIL]    # positions in the arrays that the value at hand is in
     cdef object fault
+
+    cdef list indexes(self):
+        return [self.items[each] for each in range(min(self.depth, TRAIL))]
 
     cdef object fail(self, Status status, const Op *op, const uint8_t *at):
         code = _CODES[<int>status - 1]
         path, reason = "", CODES[code]
         if op != NULL:
-            path = self.program.path(<int32_t>(op - self.program.ops), self.items)
+            path = self.program.path(<int32_t>(op - self.program.ops), self.indexes())
             if status == op.status:
                 reason = self.program.reason(<int32_t>(op - self.program.ops), code)
         self.fault = Fault(0, at - self.start, path, code, reason)
@@ -205,11 +209,11 @@ cdef class _Reader:
             if charge_zero_items(&self.context, count) == SIZE_LIMIT:
                 self.fail(SIZE_LIMIT, op, at)
         values = []
-        self.items.append(0)
+        self.depth += 1
         for item in range(count):
-            self.items[len(self.items) - 1] = item
+            self.items[min(self.depth, TRAIL) - 1] = item
             values.append(self.record(op + 1, op + op.next) if op.records else self.value(op + 1))
-        self.items.pop()
+        self.depth -= 1
         return values
 
     cdef bint marker(self, const Op *op) except -1:
@@ -349,7 +353,6 @@ def decode_one(data, Program program, *, start=0, trailing=False):
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
         reader.program = program
-        reader.items = []
         reader.start = <const uint8_t *>view.buf
         reader.context.end = reader.start + view.len
         reader.context.lenient = program.lenient
@@ -377,11 +380,15 @@ cdef class _Writer:
     cdef uint8_t *data
     cdef int64_t used
     cdef int64_t room
-    cdef list items         # positions in the arrays that the value at hand is in
+    cdef int depth
+    cdef int64_t items[TRAIL]    # positions in the arrays that the value at hand is in
     cdef object fault
 
     def __dealloc__(self):
         free(self.data)
+
+    cdef list indexes(self):
+        return [self.items[each] for each in range(min(self.depth, TRAIL))]
 
     cdef object fail(self, Status status, const Op *op, reason=None):
         code = _CODES[<int>status - 1]
@@ -389,7 +396,7 @@ cdef class _Writer:
             reason = CODES[code]
             if status == op.status:
                 reason = self.program.reason(<int32_t>(op - self.program.ops), code)
-        path = self.program.path(<int32_t>(op - self.program.ops), self.items)
+        path = self.program.path(<int32_t>(op - self.program.ops), self.indexes())
         self.fault = Fault(0, None, path, code, reason)
         raise _Failed
 
@@ -524,9 +531,9 @@ cdef class _Writer:
         if not isinstance(values, (list, tuple)):
             self.fail(TYPE_MISMATCH, op)
         self.length(op, len(values))
-        self.items.append(0)
+        self.depth += 1
         for item, value in enumerate(values):
-            self.items[len(self.items) - 1] = item
+            self.items[min(self.depth, TRAIL) - 1] = item
             if not op.records:
                 self.value(op + 1, value)
             elif value is None:
@@ -535,13 +542,14 @@ cdef class _Writer:
                 self.fail_item(op, TYPE_MISMATCH)
             else:
                 self.record(op, op + 1, op + op.next, value)
-        self.items.pop()
+        self.depth -= 1
         return 0
 
     cdef object fail_item(self, const Op *op, Status status):
         """Fail with an item of an array of records, which has no op of its own."""
-        item = self.items.pop()
-        path = self.program.path(<int32_t>(op - self.program.ops), self.items)
+        self.depth -= 1
+        item = self.items[min(self.depth, TRAIL - 1)]
+        path = self.program.path(<int32_t>(op - self.program.ops), self.indexes())
         code = _CODES[<int>status - 1]
         self.fault = Fault(0, None, f"{path}[{item}]", code, CODES[code])
         raise _Failed
@@ -595,7 +603,7 @@ cdef class _Writer:
             if name not in names:
                 path = ""
                 if owner != NULL:
-                    path = self.program.path(<int32_t>(owner - self.program.ops), self.items)
+                    path = self.program.path(<int32_t>(owner - self.program.ops), self.indexes())
                 code = "type_mismatch"
                 self.fault = Fault(0, None, path, code, f"the message has no field {name}")
                 raise _Failed
@@ -720,7 +728,6 @@ def encode_one(value, Program program):
     """
     cdef _Writer writer = _Writer.__new__(_Writer)
     writer.program = program
-    writer.items = []
     try:
         if program.failing:
             writer.value(program.ops, value)

@@ -399,7 +399,7 @@ cdef class Program:
     cdef object path(self, int32_t op, list indexes):
         """Write an op's path, with the positions of the items it was in, outermost first."""
         rest = iter(indexes)
-        return "".join([f"[{next(rest)}]" if step is None else step for step in self.paths[op]])
+        return "".join([f"[{next(rest, 0)}]" if step is None else step for step in self.paths[op]])
 
     cdef object reason(self, int32_t op, object code):
         return self.reasons[op] or CODES[code]

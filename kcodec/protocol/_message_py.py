@@ -358,7 +358,7 @@ class _Reader:
                 values |= self.tags(child, path)
             elif child.op is Op.FAIL:
                 self.value(child, path)
-            else:
+            elif child.name != UNKNOWN or not self.sparse:
                 values[child.name] = self.value(child, path)
         return values
 

@@ -110,6 +110,8 @@ class MessageCodec(Codec):
         self.arrow_type = self._type(versions, unknown, large)
         self._encoded_type = pa.large_binary() if large else pa.binary()
         self._trailing = options["trailing"] or options["compat"] == "kafka"
+        self._start = 2 if options["header"] == "version" else 0
+        self._version_at = _VERSION_AT.get(options["header"])
         self._plans = {version: decode_plan(self._parts(version), self.arrow_type) for version in versions}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._lock = threading.Lock()
@@ -250,7 +252,7 @@ class MessageCodec(Codec):
                 array,
                 programs,
                 selector=pick(array),
-                start=2 if self.header == "version" else 0,
+                start=self._start,
                 trailing=self._trailing,
                 stop=stop,
             )
@@ -303,7 +305,7 @@ class MessageCodec(Codec):
 
     def _picker(self, versions: Any, rows: int, decoding: bool) -> Any:
         """Return what gives the kernel the program of each row of one chunk after the other."""
-        at = _VERSION_AT.get(self.header or "")
+        at = self._version_at
         if decoding and versions is None and at is not None:
             known = self.versions
             return lambda array: kernel("protocol._message").version_selector(array, known, at)
@@ -360,7 +362,7 @@ class MessageCodec(Codec):
             programs = [self._program(module, self._plans[version]) for version in self.versions]
             return [*programs, self._failing(module, self.arrow_type, "decode")]
 
-        made: list[Any] = self._keep((module.__name__, "decode"), make)
+        made: list[Any] = self._keep((module, "decode"), make)
         return made
 
     def encode_plan(self, kind: pa.DataType, version: int | None = None) -> Plan:
@@ -374,7 +376,7 @@ class MessageCodec(Codec):
             plans = [self.encode_plan(kind, version) for version in self.versions]
             return [*(self._program(module, plan) for plan in plans), self._failing(module, kind, "encode")]
 
-        made: list[Any] = self._keep((module.__name__, "encode", kind), make)
+        made: list[Any] = self._keep((module, "encode", kind), make)
         return made
 
     # Single messages ------------------------------------------------------------------------------------
@@ -417,21 +419,17 @@ class MessageCodec(Codec):
         {'a': True, '_unknown_tagged_fields': [{'tag': 5, 'data': b'hi'}]}
         """
         module = kernel("protocol._message")
-        at = _VERSION_AT.get(self.header or "")
-        if version is None and at is not None and len(data) >= at + 2:
-            version = int.from_bytes(data[at : at + 2], "big", signed=True)
-            if version not in self.versions:
-                reason = f"the version {version} is not one of {', '.join(map(str, self.versions))}"
-                raise DecodeError(0, at, "", "unsupported_version", reason)
-        chosen = self._version(version if version is not None or at is None else self.versions[0])
-
-        def make() -> Any:
+        chosen = (
+            self._version(version) if version is not None or self._version_at is None else self._named(data)
+        )
+        program = self._kept.get((module, "decode_one", chosen))
+        if program is None:
             kind = self._type((chosen,), True, self._options["large"])
-            return self._program(module, decode_plan(self._parts(chosen), kind))
-
-        program = self._keep((module.__name__, "decode_one", chosen), make)
-        start = 2 if self.header == "version" else 0
-        message, fault = module.decode_one(data, program, start=start, trailing=self._trailing)
+            program = self._keep(
+                (module, "decode_one", chosen),
+                lambda: self._program(module, decode_plan(self._parts(chosen), kind)),
+            )
+        message, fault = module.decode_one(data, program, start=self._start, trailing=self._trailing)
         if fault is not None:
             raise DecodeError(*fault)
         decoded: dict[str, Any] = message
@@ -456,21 +454,36 @@ class MessageCodec(Codec):
         module = kernel("protocol._message")
         version = self._version(version)
 
-        def make() -> Any:
-            every = {*self.spec.valid_versions, version}
-            kind = self._type(sorted(every), True, self._options["large"])
-            if self.header in HEADERS:
-                header = header_spec(self.header)
-                before = message_type(header, header.valid_versions, unknown_tags=True)
-                kind = pa.struct([kind.field("header").with_type(before), kind.field("body")])
-            return self._program(module, self.encode_plan(kind, version))
-
-        program = self._keep((module.__name__, "encode_one", version), make)
+        program = self._kept.get((module, "encode_one", version))
+        if program is None:
+            plan = self.encode_plan(self._every_field(), version)
+            program = self._keep((module, "encode_one", version), lambda: self._program(module, plan))
         data, fault = module.encode_one(message, program)
         if fault is not None:
             raise EncodeError(*fault)
         encoded: bytes = data
         return encoded
+
+    def _named(self, data: bytes) -> int:
+        """Return the version that a message names itself."""
+        at = self._version_at or 0
+        if len(data) < at + 2:
+            return self.versions[0]
+        version = int.from_bytes(data[at : at + 2], "big", signed=True)
+        if version not in self.versions:
+            reason = f"the version {version} is not one of {', '.join(map(str, self.versions))}"
+            raise DecodeError(0, at, "", "unsupported_version", reason)
+        return version
+
+    def _every_field(self) -> pa.StructType:
+        """Return the type of the fields of all versions, which a dict may have."""
+        every = sorted({*self.spec.valid_versions, *self.versions})
+        kind = message_type(self.spec, every, unknown_tags=True)
+        if self.header not in HEADERS:
+            return kind
+        header = header_spec(self.header)
+        before = message_type(header, header.valid_versions, unknown_tags=True)
+        return pa.struct([pa.field("header", before, nullable=False), pa.field("body", kind, nullable=False)])
 
     def size(self, message: dict[str, Any], version: int | None = None) -> int:
         """Return how many bytes `encode_one` writes; it raises the same errors."""
