@@ -30,6 +30,7 @@ BESIDE = {
     "serde_metrics": "serde",
     "demo": "cli",
     "cli_protocol": "cli",
+    "cli_dump_log": "cli",
     "demo_orders": "cli",
     "demo_kafka": "cli",
 }

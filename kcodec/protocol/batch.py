@@ -150,7 +150,7 @@ class BatchSource:
             scan = self._kernel.scan(data, start, _WINDOW, self.options.check_crc)
             keep = self.keep(self.count, scan) if self.keep else None
             scan.select(self.options.control, keep)
-            yield from self._decode(scan, data, position)
+            yield from self.decode(scan, data, position)
             self.count += len(scan)
             start = scan.end
             if scan.stop in CODES:
@@ -161,7 +161,8 @@ class BatchSource:
             if scan.stop:
                 return start, str(scan.stop)
 
-    def _decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
+    def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
+        """Read the wanted batches of a scan, whose buffer is at a position in its file."""
         limit = min(self.options.max_decompressed, _MOST)
         first, expanded = 0, _NONE_EXPANDED
         for number, codec, magic, start, end in scan.compressed():
@@ -352,24 +353,34 @@ def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int =
     >>> from kcodec.protocol import write_batches
     >>> batches = write_batches(pa.table({"value": [b"1", b"2"]}))
     >>> list_batches(batches).select(["size", "count", "codec"]).to_pylist()
-    [{'size': 79, 'count': 2, 'codec': 'none'}]
+    [{'size': 77, 'count': 2, 'codec': 'none'}]
     """
     if isinstance(source, (str, os.PathLike)):
         with pa.memory_map(os.fspath(source)) as file:
             return list_batches(file.read_buffer(), check_crc=check_crc, max_decompressed=max_decompressed)
     options = BatchOptions(check_crc=check_crc, errors="skip", max_decompressed=max_decompressed)
     data = _buffer(source)
-    tables = []
+    return pa.concat_tables([batch_table(scan, data, options) for _, scan in scans(data, check_crc)])
+
+
+def scans(data: pa.Buffer, check_crc: bool) -> Iterator[tuple[int, Any]]:
+    """Scan a buffer to its end: the number of the first batch of each scan, and the scan.
+
+    Raises
+    ------
+    DecodeError
+        A header is none, after the batches before it have been given.
+    """
     start = count = 0
     while True:
         scan = kernel("protocol._batch").scan(data, start, _WINDOW, check_crc)
-        tables.append(batch_table(scan, data, options))
+        yield count, scan
         count += len(scan)
         start = scan.end
         if scan.stop in CODES:
             raise DecodeError(count, scan.stop_at, "", scan.stop, CODES[scan.stop])
         if scan.stop:
-            return pa.concat_tables(tables)
+            return
 
 
 def batch_table(scan: Any, data: pa.Buffer, options: BatchOptions) -> pa.Table:

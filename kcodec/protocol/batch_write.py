@@ -78,7 +78,7 @@ def write_batches(
     --------
     >>> batch = write_batches(pa.table({"key": [b"k"], "value": [b"v"]}))
     >>> len(batch), batch[61:].hex()
-    (70, '1000000002' '6b' '0276' '00')
+    (70, '10000000026b027600')
     """
     if magic not in (0, 1, 2):
         raise ConfigError(f"magic={magic} is not one of 0, 1, 2")

@@ -93,7 +93,7 @@ def read_segment(
     >>> from kcodec.protocol import write_batches
     >>> path = pathlib.Path("00000000000000000100.log")
     >>> path.write_bytes(write_batches(pa.table({"value": [b"a", b"b"]}), base_offset=100))
-    75
+    77
     >>> read_segment(path).column("offset").to_pylist()
     [100, 101]
     >>> pathlib.Path("00000000000000000100.index").write_bytes(b"\0\0\0\1\0\0\0\0")
@@ -223,7 +223,7 @@ class _Committed:
         keep = ~(_is_transactional(found) & np.isin(found["offset"], self._aborted))
         if self.last_stable_offset is not None:
             keep &= found["offset"] < self.last_stable_offset
-        return keep.astype(np.uint8).tobytes()
+        return bytes(keep.astype(np.uint8))
 
 
 def _is_transactional(found: Any) -> Any:

@@ -1,0 +1,166 @@
+"""What ``kcodec dump-log`` shows, beside what Kafka's own tool printed of the same files."""
+
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from vector_files import read_vectors
+
+from kcodec import ConfigError, DecodeError
+from kcodec.cli import main
+from kcodec.protocol import list_batches, read_batches, write_batches
+from kcodec.protocol.dump_log import Dump
+
+VECTORS = read_vectors("kafka_record_batches_dump.jsonl.gz")
+FILES = {line["folder"]: line["files"] for line in VECTORS if "files" in line}
+RUNS = [line for line in VECTORS if "files" not in line]
+LOG = "00000000000000000000.log"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Make the folder of a run the current one."""
+
+    def enter(name: str):
+        for file, content in FILES[name].items():
+            (tmp_path / file).write_bytes(bytes.fromhex(content))
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    return enter
+
+
+def test_vectors(impl, folder, capsys):
+    for run in RUNS:
+        root = folder(run["folder"])
+        status = main(["dump-log", *run["arguments"], run["file"]])
+        shown = capsys.readouterr()
+        assert shown.out == run["stdout"], run["file"]
+        assert shown.err.replace(str(root), "FOLDER") == run["stderr"], run["file"]
+        assert status == bool(run["stderr"])
+    with capsys.disabled():
+        print(f"\ndumps of Kafka's own tool: {len(RUNS)} the same ({impl})")
+    assert len(RUNS) > 20
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pa.table(
+        {
+            "key": pa.array([b"k", None, b"\xff"]),
+            "value": [b"v", b"\xc3\xbc", None],
+            "timestamp": pa.array([1, 2, None]),
+            "headers": [[{"key": "h", "value": b"\xfe"}], [], []],
+        }
+    )
+    data = write_batches(table)
+    (tmp_path / LOG).write_bytes(data + bytes(30))
+    return data
+
+
+def test_trailing_bytes(impl, log, capsys):
+    assert main(["dump-log", LOG]) == 0
+    assert capsys.readouterr().out.endswith(f"\nFound 30 invalid bytes at the end of {LOG}\n")
+
+
+def test_json(impl, log, capsys):
+    assert main(["dump-log", "--format", "json", LOG]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    batch = json.loads(line)
+    assert (batch["count"], batch["crc_valid"], batch["max_timestamp"], batch["delete_horizon"]) == (
+        3,
+        True,
+        2,
+        None,
+    )
+    assert main(["dump-log", "--format", "json", "--deep-iteration", LOG]) == 0
+    records = json.loads(capsys.readouterr().out)["records"]
+    assert [(r.get("key"), r.get("key_base64"), r.get("value")) for r in records] == [
+        ("k", None, "v"),
+        (None, None, "ü"),
+        (None, "/w==", None),
+    ]
+    assert records[0]["headers"] == [{"key": "h", "value_base64": "/g=="}]
+    assert "key" not in records[2]
+
+
+def test_json_of_entries(impl, folder, capsys):
+    folder("b")
+    name = "00000000000000000100"
+    assert (
+        main(
+            [
+                "dump-log",
+                "--format",
+                "json",
+                *(f"{name}.{kind}" for kind in ("index", "timeindex", "txnindex")),
+            ]
+        )
+        == 0
+    )
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == {"offset": 104, "position": 121}
+    assert lines[2] == {"timestamp": 1005, "offset": 102}
+    assert lines[-1]["last_stable_offset"] == 110
+
+
+def test_parquet(impl, log, capsys, tmp_path):
+    assert main(["dump-log", "--format", "parquet", "--out", "batches.parquet", LOG]) == 0
+    assert pq.read_table("batches.parquet").to_pylist() == list_batches(log).to_pylist()
+    assert main(["dump-log", "--format", "parquet", "--print-data-log", "--out", "records.parquet", LOG]) == 0
+    assert pq.read_table("records.parquet").to_pylist() == read_batches(log).to_pylist()
+    assert main(["dump-log", "--format", "parquet", LOG]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+def test_parquet_of_entries(folder, tmp_path):
+    folder("b")
+    assert (
+        main(["dump-log", "--format", "parquet", "--out", "s.parquet", "00000000000000000100.snapshot"]) == 0
+    )
+    assert pq.read_table("s.parquet").column("producer_id").to_pylist() == [7, 9, 11]
+
+
+def test_text_to_a_file(log, capsys):
+    assert main(["dump-log", "--out", "dump.txt", LOG]) == 0
+    assert capsys.readouterr().out == ""
+    with open("dump.txt", encoding="utf-8") as file:
+        assert file.readline() == f"Dumping {LOG}\n"
+
+
+def test_damage(impl, log, capsys):
+    with open(LOG, "wb") as file:
+        file.write(log + b"\0" * 8 + b"\0\0\0\1" + b"\0" * 30)
+    assert main(["dump-log", LOG]) == 2
+    shown = capsys.readouterr()
+    assert "baseOffset: 0" in shown.out
+    assert "invalid_batch: row 1" in shown.err
+    # A batch whose records are damaged is shown, and named.
+    with open(LOG, "wb") as file:
+        file.write(log[:61] + b"\1" + log[62:])
+    assert main(["dump-log", "--deep-iteration", LOG]) == 1
+    shown = capsys.readouterr()
+    assert "isvalid: false" in shown.out
+    assert "negative_length: row 0, byte 62, records[0]" in shown.err
+
+
+def test_what_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name, message in [
+        ("x.txt", "is not one of .log, .checkpoint, "),
+        ("x.log", "does not start with an offset"),
+        ("0.checkpoint", "is not named offset-epoch.checkpoint"),
+        ("00000000000000000000.index", "which is not beside it"),
+    ]:
+        (tmp_path / name).write_bytes(b"\0\0\0\1\0\0\0\1")
+        assert main(["dump-log", name]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["dump-log", "missing.log"]) == 2
+    with pytest.raises(ConfigError, match="is not one of"):
+        Dump("x.txt")
+    (tmp_path / "1.snapshot").write_bytes(b"")
+    with pytest.raises(DecodeError, match="truncated"):
+        Dump(tmp_path / "1.snapshot").text(io.StringIO())
