@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kcodec.protocol.batch_write import write_batches
     from kcodec.protocol.definitions import Definitions, load
     from kcodec.protocol.evolution import Violation, check_evolution
+    from kcodec.protocol.framing import Connection, Exchange, join_frames, split_frames
     from kcodec.protocol.message import MessageCodec
     from kcodec.protocol.segment import read_segment, stream_segment
     from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from kcodec.protocol.versions import Versions
 
 __all__ = [
+    "Connection",
     "Definitions",
+    "Exchange",
     "FieldSpec",
     "FieldType",
     "MessageCodec",
@@ -30,17 +33,21 @@ __all__ = [
     "Violation",
     "check_evolution",
     "decode_topic",
+    "join_frames",
     "list_batches",
     "load",
     "read_batches",
     "read_segment",
+    "split_frames",
     "stream_batches",
     "stream_segment",
     "write_batches",
 ]
 
 _MODULES = {
+    "Connection": "framing",
     "Definitions": "definitions",
+    "Exchange": "framing",
     "FieldSpec": "spec",
     "FieldType": "spec",
     "MessageCodec": "message",
@@ -52,10 +59,12 @@ _MODULES = {
     "Violation": "evolution",
     "check_evolution": "evolution",
     "decode_topic": "topics",
+    "join_frames": "framing",
     "list_batches": "batch",
     "load": "definitions",
     "read_batches": "batch",
     "read_segment": "segment",
+    "split_frames": "framing",
     "stream_batches": "batch",
     "stream_segment": "segment",
     "write_batches": "batch_write",
