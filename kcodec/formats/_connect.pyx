@@ -4,9 +4,9 @@ Wire form::
 
     {"schema": value, "payload": value}     in either order
 
-Almost all rows of a column begin alike, with the same schema: the beginnings of some rows are remembered, and a row
-that has one of them is not looked at further. Others are scanned by quotes and brackets only; what the values hold
-is checked by who reads them. Keys with escapes are left to the plain twin.
+Almost all rows of a column are alike around the payload, as they have the same schema: the beginning and the end of
+some rows are remembered, and a row that has both is not looked at further. Others are scanned by quotes and brackets
+only; what the values hold is checked by who reads them. Keys with escapes are left to the plain twin.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
@@ -14,7 +14,6 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
 
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.cursor cimport likely
 from kcodec.wire.status cimport DUPLICATE_KEY, JSON_SYNTAX, JSON_TYPE, OK, SIZE_LIMIT, TRAILING_BYTES, TRUNCATED, Status
 
 from kcodec.errors import CODES
@@ -30,7 +29,7 @@ cdef enum:
 
 cdef enum Answer:
     DONE
-    FOUND       # parts of a row whose beginning is new
+    FOUND       # parts of a row that is new around its payload
     FAULT
     ODD         # a key with escapes
 
@@ -40,17 +39,16 @@ cdef struct Parts:
     int64_t schema_end
     int64_t payload
     int64_t payload_end
-    bint schema_first
     bint odd
     int64_t at                # of the fault
     Status status
 
 
 cdef struct Kept:
-    const uint8_t *start      # the row up to its payload; NULL if that comes first
-    int64_t size
-    const uint8_t *text       # the schema
-    int64_t text_size
+    const uint8_t *start      # the row up to its payload
+    int64_t start_size
+    const uint8_t *end        # and from there on
+    int64_t end_size
     int32_t number
 
 
@@ -187,8 +185,6 @@ cdef Answer scan_row(const uint8_t *data, int64_t size, Parts *parts) noexcept n
         else:
             parts.payload = at
             parts.payload_end = close
-        if first:
-            parts.schema_first = is_schema
         first = False
         if close >= size:
             bad(parts, TRUNCATED, size)
@@ -211,16 +207,18 @@ cdef Answer scan_row(const uint8_t *data, int64_t size, Parts *parts) noexcept n
 
 
 cdef inline int32_t remembered(
-    const State *state, const uint8_t *start, int64_t last, int32_t recent
+    const State *state, const uint8_t *start, int64_t size, int32_t recent
 ) noexcept nogil:
-    """Find what a row begins with among what is kept, the most recent first; -1 if it is not there."""
+    """Find what a row begins and ends with among what is kept, the most recent first; -1 if it is not there."""
     cdef const Kept *kept
     cdef int32_t at = recent
     cdef int32_t left = state.count
     while left > 0:
         left -= 1
         kept = &state.kept[at]
-        if kept.start != NULL and kept.size <= last and memcmp(kept.start, start, kept.size) == 0:
+        if kept.start_size + kept.end_size <= size \
+                and memcmp(kept.end, start + size - kept.end_size, kept.end_size) == 0 \
+                and memcmp(kept.start, start, kept.start_size) == 0:
             return at
         at = at + 1 if at + 1 < state.count else 0
     return -1
@@ -231,48 +229,28 @@ cdef Answer advance(
 ) noexcept nogil:
     """Do rows until one needs to be looked at with Python."""
     cdef Slice value
-    cdef Kept *kept
-    cdef Parts *parts = &state.parts
-    cdef Answer answer
+    cdef const Kept *kept
     cdef int64_t size
-    cdef int64_t last
     cdef int32_t at
     cdef int32_t recent = 0
     while state.row < rows.length:
         rows.slice(state.row, &value)
-        size = value.end - value.start
         if value.start == NULL:
             selector[state.row] = -1
             state.row += 1
             continue
+        size = value.end - value.start
         if size > INT32_MAX:
-            bad(parts, SIZE_LIMIT, 0)
+            bad(&state.parts, SIZE_LIMIT, 0)
             return FAULT
-        last = size - 1
-        while last >= 0 and is_space(value.start[last]):
-            last -= 1
-        if likely(last >= 0) and value.start[last] == 0x7D:
-            at = remembered(state, value.start, last, recent)
-            if likely(at >= 0):
-                recent = at
-                selector[state.row] = state.kept[at].number
-                starts[state.row] = <int32_t>state.kept[at].size
-                ends[state.row] = <int32_t>last
-                state.row += 1
-                continue
-        answer = scan_row(value.start, size, parts)
-        if answer != FOUND or parts.schema_first:
-            return answer
-        for at in range(state.count):
-            kept = &state.kept[at]
-            if kept.start == NULL and kept.text_size == parts.schema_end - parts.schema \
-                    and memcmp(kept.text, value.start + parts.schema, kept.text_size) == 0:
-                selector[state.row] = kept.number
-                starts[state.row] = <int32_t>parts.payload
-                ends[state.row] = <int32_t>parts.payload_end
-                break
-        else:
-            return FOUND
+        at = remembered(state, value.start, size, recent)
+        if at < 0:
+            return scan_row(value.start, size, &state.parts)
+        recent = at
+        kept = &state.kept[at]
+        selector[state.row] = kept.number
+        starts[state.row] = <int32_t>kept.start_size
+        ends[state.row] = <int32_t>(size - kept.end_size)
         state.row += 1
     return DONE
 
@@ -290,9 +268,7 @@ def scan(data):
 cdef object envelope_of(Answer answer, const Parts *parts):
     if answer == FAULT:
         return Envelope(code=_CODES[<int>parts.status - 1], at=parts.at)
-    return Envelope(
-        parts.schema, parts.schema_end, parts.payload, parts.payload_end, bool(parts.schema_first)
-    )
+    return Envelope(parts.schema, parts.schema_end, parts.payload, parts.payload_end)
 
 
 def split(values, most):
@@ -304,7 +280,7 @@ def split(values, most):
     cdef Answer answer
     cdef int64_t added = 0
     cdef bytes start
-    cdef bytes text
+    cdef bytes end
     chosen = bytearray(rows.length * sizeof(int32_t))
     first = bytearray(rows.length * sizeof(int32_t))
     behind = bytearray(rows.length * sizeof(int32_t))
@@ -338,20 +314,18 @@ def split(values, most):
         selector[state.row] = number
         starts[state.row] = found.payload
         ends[state.row] = found.payload_end
-        start = value.start[:found.payload] if found.schema_first else None
-        state.row += 1
-        if (start, text) in held:
-            # Only a key with escapes comes by here again.
-            continue
-        held[added % KEPT] = (start, text)
+        start = value.start[:found.payload]
+        end = value.start[found.payload_end:value.end - value.start]
+        held[added % KEPT] = (start, end)
         kept = &state.kept[added % KEPT]
-        kept.start = NULL if start is None else <const uint8_t *>start
-        kept.size = 0 if start is None else len(start)
-        kept.text = <const uint8_t *>text
-        kept.text_size = len(text)
+        kept.start = <const uint8_t *>start
+        kept.start_size = len(start)
+        kept.end = <const uint8_t *>end
+        kept.end_size = len(end)
         kept.number = number
         added += 1
         state.count = min(added, KEPT)
+        state.row += 1
     for buffer in (chosen, first, behind):
         del buffer[state.row * sizeof(int32_t):]
     return chosen, first, behind, list(texts), faults, state.row

@@ -14,7 +14,7 @@ from kcodec.formats.connect_values import ENVELOPE
 
 __all__ = ["Envelope", "scan", "split"]
 
-#: Beginnings of rows that are remembered.
+#: Rows whose beginning and end are remembered.
 _KEPT = 8
 
 _SPACE = b" \t\n\r"
@@ -30,8 +30,6 @@ class Envelope(NamedTuple):
         The schema's text.
     payload, payload_end : int
         What is between the payload's colon and the comma or brace behind it.
-    schema_first : bool
-        Whether the schema stands before the payload.
     code : str
         Empty, or a key of `kcodec.CODES`.
     at : int
@@ -42,7 +40,6 @@ class Envelope(NamedTuple):
     schema_end: int = -1
     payload: int = -1
     payload_end: int = -1
-    schema_first: bool = False
     code: str = ""
     at: int = 0
 
@@ -60,7 +57,7 @@ def scan(data: bytes) -> Envelope:
     Examples
     --------
     >>> scan(b'{"schema":null, "payload":1}')
-    Envelope(schema=10, schema_end=14, payload=26, payload_end=27, schema_first=True, code='', at=0)
+    Envelope(schema=10, schema_end=14, payload=26, payload_end=27, code='', at=0)
     >>> scan(b'{"payload":1}').code
     'json_type'
     """
@@ -75,9 +72,9 @@ def _scan(data: bytes) -> Envelope:
     if data[at : at + 1] != b"{":
         raise _Bad("json_type", at)
     schema = payload = (-1, -1)
-    first = ""
+    first = True
     at = _space(data, at + 1)
-    while first or data[at : at + 1] != b"}":
+    while not first or data[at : at + 1] != b"}":
         begin = at
         name, at = _name(data, at)
         value = _space(data, at)
@@ -91,7 +88,7 @@ def _scan(data: bytes) -> Envelope:
             schema = value, end
         else:
             payload = at, close
-        first = first or name
+        first = False
         at = _expect(data, close, b",}")
         if data[at - 1 : at] == b"}":
             at -= 1
@@ -102,7 +99,7 @@ def _scan(data: bytes) -> Envelope:
     rest = _space(data, at + 1)
     if rest < len(data):
         raise _Bad("trailing_bytes", rest)
-    return Envelope(*schema, *payload, first == "schema")
+    return Envelope(*schema, *payload)
 
 
 def _space(data: bytes, at: int) -> int:
@@ -205,9 +202,9 @@ def split(
     Returns
     -------
     selector, starts, ends : bytearray of int32
-        Per row: the number of its schema, -1 without one; and where its payload stands. A row that begins
-        like one before it, byte for byte up to the payload, is taken to end with a brace: whether something
-        else follows the payload shows when that is read, and `scan` then says what.
+        Per row: the number of its schema, -1 without one; and where its payload stands. A row that begins and
+        ends like one before it, byte for byte around the payload, is taken to be no more than that: whether
+        something else stands there shows when the payload is read, and `scan` then says what.
     texts : list of bytes
         The distinct texts of schemas, in the order they appear.
     faults : list of Fault
@@ -218,16 +215,15 @@ def split(
     selector, starts, ends = array("i"), array("i"), array("i")
     texts: dict[bytes, int] = {}
     faults: list[Fault] = []
-    kept: list[tuple[bytes | None, bytes]] = []
+    kept: list[tuple[bytes, bytes, int]] = []
     added = 0
     for row, value in enumerate(values.to_pylist()):
         place = (-1, 0, 0)
         if value is not None:
             data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-            known = next((each for each in kept if each[0] is not None and data.startswith(each[0])), None)
-            last = len(data.rstrip(_SPACE)) - 1
-            if known is not None and known[0] is not None and last >= len(known[0]) and data[last] == 125:
-                place = (texts[known[1]], len(known[0]), last)
+            known = next((each for each in kept if _fits(data, *each[:2])), None)
+            if known is not None:
+                place = (known[2], len(known[0]), len(data) - len(known[1]))
             else:
                 found = scan(data)
                 if found.code:
@@ -238,14 +234,17 @@ def split(
                         break
                     number = texts.setdefault(text, len(texts))
                     place = (number, found.payload, found.payload_end)
-                    entry = (data[: found.payload] if found.schema_first else None, text)
-                    if entry not in kept:
-                        kept[added % _KEPT : added % _KEPT + 1] = [entry]
-                        added += 1
+                    entry = (data[: found.payload], data[found.payload_end :], number)
+                    kept[added % _KEPT : added % _KEPT + 1] = [entry]
+                    added += 1
         for column, each in zip((selector, starts, ends), place, strict=True):
             column.append(each)
     first, second, third = (bytearray(column.tobytes()) for column in (selector, starts, ends))
     return first, second, third, list(texts), faults, len(selector)
+
+
+def _fits(data: bytes, start: bytes, end: bytes) -> bool:
+    return len(data) >= len(start) + len(end) and data.startswith(start) and data.endswith(end)
 
 
 def fault(row: int, found: Envelope) -> Fault:
