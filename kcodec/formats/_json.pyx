@@ -12,7 +12,7 @@ is a row that fails.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.columns._builder cimport LIST, MAP, STRUCT, Builder, Column, set_null
@@ -21,12 +21,12 @@ from kcodec.columns._rows cimport Rows, Slice
 from kcodec.formats._json_context cimport Context, charge, fail, fail_token
 from kcodec.formats._json_leaf cimport read_leaf, wrong
 from kcodec.formats._json_program cimport (
-    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, ENTRIES, FOLD, INTEGER, ITEMS, MARGIN, NOTHING, NULLABLE, OBJECT, RAW,
+    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, ENTRIES, FOLD, INTEGER, ITEMS, NOTHING, NULLABLE, OBJECT, RAW,
     STRING, TUPLE, UNIQUE, Op, Program as Compiled, key_hash,
 )
 from kcodec.wire.cursor cimport likely, load_le32, load_le64, store_le64, unlikely
 from kcodec.wire.json cimport (
-    json_literal, json_plain, json_quotient, json_quotient_single, json_short, json_skip, json_space,
+    JSON_MARGIN, json_literal, json_plain, json_quotient, json_quotient_single, json_short, json_skip, json_space,
     json_string, pow10,
 )
 from kcodec.wire.status cimport (
@@ -73,17 +73,32 @@ cdef struct State:
     int64_t payload           # bytes of the block
     int64_t extra             # room beyond the documents that a block gets
     int64_t expansion         # of all programs, per row
+    uint8_t *copy             # of a document with nothing readable behind it
+    const uint8_t *origin     # of the row in hand: offsets count from here
     int32_t program           # of the row that failed
     Slice slices[BLOCK_ROWS]
 
 
-cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *limit) noexcept nogil:
-    """Tell whether the key of an op stands here."""
-    if limit - p < 16:
-        return limit - p >= op.key_size and memcmp(p, op.name, op.key_size) == 0
+cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Tell whether the key of an op stands here; it may go beyond the end."""
     if ((load_le64(p) ^ op.key.words[0]) & op.key.masks[0]) | ((load_le64(p + 8) ^ op.key.words[1]) & op.key.masks[1]):
         return False
-    return op.key_size <= 16 or (limit - p >= op.key_size and memcmp(p, op.name, op.key_size) == 0)
+    return op.key_size <= 16 or (op.key_size <= end - p and memcmp(p, op.name, op.key_size) == 0)
+
+
+cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *limit) noexcept nogil:
+    """Tell whether the key of an op stands here, its letters in any case."""
+    cdef int32_t at
+    cdef uint8_t letter
+    if op.key.folds[0] == 0 or limit - p < 16 or limit - p < op.key_size:
+        return False
+    if ((load_le64(p) ^ op.key.words[0]) & op.key.folds[0]) | ((load_le64(p + 8) ^ op.key.words[1]) & op.key.folds[1]):
+        return False
+    for at in range(16, op.key_size):
+        letter = op.name[at]
+        if (p[at] ^ letter) & (0xDF if 65 <= letter <= 90 else 0xFF):
+            return False
+    return True
 
 
 cdef const Op *look_up(const Op *container, const uint8_t *name, int64_t size) noexcept nogil:
@@ -145,7 +160,7 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
     """
     cdef const uint8_t *end = context.end
     cdef const uint8_t *name = p + 1
-    cdef const uint8_t *at = json_plain(name, end, context.limit, NULL)
+    cdef const uint8_t *at = json_plain(name, end, NULL)
     cdef int64_t size = at - name
     cdef const Op *op = NULL
     context.status = OK
@@ -153,13 +168,13 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
     if likely(at < end and at[0] == 34):
         at += 1
     else:
-        at = json_string(name, end, context.limit, NULL, NULL, &context.fault)
+        at = json_string(name, end, NULL, NULL, &context.fault)
         if at == NULL:
             fail_token(context, container)
             return NULL
         size = at - 1 - name
         if size <= 18 * context.longest:
-            json_string(name, end, context.limit, context.scratch, &size, &context.fault)
+            json_string(name, end, context.scratch, &size, &context.fault)
             name = context.scratch
     at = json_space(at, end)
     if at >= end:
@@ -233,7 +248,6 @@ cdef const uint8_t *read_default(
 ) noexcept nogil:
     """Read the default of a value in its place; return the position `p`."""
     cdef const uint8_t *end = context.end
-    cdef const uint8_t *limit = context.limit
     cdef const uint8_t *outside = context.outside
     cdef const uint8_t *at
     cdef Status status = charge(context, op.data_size)
@@ -242,11 +256,9 @@ cdef const uint8_t *read_default(
     if outside == NULL:
         context.outside = p
     context.end = op.data + op.data_size
-    context.limit = context.end + MARGIN
     at = json_space(op.data, context.end)
     at = fail(context, TRUNCATED, op, at) if at >= context.end else run(context, NULL, op, index, at, tag)
     context.end = end
-    context.limit = limit
     if at == NULL:
         return NULL
     context.outside = outside
@@ -277,7 +289,6 @@ cdef const uint8_t *run(
     """
     cdef Column *columns = context.columns
     cdef const uint8_t *end = context.end
-    cdef const uint8_t *limit = context.limit
     cdef int32_t kind = NOTHING if container == NULL else container.code
     cdef const Op *expected = NULL
     cdef const Op *stop = NULL
@@ -296,6 +307,7 @@ cdef const uint8_t *run(
     cdef double real
     cdef float single
     cdef uint8_t closer = 0
+    cdef uint32_t word
     cdef bint negative
     cdef bint keyed = False       # the next value of a map is a key
     cdef bint unique = False
@@ -332,13 +344,17 @@ cdef const uint8_t *run(
 
     while True:
         if kind == OBJECT:
-            if likely(expected != stop and expected.bit and not unique) and likely(is_key(expected, p, limit)):
+            if likely(expected != stop and expected.bit and not unique) and likely(is_key(expected, p, end)):
                 op = expected
                 exact |= op.bit
                 expected = op + op.next
                 p += op.key_size
-                if unlikely(p > end):
-                    return fail(context, TRUNCATED, container, end)
+            elif container.forms & FOLD and expected != stop and expected.bit & ~exact and not unique \
+                    and is_folded_key(expected, p, limit):
+                op = expected
+                folded |= op.bit
+                expected = op + op.next
+                p += op.key_size
             else:
                 if unlikely(p >= end):
                     return fail(context, TRUNCATED, container, end)
@@ -367,7 +383,7 @@ cdef const uint8_t *run(
                         op = NULL
                 p = context.after
                 if op == NULL:
-                    p = json_skip(p, end, limit, context.max_depth - context.depth, &context.fault)
+                    p = json_skip(p, end, context.max_depth - context.depth, &context.fault)
                     if unlikely(p == NULL):
                         return fail_token(context, container)
         elif keyed:
@@ -382,12 +398,14 @@ cdef const uint8_t *run(
             expected = op + op.next
 
         if likely(op != NULL):
-            p = json_space(p, end)
-            if unlikely(p >= end):
-                return fail(context, TRUNCATED, op, end)
+            if unlikely(p >= end or p[0] <= 32):
+                at = p
+                p = json_space(p, end)
+                if p >= end:
+                    return fail(context, TRUNCATED, op if at <= end else container, end)
             column = <Column *>(<char *>columns + op.place)
             if p[0] == 110 and (op.code != RAW or op.forms & NULLABLE):
-                if likely(end - p >= 4 and load_le32(p) == NULL_WORD) and likely(
+                if likely(end - p >= 4) and likely(load_le32(p) == NULL_WORD) and likely(
                     op.forms & (NULLABLE | DEFAULT) == NULLABLE
                 ):
                     set_null(columns, op.column, slot, offset_t is int64_t)
@@ -409,7 +427,7 @@ cdef const uint8_t *run(
                 if op.code == STRING:
                     if likely(p[0] == 34):
                         offsets = <offset_t *>column.offsets + slot
-                        at = json_plain(p + 1, end, limit, column.data + offsets[0])
+                        at = json_plain(p + 1, end, column.data + offsets[0])
                         if likely(at < end and at[0] == 34):
                             offsets[1] = offsets[0] + <offset_t>(at - p - 1)
                             at += 1
@@ -418,7 +436,7 @@ cdef const uint8_t *run(
                 elif op.code <= DECIMAL and op.code >= INTEGER:
                     negative = p[0] == 45
                     if quick:
-                        at = json_short(p + negative, end, limit, &raw, &fraction)
+                        at = json_short(p + negative, end, &raw, &fraction)
                     if at == NULL:
                         pass
                     elif op.code == INTEGER:
@@ -465,13 +483,11 @@ cdef const uint8_t *run(
                     else:
                         at = NULL
                 elif op.code == BOOLEAN:
-                    if end - p >= 5:
-                        if load_le32(p) == TRUE_WORD:
-                            column.data[slot] = 1
-                            at = p + 4
-                        elif load_le32(p) == FALSE_WORD and p[4] == 101:
-                            column.data[slot] = 0
-                            at = p + 5
+                    # Which of the two cannot be predicted.
+                    word = load_le32(p)
+                    if likely(end - p >= 5) and likely((word == TRUE_WORD) | ((word == FALSE_WORD) & (p[4] == 101))):
+                        column.data[slot] = word == TRUE_WORD
+                        at = p + 5 - (word == TRUE_WORD)
                 if unlikely(at == NULL):
                     at = read_leaf(context, op, column, slot, p, offset_t is int64_t)
                     if unlikely(at == NULL):
@@ -587,13 +603,15 @@ cdef Answer advance(
             if ends != NULL and size >= 0:
                 size = -1 if ends[row] < 0 or ends[row] > size else size
                 context.end = slice.start + ends[row]
-            context.limit = slice.limit
             context.outside = NULL
+            state.origin = slice.start
             context.expanded = 0
             context.depth = 0
             context.level = 0
             if unlikely(size < 0 or p > context.end):
                 p = fail(context, TRUNCATED, NULL, slice.end)
+            elif unlikely(slice.limit - context.end < JSON_MARGIN) and not move(state, &p):
+                return OUT_OF_MEMORY
             elif unlikely(not utf8_valid(p, context.end - p)):
                 p = fail(context, INVALID_UTF8, NULL, p + utf8_valid_prefix(p, context.end - p))
             else:
@@ -615,6 +633,21 @@ cdef Answer advance(
             state.program = program
             state.done += 1
             return FAULT
+
+
+cdef bint move(State *state, const uint8_t **p) noexcept nogil:
+    """Move a document to where the bytes behind it can be read; False without memory."""
+    cdef int64_t size = state.context.end - p[0]
+    cdef uint8_t *copy = <uint8_t *>realloc(state.copy, size + JSON_MARGIN)
+    if copy == NULL:
+        return False
+    memcpy(copy, p[0], size)
+    memset(copy + size, 0, JSON_MARGIN)
+    state.copy = copy
+    state.origin = copy - (p[0] - state.origin)
+    state.context.end = copy + size
+    p[0] = copy
+    return True
 
 
 cdef const uint8_t *document(
@@ -664,7 +697,7 @@ cdef object fault_of(State *state, Compiled program):
     cdef Context *context = &state.context
     cdef int32_t at
     code = _CODES[<int>context.status - 1]
-    offset = context.at - state.slices[state.done - 1].start
+    offset = context.at - state.origin
     row = state.row + state.done - 1
     if context.op == NULL:
         return Fault(row, offset, "", code, CODES[code])
@@ -762,6 +795,7 @@ def decode(values, programs, *, selector=None, starts=None, ends=None, trailing=
                 raise MemoryError
     finally:
         if state != NULL:
+            free(state.copy)
             free(state.context.words)
             free(state.context.scratch)
         free(state)

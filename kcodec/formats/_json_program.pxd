@@ -41,13 +41,13 @@ cdef enum Flag:         # members of plan.node.Form
 cdef enum:
     COLUMN_BYTES = 128  # size of a `Column`
     INPUT_BYTES = 64    # and of an `Input`
-    MARGIN = 64         # bytes behind constants that may be read
 
 
 cdef struct Key:
     # The first 16 bytes of ``"name":`` and which of them count.
     uint64_t words[2]
     uint64_t masks[2]
+    uint64_t folds[2]       # the same but for the case of letters; 0 where a key in lower case is another
 
 
 cdef struct Op:

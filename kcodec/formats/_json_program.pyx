@@ -12,6 +12,7 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport Shape
 from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_ZONED
+from kcodec.wire.json cimport JSON_MARGIN
 
 import functools
 import struct
@@ -137,7 +138,7 @@ cdef class Program:
     cdef void *memory(self, object data) except NULL:
         """Give bytes a place that lives as long as the program."""
         block = bytearray(data)
-        block += bytes(MARGIN)
+        block += bytes(JSON_MARGIN)
         self.keep.append(block)
         return PyByteArray_AS_STRING(block)
 
@@ -257,7 +258,7 @@ cdef class Program:
         plain = name.encode()
         self.longest = max(self.longest, len(plain))
         # An escape of six characters is at least a byte, and upper case at least a third of what it stands for.
-        self.scratch = max(self.scratch, 20 * self.longest + 3 * MARGIN)
+        self.scratch = max(self.scratch, 20 * self.longest + 3 * JSON_MARGIN)
         op.plain = <const uint8_t *>self.memory(plain)
         op.plain_size = len(plain)
         if self.plan.direction == "encode":
@@ -268,6 +269,10 @@ cdef class Program:
         memcpy(op.key.words, text, 16)
         memset(op.key.masks, 0, 16)
         memset(op.key.masks, 0xFF, min(16, op.key_size))
+        memset(op.key.folds, 0, 16)
+        if data == b'"' + plain + b'":' and name.isascii() and name == name.upper():
+            folds = bytes(0xDF if 65 <= byte <= 90 else 0xFF for byte in data[:16]).ljust(16, b"\0")
+            memcpy(op.key.folds, <const uint8_t *>folds, 16)
         return 0
 
     cdef int set_table(self, int32_t at, object names, list children) except -1:
@@ -340,7 +345,7 @@ cdef class Program:
             op.wire_precision = min(node.precision or 76, 38 if op.width == 2 else 76)
         elif op.code == BYTES:
             op.width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else -1
-            self.scratch = max(self.scratch, 6 * 4 * ((op.width + 2) // 3) + MARGIN)
+            self.scratch = max(self.scratch, 6 * 4 * ((op.width + 2) // 3) + JSON_MARGIN)
         elif op.code == ISO_TIME:
             if pa.types.is_date(kind):
                 op.form = ISO_DATE
