@@ -14,6 +14,9 @@ from kcodec.errors import CODES, Fault
 
 __all__ = ["Refused", "reread"]
 
+#: One row in so many is few.
+_FEW = 50
+
 
 class Refused(Exception):
     """What a dialect does not read either.
@@ -77,7 +80,7 @@ def reread(
     if not faults:
         return array, []
     found: list[Any] = []
-    places = list(range(len(array)))
+    rows: list[int] = []
     left: list[Fault] = []
     for fault in faults:
         data = values[fault.row].as_py()
@@ -88,9 +91,23 @@ def reread(
             if stop:
                 return array, left
         else:
-            places[fault.row] = len(array) + len(found)
+            rows.append(fault.row)
             found.append(value)
     if found:
-        again = pa.array(found, array.type)
-        array = pa.concat_arrays([array, again]).take(pa.array(places, pa.int64()))
+        array = _replaced(array, rows, pa.array(found, array.type))
     return array, left
+
+
+def _replaced(array: pa.Array, rows: Sequence[int], values: pa.Array) -> pa.Array:
+    """Put values in the place of rows."""
+    if len(rows) * _FEW > len(array):
+        places = list(range(len(array)))
+        for number, row in enumerate(rows):
+            places[row] = len(array) + number
+        return pa.concat_arrays([array, values]).take(pa.array(places, pa.int64()))
+    # Whole runs of rows are copied faster than rows one by one.
+    parts, at = [], 0
+    for number, row in enumerate(rows):
+        parts += [array.slice(at, row - at), values.slice(number, 1)]
+        at = row + 1
+    return pa.concat_arrays([*parts, array.slice(at)])

@@ -181,8 +181,10 @@ class KsqlCodec(Codec):
         if faults and stop:
             return decoded, faults
         if not self.wrapped:
-            bad = pa.array([fault.row for fault in faults], pa.int64())
-            mask = pc.or_(array.is_null(), pc.is_in(pa.array(range(len(array)), pa.int64()), bad))
+            mask = array.is_null() if array.null_count else None
+            if faults:
+                bad = pa.array([fault.row for fault in faults])
+                mask = pc.or_(array.is_null(), pc.is_in(pa.array(range(len(array))), bad))
             decoded = pa.StructArray.from_arrays([decoded], [self.columns[0].name], mask=mask)
         return decoded if decoded.type == self.arrow_type else decoded.cast(self.arrow_type), faults
 
