@@ -86,11 +86,11 @@ cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *end) noex
     return op.key_size <= 16 or (op.key_size <= end - p and memcmp(p, op.name, op.key_size) == 0)
 
 
-cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *limit) noexcept nogil:
+cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:
     """Tell whether the key of an op stands here, its letters in any case."""
     cdef int32_t at
     cdef uint8_t letter
-    if op.key.folds[0] == 0 or limit - p < 16 or limit - p < op.key_size:
+    if op.key.folds[0] == 0 or end - p < op.key_size:
         return False
     if ((load_le64(p) ^ op.key.words[0]) & op.key.folds[0]) | ((load_le64(p + 8) ^ op.key.words[1]) & op.key.folds[1]):
         return False
@@ -350,7 +350,7 @@ cdef const uint8_t *run(
                 expected = op + op.next
                 p += op.key_size
             elif container.forms & FOLD and expected != stop and expected.bit & ~exact and not unique \
-                    and is_folded_key(expected, p, limit):
+                    and is_folded_key(expected, p, end):
                 op = expected
                 folded |= op.bit
                 expected = op + op.next

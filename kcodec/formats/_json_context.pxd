@@ -14,8 +14,7 @@ cdef enum:
 
 cdef struct Context:
     Column *columns
-    const uint8_t *end        # of the document
-    const uint8_t *limit      # of the memory that may be read
+    const uint8_t *end        # of the document; JSON_MARGIN bytes behind it may be read
     const uint8_t *outside    # while a default is read: where in the document it stands
     int64_t room              # what may still be stored beyond what the documents hold
     int64_t expanded          # by the row in hand

@@ -193,16 +193,17 @@ cdef uint8_t *put_raw(
 ) noexcept nogil:
     """Write a value as it stands, once it is known to be one."""
     cdef JsonFault fault
-    cdef const uint8_t *end = data + size
+    cdef const uint8_t *end = out + size
     cdef const uint8_t *at
     if not utf8_valid(data, size):
         return fail(context, INVALID_UTF8, op)
-    at = json_skip(data, end, end, context.max_depth, &fault)
+    memcpy(out, data, size)
+    # It is checked where it is written: there may be nothing behind the data.
+    at = json_skip(out, end, context.max_depth, &fault)
     if at == NULL:
         return fail(context, json_status(&fault), op)
     if json_space(at, end) != end:
         return fail(context, TRAILING_BYTES, op)
-    memcpy(out, data, size)
     return out + size
 
 

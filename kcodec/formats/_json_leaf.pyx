@@ -56,7 +56,7 @@ cdef const uint8_t *numeric(
             return fail_token(context, op)
         stop[0] = at
     elif p[0] == 34 and op.forms & QUOTED:
-        at = json_skip_string(p + 1, context.end, context.limit, &context.fault)
+        at = json_skip_string(p + 1, context.end, &context.fault)
         if at == NULL:
             return fail_token(context, op)
         start[0] = p + 1
@@ -86,6 +86,8 @@ cdef const uint8_t *read_integer(
     cdef int64_t value
     if at == NULL:
         return NULL
+    if op.forms & CANONICAL and not is_integer(start, stop):
+        return fail(context, JSON_TYPE, op, p)
     status = decimal_from_text(<const char *>start, stop - start, 0, 38, 2, slot)
     if status == INEXACT:
         return fail(context, INEXACT, op, p)
@@ -113,7 +115,7 @@ cdef const uint8_t *read_real(
     cdef float single = 0
     cdef bint finite
     if p[0] == 34 and op.forms & NONFINITE:
-        at = json_skip_string(p + 1, context.end, context.limit, &context.fault)
+        at = json_skip_string(p + 1, context.end, &context.fault)
         if at == NULL:
             return fail_token(context, op)
         if at - p == 5 and memcmp(p + 1, b"NaN", 3) == 0:
@@ -159,12 +161,12 @@ cdef const uint8_t *read_decimal(
     cdef int64_t size = 0
     cdef Status status
     if p[0] == 34 and op.forms & BASE64:
-        at = json_skip_string(p + 1, context.end, context.limit, &context.fault)
+        at = json_skip_string(p + 1, context.end, &context.fault)
         if at == NULL:
             return fail_token(context, op)
         if at - p - 2 > min(context.max_number, LONGEST):
             return fail(context, NUMBER_LENGTH, op, p)
-        json_string(p + 1, context.end, context.limit, text, &size, &context.fault)
+        json_string(p + 1, context.end, text, &size, &context.fault)
         size = base64_decode(text, size, text)
         if size <= 0:
             return fail(context, INVALID_BASE64, op, p)
@@ -206,7 +208,7 @@ cdef const uint8_t *read_text(
     cdef const uint8_t *at
     if p[0] == 34:
         at = json_string(
-            p + 1, context.end, context.limit, column.data + start, &context.length, &context.fault
+            p + 1, context.end, column.data + start, &context.length, &context.fault
         )
         if at == NULL:
             return fail_token(context, op)
@@ -246,7 +248,7 @@ cdef const uint8_t *read_bytes(
         return read_fixed(context, op, column, index, p)
     start = offset_at(column, index, wide)
     target = column.data + start
-    at = json_string(p + 1, context.end, context.limit, target, &size, &context.fault)
+    at = json_string(p + 1, context.end, target, &size, &context.fault)
     if at == NULL:
         return fail_token(context, op)
     size = base64_decode(target, size, target)
@@ -261,13 +263,13 @@ cdef const uint8_t *read_fixed(
 ) noexcept nogil:
     cdef int64_t letters = (op.width + 2) // 3 * 4
     cdef int64_t size = 0
-    cdef const uint8_t *at = json_skip_string(p + 1, context.end, context.limit, &context.fault)
+    cdef const uint8_t *at = json_skip_string(p + 1, context.end, &context.fault)
     if at == NULL:
         return fail_token(context, op)
     # An escape has at most six characters, of Base64 at most six for a letter.
     if at - p - 2 > 6 * letters:
         return fail(context, FIXED_SIZE, op, p)
-    json_string(p + 1, context.end, context.limit, context.scratch, &size, &context.fault)
+    json_string(p + 1, context.end, context.scratch, &size, &context.fault)
     if size != letters:
         return fail(context, FIXED_SIZE, op, p)
     size = base64_decode(context.scratch, size, context.scratch)
@@ -291,7 +293,7 @@ cdef const uint8_t *read_boolean(
         return at
     if p[0] != 34 or not op.forms & QUOTED:
         return wrong(context, op, p)
-    at = json_skip_string(p + 1, context.end, context.limit, &context.fault)
+    at = json_skip_string(p + 1, context.end, &context.fault)
     if at == NULL:
         return fail_token(context, op)
     if at - p == 6 and memcmp(p + 1, b"true", 4) == 0:
@@ -313,12 +315,12 @@ cdef const uint8_t *read_time(
     cdef Status status
     if p[0] != 34:
         return wrong(context, op, p)
-    at = json_skip_string(p + 1, context.end, context.limit, &context.fault)
+    at = json_skip_string(p + 1, context.end, &context.fault)
     if at == NULL:
         return fail_token(context, op)
     if at - p - 2 > MOMENT:
         return fail(context, INVALID_TIME, op, p)
-    json_string(p + 1, context.end, context.limit, text, &size, &context.fault)
+    json_string(p + 1, context.end, text, &size, &context.fault)
     status = iso_read(text, size, op.form, op.digits, &value)
     if status != OK:
         return fail(context, status, op, p)
@@ -336,7 +338,7 @@ cdef const uint8_t *read_raw(
 ) noexcept nogil:
     cdef int64_t start = offset_at(column, index, wide)
     cdef const uint8_t *at = json_skip(
-        p, context.end, context.limit, context.max_depth - context.depth, &context.fault
+        p, context.end, context.max_depth - context.depth, &context.fault
     )
     if at == NULL:
         return fail_token(context, op)

@@ -32,8 +32,8 @@ class JsonCodec(Codec):
         Of the decoded column. Binary columns are Base64; a field of text or bytes with the metadata
         ``kcodec.json: raw`` holds the JSON of any value.
     times : {"iso", "number"}
-        Dates, times and timestamps as ISO 8601 text, with a zone where the column has one; or as the number that
-        the column holds.
+        Dates, times and timestamps as ISO 8601 text, with a zone where the column has one; or as numbers: days,
+        and else what the column counts.
     decimals : {"number", "text"}
         How they are written; both are read.
     nulls : {"write", "omit"}

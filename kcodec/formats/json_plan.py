@@ -205,6 +205,8 @@ class _Planner:
             return Node(Op.JSON_BYTES, column, name, forms=forms)
         if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
             if self.options.times == "number":
-                return Node(Op.JSON_INTEGER, column, name, forms=forms | self.numbers)
+                # Dates are days, whatever counts them in the column.
+                factor = 86_400_000 if types.is_date64(kind) else 1
+                return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms | self.numbers)
             return Node(Op.JSON_TIME, column, name, forms=forms)
         raise SchemaError(f"a column of {kind} is not read from JSON, nor written")

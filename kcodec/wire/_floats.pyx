@@ -38,15 +38,41 @@ cdef extern from * nogil:
         return true;
     }
 
+    // A decimal of at most 15 digits that is read as a number is the only one of so few digits, so it is what the
+    // longer way would find: with 3 or 6 places behind the point, else 0. The quotient is rounded once, as reading is.
+    static int kc_short_decimal(double value, uint64_t *mantissa) {
+        if (!(value >= 1e-3 && value < 1e7)) return 0;
+        *mantissa = static_cast<uint64_t>(value * 1e3 + 0.5);
+        if (static_cast<double>(*mantissa) / 1e3 == value) return 3;
+        *mantissa = static_cast<uint64_t>(value * 1e6 + 0.5);
+        return static_cast<double>(*mantissa) / 1e6 == value ? 6 : 0;
+    }
+
+    static int kc_short_decimal(float, uint64_t *) { return 0; }
+
     // The closest of the shortest decimals that are read as this number, of two digits or more.
     template <typename Real>
     static uint8_t *kc_put_real(Real value, uint8_t *out) {
         char text[64];
+        uint64_t mantissa = 0;
         if (std::signbit(value)) *out++ = '-';
         value = std::fabs(value);
         if (value == 0) {
             std::memcpy(out, "0.0", 3);
             return out + 3;
+        }
+        if (const int places = kc_short_decimal(value, &mantissa)) {
+            // Digits before the point, as many as there are, and `places` behind it without zeros at the end.
+            char *const place = reinterpret_cast<char *>(out);
+            uint64_t unit = 1000000;
+            if (places == 3) unit = 1000;
+            char *at = std::to_chars(place, place + 24, mantissa / unit).ptr;
+            *at++ = '.';
+            uint64_t rest = mantissa % unit;
+            int count = places;
+            for (; count > 1 && rest % 10 == 0; count--) rest /= 10;
+            for (int i = count - 1; i >= 0; i--, rest /= 10) at[i] = static_cast<char>('0' + rest % 10);
+            return reinterpret_cast<uint8_t *>(at + count);
         }
         char *end = std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific).ptr;
         if (text[1] != '.')

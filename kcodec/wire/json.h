@@ -1,6 +1,6 @@
 /* The tokens of JSON (RFC 8259): strings, numbers, literals, values that are only read past; and strings and Base64
  * written. Reading takes a position, returns the one behind what it read, and NULL for a failure, whose code and place
- * it notes. `end` is where the document ends, `limit` where the memory behind it ends. The text is known to be UTF-8. */
+ * it notes. `end` is where the document ends; KC_JSON_MARGIN bytes behind it may be read. The text is known to be UTF-8. */
 #ifndef KCODEC_JSON_H
 #define KCODEC_JSON_H
 
@@ -13,6 +13,8 @@
 #define KC_JSON_SSE2
 #include <emmintrin.h>
 #endif
+
+enum { KC_JSON_MARGIN = 64 };
 
 enum { KC_JSON_TRUNCATED = 1, KC_JSON_SYNTAX, KC_JSON_SURROGATE, KC_JSON_DEPTH };
 
@@ -49,12 +51,10 @@ static inline uint64_t kc_json_special8(uint64_t word) {
 
 /* Copy plain text; return where it ends, which may be behind `end`. 16 bytes more than the text may be written. Without
  * a target nothing is. */
-static KC_INLINE const uint8_t *kc_json_plain(
-    const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target
-) {
+static KC_INLINE const uint8_t *kc_json_plain(const uint8_t *at, const uint8_t *end, uint8_t *target) {
 #if defined(KC_JSON_SSE2)
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1F);
-    while (KC_LIKELY(limit - at >= 16)) {
+    do {
         const __m128i text = _mm_loadu_si128((const __m128i *)at);
         if (target) {
             _mm_storeu_si128((__m128i *)target, text);
@@ -67,10 +67,9 @@ static KC_INLINE const uint8_t *kc_json_plain(
         const unsigned mask = (unsigned)_mm_movemask_epi8(found);
         if (mask) return at + kc_ctz64(mask);
         at += 16;
-        if (KC_UNLIKELY(at >= end)) return at;
-    }
+    } while (at < end);
 #else
-    while (KC_LIKELY(limit - at >= 8)) {
+    do {
         const uint64_t word = kc_load_le64(at);
         if (target) {
             kc_store_le64(target, word);
@@ -79,13 +78,8 @@ static KC_INLINE const uint8_t *kc_json_plain(
         const uint64_t mask = kc_json_special8(word);
         if (mask) return at + (kc_ctz64(mask) >> 3);
         at += 8;
-        if (KC_UNLIKELY(at >= end)) return at;
-    }
+    } while (at < end);
 #endif
-    while (at < end && *at != '"' && *at != '\\' && *at >= 0x20) {
-        if (target) *target++ = *at;
-        at++;
-    }
     return at;
 }
 
@@ -166,14 +160,13 @@ static inline const uint8_t *kc_json_escape(
 /* Read a string from behind its first quote past its last one. Its text, never longer than it stands there, goes to
  * `target` (16 bytes more may be written), its length to `length`; without a target it is only checked. */
 static KC_COLD const uint8_t *kc_json_string(
-    const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target, int64_t *length,
-    kc_json_fault *fault
+    const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length, kc_json_fault *fault
 ) {
     uint8_t *const first = target;
     uint8_t text[4] = {0, 0, 0, 0};
     int size = 0;
     for (;;) {
-        const uint8_t *const stop = kc_json_plain(at, end, limit, target);
+        const uint8_t *const stop = kc_json_plain(at, end, target);
         if (stop >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
         if (target) target += stop - at;
         at = stop;
@@ -192,11 +185,11 @@ static KC_COLD const uint8_t *kc_json_string(
 }
 
 static KC_INLINE const uint8_t *kc_json_skip_string(
-    const uint8_t *at, const uint8_t *end, const uint8_t *limit, kc_json_fault *fault
+    const uint8_t *at, const uint8_t *end, kc_json_fault *fault
 ) {
-    const uint8_t *const stop = kc_json_plain(at, end, limit, NULL);
+    const uint8_t *const stop = kc_json_plain(at, end, NULL);
     if (KC_LIKELY(stop < end && *stop == '"')) return stop + 1;
-    return kc_json_string(at, end, limit, NULL, NULL, fault);
+    return kc_json_string(at, end, NULL, NULL, fault);
 }
 
 /* ---- numbers ---- */
@@ -247,13 +240,10 @@ static const uint64_t kc_json_pow10[19] = {
     UINT64_C(100000000000000000), UINT64_C(1000000000000000000),
 };
 
-/* Read a number of at most 16 digits before the point and 8 behind it, 18 together, without an exponent: its value
- * without the point, and how many digits are behind it. NULL for any other, and near the end, with nothing noted. */
-static KC_INLINE const uint8_t *kc_json_short(
-    const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint64_t *value, int *fraction
-) {
+/* Read a number of at most 15 digits before the point and 15 behind it, 18 together, without an exponent: its value
+ * without the point, and how many digits are behind it. NULL for any other, with nothing noted. */
+static KC_INLINE const uint8_t *kc_json_short(const uint8_t *at, const uint8_t *end, uint64_t *value, int *fraction) {
     uint64_t more;
-    if (KC_UNLIKELY(limit - at < 32)) return NULL;
     const uint8_t first = *at;
     int count = kc_json_eight(at, value);
     if (KC_UNLIKELY(count == 0 || (first == '0' && count > 1))) return NULL;
@@ -267,11 +257,20 @@ static KC_INLINE const uint8_t *kc_json_short(
     }
     *fraction = 0;
     if (*at == '.') {
-        const int next = kc_json_eight(at + 1, &more);
-        if (KC_UNLIKELY(next == 0 || next == 8 || count + next > 18)) return NULL;
+        int next = kc_json_eight(at + 1, &more);
+        if (KC_UNLIKELY(next == 0)) return NULL;
         *value = *value * kc_json_pow10[next] + more;
-        *fraction = next;
         at += 1 + next;
+        *fraction = next;
+        if (next == 8) {
+            next = kc_json_eight(at, &more);
+            if (KC_UNLIKELY(next == 8 || count + next > 10)) return NULL;
+            *value = *value * kc_json_pow10[next] + more;
+            at += next;
+            *fraction += next;
+        } else if (KC_UNLIKELY(count + next > 18)) {
+            return NULL;
+        }
     }
     if (KC_UNLIKELY((*at | 0x20) == 'e' || at >= end)) return NULL;
     return at;
@@ -279,7 +278,8 @@ static KC_INLINE const uint8_t *kc_json_short(
 
 /* A quotient of two numbers that the type holds exactly is the nearest to it: one operation, rounded once. */
 static KC_INLINE int kc_json_quotient(uint64_t value, int fraction, double *result) {
-    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+    static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
     *result = (double)(int64_t)value / powers[fraction];
     return value <= UINT64_C(1) << 53;
@@ -290,8 +290,9 @@ static KC_INLINE int kc_json_quotient(uint64_t value, int fraction, double *resu
 }
 
 static KC_INLINE int kc_json_quotient_single(uint64_t value, int fraction, float *result) {
-    static const float powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f};
+    static const float powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
+    if (fraction > 10) return 0;
     *result = (float)(int64_t)value / powers[fraction];
     return value <= UINT64_C(1) << 24;
 #else
@@ -315,12 +316,12 @@ static inline const uint8_t *kc_json_literal(
 
 /* A key and its colon. */
 static inline const uint8_t *kc_json_skip_key(
-    const uint8_t *at, const uint8_t *end, const uint8_t *limit, kc_json_fault *fault
+    const uint8_t *at, const uint8_t *end, kc_json_fault *fault
 ) {
     at = kc_json_space(at, end);
     if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
     if (*at != '"') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
-    if ((at = kc_json_skip_string(at + 1, end, limit, fault)) == NULL) return NULL;
+    if ((at = kc_json_skip_string(at + 1, end, fault)) == NULL) return NULL;
     at = kc_json_space(at, end);
     if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
     if (*at != ':') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
@@ -329,7 +330,7 @@ static inline const uint8_t *kc_json_skip_key(
 
 /* Read any value past; `levels` more may be nested (at most 1024). The stack is a bit for each level: an object or not. */
 static inline const uint8_t *kc_json_skip(
-    const uint8_t *at, const uint8_t *end, const uint8_t *limit, int levels, kc_json_fault *fault
+    const uint8_t *at, const uint8_t *end, int levels, kc_json_fault *fault
 ) {
     uint64_t stack[16];
     int depth = 0;
@@ -348,11 +349,11 @@ static inline const uint8_t *kc_json_skip(
             at = kc_json_space(at + 1, end);
             if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
             if (*at != byte + 2) {
-                if (byte == '{' && (at = kc_json_skip_key(at, end, limit, fault)) == NULL) return NULL;
+                if (byte == '{' && (at = kc_json_skip_key(at, end, fault)) == NULL) return NULL;
                 continue;
             }
         } else if (byte == '"') {
-            if ((at = kc_json_skip_string(at + 1, end, limit, fault)) == NULL) return NULL;
+            if ((at = kc_json_skip_string(at + 1, end, fault)) == NULL) return NULL;
         } else if (byte == '-' || (uint8_t)(byte - '0') < 10) {
             if ((at = kc_json_number(at, end, fault)) == NULL) return NULL;
         } else {
@@ -371,7 +372,7 @@ static inline const uint8_t *kc_json_skip(
             }
             if (*at != ',') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
             at++;
-            if (object && (at = kc_json_skip_key(at, end, limit, fault)) == NULL) return NULL;
+            if (object && (at = kc_json_skip_key(at, end, fault)) == NULL) return NULL;
             break;
         }
     }

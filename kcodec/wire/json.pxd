@@ -1,7 +1,7 @@
 """The tokens of JSON; see json.h.
 
-``end`` is where the document ends, ``limit`` where the memory behind it ends. Reading returns the position behind what
-it read, or NULL with a `JsonFault` filled in.
+``end`` is where the document ends; JSON_MARGIN bytes behind it may be read. Reading returns the position behind what it
+read, or NULL with a `JsonFault` filled in.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -11,6 +11,7 @@ from kcodec.wire.status cimport DEPTH_LIMIT, JSON_SYNTAX, LONE_SURROGATE, TRUNCA
 
 cdef extern from "json.h" nogil:
     enum:
+        JSON_MARGIN "KC_JSON_MARGIN"
         KC_JSON_TRUNCATED
         KC_JSON_SYNTAX
         KC_JSON_SURROGATE
@@ -22,19 +23,16 @@ cdef extern from "json.h" nogil:
     const uint64_t *pow10 "kc_json_pow10"  # up to 10**18
 
     const uint8_t *json_space "kc_json_space"(const uint8_t *at, const uint8_t *end)
-    const uint8_t *json_plain "kc_json_plain"(
-        const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target
-    )
+    const uint8_t *json_plain "kc_json_plain"(const uint8_t *at, const uint8_t *end, uint8_t *target)
     const uint8_t *json_string "kc_json_string"(
-        const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t *target, int64_t *length,
-        JsonFault *fault
+        const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length, JsonFault *fault
     )
     const uint8_t *json_skip_string "kc_json_skip_string"(
-        const uint8_t *at, const uint8_t *end, const uint8_t *limit, JsonFault *fault
+        const uint8_t *at, const uint8_t *end, JsonFault *fault
     )
     const uint8_t *json_number "kc_json_number"(const uint8_t *at, const uint8_t *end, JsonFault *fault)
     const uint8_t *json_short "kc_json_short"(
-        const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint64_t *value, int *fraction
+        const uint8_t *at, const uint8_t *end, uint64_t *value, int *fraction
     )
     bint json_quotient "kc_json_quotient"(uint64_t value, int fraction, double *result)
     bint json_quotient_single "kc_json_quotient_single"(uint64_t value, int fraction, float *result)
@@ -42,7 +40,7 @@ cdef extern from "json.h" nogil:
         const uint8_t *at, const uint8_t *end, const char *word, JsonFault *fault
     )
     const uint8_t *json_skip "kc_json_skip"(
-        const uint8_t *at, const uint8_t *end, const uint8_t *limit, int levels, JsonFault *fault
+        const uint8_t *at, const uint8_t *end, int levels, JsonFault *fault
     )
     int64_t base64_decode "kc_base64_decode"(const uint8_t *text, int64_t size, uint8_t *target)
     uint8_t *base64_encode "kc_base64_encode"(const uint8_t *data, int64_t size, uint8_t *out)
