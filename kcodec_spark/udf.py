@@ -41,7 +41,7 @@ Writer = Callable[[pa.Array], pa.Array]
 
 
 def decode_udf(
-    read: Reader,
+    read: Reader | Callable[..., Any],
     arrow_type: pa.DataType,
     *,
     permissive: bool = False,
@@ -49,12 +49,12 @@ def decode_udf(
     deterministic: bool = False,
     name: str = "from_avro",
 ) -> Any:
-    """Make the UDF that decodes one column.
+    """Make the UDF that decodes a column.
 
     Parameters
     ----------
     read : Reader
-        Decodes an array.
+        Decodes an array; if it takes more of them, so does the UDF.
     arrow_type : pyarrow.DataType
         What it gives.
     permissive : bool
@@ -90,11 +90,11 @@ def decode_udf(
     if permissive:
         spark_type = _all_nullable(spark_type)
 
-    def decode(values: pa.Array) -> pa.Array:
-        return read(values)
+    def decode(values: pa.Array, *more: pa.Array) -> pa.Array:
+        return read(values, *more)
 
-    def decode_permissive(values: pa.Array) -> pa.Array:
-        array, report = read(values, errors="report")
+    def decode_permissive(values: pa.Array, *more: pa.Array) -> pa.Array:
+        array, report = read(values, *more, errors="report")
         return keep_bad_rows(values, array, report, corrupt_column)
 
     return _udf(name, decode_permissive if permissive else decode, spark_type, deterministic)

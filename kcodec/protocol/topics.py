@@ -36,6 +36,9 @@ _MARKER_LENGTH = 4
 
 _FRAME_VERSION = 1
 
+#: Bytes of the widest value of a column: a UUID.
+_WIDEST = 16
+
 
 class _Message(NamedTuple):
     """A message of some versions, ready to be read where a selector says so."""
@@ -206,6 +209,7 @@ class TopicCodec:
             assert keys is not None
             rows = self._keyed(keys, values)
         columns: list[pa.Array] = []
+        zeros = pa.py_buffer(bytes(_WIDEST * (len(values) + 1)))
         kinds, faults = rows.kinds, rows.faults
         for place, (record, key, value) in enumerate(
             zip(self.records, self._keys, self._values, strict=True)
@@ -213,7 +217,7 @@ class TopicCodec:
             mine = rows.places == place
             kind = self.schema.field(len(_LEADING) + place).type
             if not mine.any():
-                columns.append(pa.nulls(len(values), kind))
+                columns.append(_absent(kind, len(values), True, zeros))
                 continue
             chosen = np.where(mine & (kinds == _RECORD), rows.values, -1)
             read = functools.partial(self._read, faults, kinds)
@@ -221,7 +225,7 @@ class TopicCodec:
                 value, values, chosen, rows.starts, record.name if key is None else f"{record.name}.value"
             )
             if key is not None:
-                before = read(key, keys, np.where(mine, rows.keys, -1), None, f"{record.name}.key")
+                before = _present(read(key, keys, np.where(mine, rows.keys, -1), None, f"{record.name}.key"))
                 there = mine & (kinds != _ERROR)
                 column = pa.StructArray.from_arrays(
                     [before, column], fields=list(kind), mask=pa.array(~there)
@@ -358,6 +362,31 @@ class _Rows:
 
 def _nulls(array: pa.Array) -> Any:
     return array.is_null().to_numpy(zero_copy_only=False)
+
+
+def _present(array: pa.StructArray) -> pa.StructArray:
+    """Return structs that are nowhere null: where they were, so is what holds them."""
+    children = [array.field(place) for place in range(array.type.num_fields)]
+    return pa.Array.from_buffers(array.type, len(array), [None], children=children)
+
+
+def _absent(kind: pa.DataType, rows: int, null: bool, zeros: pa.Buffer) -> pa.Array:
+    """Make a column of nulls that has none where there must be none.
+
+    All buffers are the same zeros: `pyarrow.nulls` would have nulls in fields that are not nullable, and such columns
+    cannot be cast.
+    """
+    buffers, children = [zeros if null else None], []
+    if pa.types.is_struct(kind):
+        children = [_absent(field.type, rows, field.nullable, zeros) for field in kind]
+    elif pa.types.is_list(kind):
+        buffers.append(zeros)
+        children = [_absent(kind.value_type, 0, kind.value_field.nullable, zeros)]
+    elif kind in (pa.string(), pa.binary()):
+        buffers += [zeros, zeros]
+    else:
+        buffers.append(zeros)
+    return pa.Array.from_buffers(kind, rows, buffers, children=children)
 
 
 def _pair(key: pa.DataType, value: pa.DataType) -> pa.StructType:

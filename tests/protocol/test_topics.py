@@ -295,6 +295,29 @@ def test_definitions_are_found(definitions):
     assert table["OffsetCommit"].to_pylist() == [{"key": {}, "value": {}}]
 
 
+def test_columns_of_types_that_do_not_occur_are_whole(impl, definitions):
+    codec = TopicCodec("__consumer_offsets", definitions, unknown_tags=True)
+    table = codec.decode(
+        [OFFSET] * 70 + [b"\0\3\0\1g"], [offset_value(1)] * 70 + [b"\0\0" + bytes(4) + b"\0"]
+    )
+    table.validate(full=True)
+    for name in table.column_names[3:]:
+        column = table[name].combine_chunks()
+        assert (
+            column.null_count == 70 if name == "ConsumerGroupMetadata" else 71 - 70 * (name == "OffsetCommit")
+        )
+        # Casting looks for nulls where the type has none.
+        assert column.cast(without_fixed_sizes(column.type)).to_pylist() == column.to_pylist()
+
+
+def without_fixed_sizes(kind):
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(without_fixed_sizes(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(without_fixed_sizes(kind.value_type)))
+    return pa.binary() if pa.types.is_fixed_size_binary(kind) else kind
+
+
 def test_arguments(definitions):
     with pytest.raises(ConfigError, match="topic 'orders' is not one of __consumer_offsets"):
         TopicCodec("orders")

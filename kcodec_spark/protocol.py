@@ -1,0 +1,214 @@
+"""Kafka's own messages in Spark: ``from_kafka_message``, and the internal topics as columns."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kcodec import MessageCodec, protocol
+from kcodec.errors import ConfigError
+from kcodec_spark.functions import as_column
+from kcodec_spark.options import ReadOptions, read_options
+from kcodec_spark.udf import decode_udf
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+__all__ = ["decode_consumer_offsets", "decode_transaction_state", "from_kafka_message"]
+
+
+def from_kafka_message(
+    data: "Column | str",
+    spec: Any,
+    version: "int | Column | str | None" = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    header: str | None = None,
+    compat: str | None = None,
+    unknown_tags: bool = False,
+    deterministic: bool = False,
+) -> "Column":
+    """Decode a column of Kafka's messages.
+
+    Parameters
+    ----------
+    data : Column or str
+        Binary column. Null gives null.
+    spec : MessageSpec, str or MessageCodec
+        The definition, its JSON text, or a codec made ready.
+    version : int, Column or str, optional
+        Of all messages; or the column that has each row's. It may be left out where the messages begin with their
+        version or the header of a request.
+    options : dict, optional
+        ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`.
+    header, compat, unknown_tags
+        As for `kcodec.MessageCodec`.
+    deterministic : bool
+        As for `from_avro`.
+
+    Returns
+    -------
+    Column
+        A struct of the fields of the version, or of those of all versions. UUIDs are binary, uint16 an integer,
+        uint32 a long.
+
+    Raises
+    ------
+    SpecError, ConfigError
+        When called. A bad row fails the query with `pyspark.errors.PythonException`, or in mode PERMISSIVE is a struct
+        of nulls.
+
+    Examples
+    --------
+    >>> from kcodec_spark import from_kafka_message
+    >>> df.select(from_kafka_message("value", spec, 3).alias("message"))                        # doctest: +SKIP
+    >>> df.select(from_kafka_message("value", spec, "api_version", header="request"))           # doctest: +SKIP
+    """
+    settings = _settings(options, "from_kafka_message")
+    codec = _codec(spec, version, header=header, compat=compat, unknown_tags=unknown_tags)
+    columns = [as_column(data)]
+    read: Any = codec.decode
+    if version is not None and not isinstance(version, int):
+        columns.append(as_column(version))
+        read = _by_version(codec)
+    udf = decode_udf(
+        read,
+        codec.arrow_type,
+        permissive=settings.permissive,
+        corrupt_column=settings.corrupt_column,
+        deterministic=deterministic,
+        name="from_kafka_message",
+    )
+    return udf(*columns)
+
+
+def _codec(spec: Any, version: Any, **options: Any) -> MessageCodec:
+    if isinstance(spec, MessageCodec):
+        if isinstance(version, int) or any(options.values()):
+            raise ConfigError(
+                "version, header, compat and unknown_tags are to be given to the MessageCodec itself"
+            )
+        codec = spec
+    elif isinstance(version, int):
+        codec = MessageCodec(spec, version, **options)
+    else:
+        codec = MessageCodec.for_versions(spec, **options)
+    if version is None and len(codec.versions) > 1 and codec.header not in ("version", "request"):
+        raise ConfigError(
+            f"{codec.spec.name} has several versions: give the version, or the column that has it"
+        )
+    return codec
+
+
+def _by_version(codec: MessageCodec) -> Any:
+    def read(values: pa.Array, versions: pa.Array, *, errors: str = "raise") -> Any:
+        # Spark may hold the versions in any integer type; rows without one are of no version at all.
+        return codec.decode(values, errors, versions=versions.cast(pa.int64()))
+
+    return read
+
+
+def _settings(options: Mapping[str, Any] | None, name: str) -> ReadOptions:
+    settings = read_options(options)
+    if settings.codec or settings.registry or settings.avro_schema is not None:
+        raise ConfigError(f"{name} takes the options mode and columnNameOfCorruptRecord")
+    return settings
+
+
+def decode_consumer_offsets(
+    df: "DataFrame",
+    definitions: "protocol.Definitions | None" = None,
+    *,
+    key: "Column | str" = "key",
+    value: "Column | str" = "value",
+    options: Mapping[str, Any] | None = None,
+    unknown_tags: bool = False,
+) -> "DataFrame":
+    """Decode the records of ``__consumer_offsets``.
+
+    Parameters
+    ----------
+    df : DataFrame
+        With the key and the value of each record, as Spark's Kafka source gives them; classic or Connect, batch or
+        stream.
+    definitions : kcodec.protocol.Definitions, optional
+        Of the broker's messages. Without them OffsetCommit and GroupMetadata are known.
+    key, value : Column or str
+        Where key and value are.
+    options : dict, optional
+        ``mode``: FAILFAST (default: a record that cannot be decoded fails the query) or PERMISSIVE (its row is of kind
+        ``error``).
+    unknown_tags : bool
+        Whether structs have a column of the tags that the definitions do not know.
+
+    Returns
+    -------
+    DataFrame
+        All columns there were, and those of `kcodec.protocol.TopicCodec`: ``kind``, ``type``, ``version``, and a
+        struct with ``key`` and ``value`` for each record type, null in rows of other types.
+
+    Raises
+    ------
+    ConfigError
+        If there is such a column already, or an argument is wrong.
+
+    Examples
+    --------
+    >>> from kcodec_spark import decode_consumer_offsets
+    >>> offsets = decode_consumer_offsets(spark.read.format("kafka").options(**source).load())  # doctest: +SKIP
+    >>> offsets.where("kind = 'record'").select("OffsetCommit.key.*", "OffsetCommit.value.*")   # doctest: +SKIP
+    """
+    return _decode_topic("__consumer_offsets", df, definitions, key, value, options, unknown_tags)
+
+
+def decode_transaction_state(
+    df: "DataFrame",
+    definitions: "protocol.Definitions | None" = None,
+    *,
+    key: "Column | str" = "key",
+    value: "Column | str" = "value",
+    options: Mapping[str, Any] | None = None,
+    unknown_tags: bool = False,
+) -> "DataFrame":
+    """Decode the records of ``__transaction_state``: as `decode_consumer_offsets`, with TransactionLog.
+
+    Examples
+    --------
+    >>> from kcodec_spark import decode_transaction_state
+    >>> decode_transaction_state(df).select("TransactionLog.key.transactionalId")               # doctest: +SKIP
+    """
+    return _decode_topic("__transaction_state", df, definitions, key, value, options, unknown_tags)
+
+
+def _decode_topic(
+    topic: str,
+    df: "DataFrame",
+    definitions: "protocol.Definitions | None",
+    key: "Column | str",
+    value: "Column | str",
+    options: Mapping[str, Any] | None,
+    unknown_tags: bool,
+) -> "DataFrame":
+    settings = _settings(options, topic.strip("_"))
+    if settings.corrupt_column is not None:
+        raise ConfigError("columnNameOfCorruptRecord: rows of kind error keep their key and value")
+    codec = protocol.TopicCodec(topic, definitions, unknown_tags=unknown_tags)
+    names = {name.lower() for name in df.columns}
+    taken = [name for name in codec.schema.names if name.lower() in names]
+    if taken:
+        raise ConfigError(f"the data frame has a column {taken[0]} already")
+    errors = "null" if settings.permissive else "raise"
+    kind = pa.struct(list(codec.schema))
+
+    def read(keys: pa.Array, values: pa.Array) -> pa.Array:
+        table = codec.decode(keys, values, errors)
+        return pa.StructArray.from_arrays(
+            [column.combine_chunks() for column in table.columns], fields=list(codec.schema)
+        )
+
+    # Named so that no column of the data frame can be meant.
+    record = f"kcodec{topic}"
+    udf = decode_udf(read, kind, name=topic.strip("_"))
+    return df.select("*", udf(as_column(key), as_column(value)).alias(record)).select(
+        *(f"`{name}`" for name in df.columns), f"`{record}`.*"
+    )
