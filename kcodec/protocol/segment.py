@@ -259,11 +259,10 @@ def _transactions(path: Any, filesystem: Any) -> tuple[Any, Any]:
     source = BatchSource(BatchOptions(check_crc=False, control="only", errors="skip"), collect)
     markers = [np.empty((0, 3), np.int64)]
     for chunk in _chunks(source, path, filesystem):
-        kinds = chunk.column("control_type").cast(pa.string())
-        ends = chunk.filter(pc.is_in(kinds, pa.array(["ABORT", "COMMIT"])))
-        abort = pc.equal(ends.column("control_type").cast(pa.string()), "ABORT").cast(pa.int64())
-        columns = (ends.column("producer_id"), ends.column("offset"), abort)
-        markers.append(np.stack([column.to_numpy(zero_copy_only=False) for column in columns], axis=1))
+        kinds = chunk.column("control_type").cast(pa.string()).to_numpy(zero_copy_only=False)
+        columns = (chunk.column("producer_id"), chunk.column("offset"))
+        ends = np.stack([*(column.to_numpy() for column in columns), kinds == "ABORT"], axis=1)
+        markers.append(ends[(kinds == "ABORT") | (kinds == "COMMIT")])
     return np.concatenate(batches), np.concatenate(markers)
 
 
