@@ -381,6 +381,9 @@ def _identity(key: Any) -> Any:
         return key.as_tuple()
     if isinstance(key, float):
         return str(key)
+    if isinstance(key, bytes):
+        # An array of Java is equal to itself alone.
+        return object()
     return key
 
 

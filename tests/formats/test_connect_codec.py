@@ -1,5 +1,6 @@
 """Connect's JSON as columns: schemas of rows, strictness, nulls, settings, and both implementations alike."""
 
+import datetime
 import functools
 import json
 import pickle
@@ -196,6 +197,37 @@ STRICT = [
         Millis(86400000),
     ),
 ]
+
+
+#: The rest of the table in docs/connect.md: what both answer, a code or a value.
+BYTES_KEYS = '{"type":"map","keys":{"type":"bytes"},"values":{"type":"int8"}}'
+DATE = '{"type":"int32","name":"org.apache.kafka.connect.data.Date"}'
+DIFFERENCES = [
+    ('{"type":"double"}', b"-0.0", "-0.0", "0.0"),
+    ('{"type":"string","optional":true}', b"{}", "json_type", "None"),
+    ('{"type":"bytes","optional":true}', b"5", "json_type", "None"),
+    ('{"type":"bytes"}', b'" AQ== AQ==\\t"', "invalid_base64", repr(b"\x01\x01")),
+    (json.dumps(DECIMAL), b'"AJw= "', "invalid_base64", repr(Decimal("1.56"))),
+    (DATE, b"1.0", repr(datetime.date(1970, 1, 2)), "type_mismatch"),
+    (BYTES_KEYS, b'[["AQ==",1],["AQ==",2]]', repr([(b"\x01", 2)]), repr([(b"\x01", 1), (b"\x01", 2)])),
+    ('{"type":"int8"}', b"5 and more", "trailing_bytes", "5"),
+    ('{"type":"int8"}', '"\ufeff5"'.strip('"').encode("utf-16-le"), "invalid_utf8", "5"),
+    ('{"type":"string"}', b'"\\ud800"', "lone_surrogate", "lone_surrogate"),
+    (json.dumps(DECIMAL), b"1.567", "inexact", "inexact"),
+    (json.dumps(DECIMAL), b"1" * 40, "decimal_precision", "decimal_precision"),
+    ('{"type":"int8"}', b"0." + b"0" * 1200, "number_length", "json_syntax"),
+]
+
+
+@pytest.mark.parametrize(("schema", "data", "strict", "lenient"), DIFFERENCES)
+def test_documented_differences(schema, data, strict, lenient, impl):
+    for compat, expected in ((None, strict), ("connect", lenient)):
+        codec = ConnectJsonCodec(schema, schemas_enable=False, compat=compat)
+        try:
+            found = repr(codec.decode([data]).to_pylist()[0])
+        except DecodeError as error:
+            found = error.code
+        assert found == expected
 
 
 @pytest.mark.parametrize(("schema", "payload", "code", "lenient"), STRICT)
