@@ -198,8 +198,10 @@ class _Committed:
     def __init__(self, path: Any, filesystem: Any) -> None:
         import numpy as np
 
-        following = _following(path, filesystem)
+        before, following = _neighbours(path, filesystem)
         batches, markers = _transactions(path, filesystem)
+        earlier = _open_before(path, before, filesystem)
+        batches, markers = np.concatenate([earlier[0], batches]), np.concatenate([earlier[1], markers])
         aborted = _aborted(
             batches, [table for name in (path, *following) for table in _index(name, filesystem)]
         )
@@ -232,8 +234,8 @@ def _is_transactional(found: Any) -> Any:
     return (found["magic"] == 2) & (kind == TRANSACTIONAL)
 
 
-def _following(path: Any, filesystem: Any) -> list[str]:
-    """List the segments of the same folder that come after one, in order."""
+def _neighbours(path: Any, filesystem: Any) -> tuple[list[str], list[str]]:
+    """List the segments of the same folder that come before and after one, in order."""
     folder, base = os.path.dirname(os.fspath(path)), base_offset_of(path)
     if filesystem is None:
         names = os.listdir(folder or ".")
@@ -241,8 +243,33 @@ def _following(path: Any, filesystem: Any) -> list[str]:
         import pyarrow.fs
 
         names = [each.base_name for each in filesystem.get_file_info(pyarrow.fs.FileSelector(folder))]
-    later = [name for name in names if re.fullmatch(r"[0-9]{20}\.log", name) and int(name[:20]) > base]
-    return [os.path.join(folder, name) for name in sorted(later)]
+    logs = sorted(name for name in names if re.fullmatch(r"[0-9]{20}\.log", name))
+    before = [os.path.join(folder, name) for name in logs if int(name[:20]) < base]
+    return before, [os.path.join(folder, name) for name in logs if int(name[:20]) > base]
+
+
+def _open_before(path: Any, before: list[str], filesystem: Any) -> tuple[Any, Any]:
+    """Find the transactions that are open where a segment starts, as `_transactions` does.
+
+    A broker writes the state of the producers beside a segment when it starts it. Without that file the segments before
+    are read.
+    """
+    import numpy as np
+
+    markers = np.empty((0, 3), np.int64)
+    try:
+        table = read_producer_snapshot(_beside(path, ".snapshot"), filesystem=filesystem)
+    except FileNotFoundError:
+        found = [_transactions(name, filesystem) for name in before]
+        batches = [np.empty((0, 2), np.int64), *(each[0] for each in found)]
+        return np.concatenate(batches), np.concatenate([markers, *(each[1] for each in found)])
+    table = table.select(["producer_id", "current_txn_first_offset"]).drop_null()
+    columns = [column.to_numpy() for column in table.columns]
+    return np.stack(columns, axis=1), markers
+
+
+def _beside(path: Any, suffix: str) -> str:
+    return re.sub(r"\.log$", suffix, _PASSING.sub("", os.fspath(path)))
 
 
 def _transactions(path: Any, filesystem: Any) -> tuple[Any, Any]:
@@ -282,9 +309,8 @@ def _resolve(batches: Any, markers: Any) -> Any:
 
 def _index(path: Any, filesystem: Any) -> list[pa.Table]:
     """Read the transaction index beside a segment, if there is one."""
-    name = re.sub(r"\.log$", ".txnindex", _PASSING.sub("", os.fspath(path)))
     try:
-        return [read_transaction_index(name, filesystem=filesystem)]
+        return [read_transaction_index(_beside(path, ".txnindex"), filesystem=filesystem)]
     except FileNotFoundError:
         return []
 

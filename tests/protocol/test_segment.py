@@ -101,6 +101,22 @@ def entry(producer: int, first: int, last: int, stable: int) -> bytes:
     return struct.pack(">hqqqq", 0, producer, first, last, stable)
 
 
+def snapshot(*producers: tuple[int, int]) -> bytes:
+    entries = [struct.pack(">qhiqiqiq", one, 0, 0, 0, 0, 0, 0, first) for one, first in producers]
+    body = struct.pack(">i", len(entries)) + b"".join(entries)
+    return struct.pack(">hI", 1, crc32c(body)) + body
+
+
+def test_transactions_that_are_open_where_a_segment_starts(impl, folder):
+    committed = {"isolation": "read_committed"}
+    (folder / name(14, "snapshot")).write_bytes(snapshot((3, 11), (4, 12), (5, -1)))
+    assert offsets(folder / name(14), **committed) == [17]
+    (folder / name(14, "snapshot")).write_bytes(snapshot((3, 11), (9, 13)))
+    assert offsets(folder / name(14), **committed) == []
+    (folder / name(20)).write_bytes(marker(20, 9, ABORT) + marker(21, 5, COMMIT))
+    assert offsets(folder / name(14), **committed) == [17, 18, 19]
+
+
 def test_committed_by_the_index(impl, folder):
     """Markers that compaction has removed are in the index still."""
     (folder / name(0)).write_bytes(data(0, 1) + data(1, 2) + data(2) + data(3, 2))
