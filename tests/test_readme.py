@@ -5,17 +5,15 @@ import re
 from pathlib import Path
 
 import pytest
+from doc_pages import blocks, needs_services, needs_spark
 
 import kcodec
 from kcodec.errors import SchemaError
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-
-
-def needs_spark(block: str) -> bool:
-    return "kcodec_spark" in block or re.search(r"\bspark\b", block) is not None
+#: The examples that need no services; tests/services runs the others.
+BLOCKS = [block for block in blocks(ROOT / "README.md") if not needs_services(block)]
 
 
 def table(heading: str) -> list[list[str]]:

@@ -1,6 +1,7 @@
 """The Spark examples of the README, in a classic and in a Connect session."""
 
-from test_readme import BLOCKS, needs_spark
+from doc_pages import needs_spark
+from test_readme import BLOCKS
 
 
 def test_examples(spark, tmp_path, monkeypatch):

@@ -1,0 +1,64 @@
+"""What a query has read, for ``DataFrame.observe``: columns that the JVM computes, without Python."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+__all__ = ["metrics", "schema_id"]
+
+
+def schema_id(value: "Column | str") -> "Column":
+    """Tell the schema id that a framed value begins with.
+
+    Parameters
+    ----------
+    value : Column or str
+        Binary column.
+
+    Returns
+    -------
+    Column
+        Of type bigint; null where the value is null, or too short for a frame, or does not begin with 0.
+
+    Examples
+    --------
+    >>> df.groupBy(schema_id("value")).count()                                          # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+
+    column = F.col(value) if isinstance(value, str) else value
+    number = F.conv(F.hex(F.substring(column, 2, 4)), 16, 10).cast("bigint")
+    framed = (F.octet_length(column) >= 5) & (F.substring(column, 1, 1) == F.lit(b"\0"))
+    return F.when(framed, number)
+
+
+def metrics(value: "Column | str" = "value", error: "Column | str | None" = None) -> "list[Column]":
+    """Make the columns of an observation: how much was read, with how many schemas, how much of it is bad.
+
+    Parameters
+    ----------
+    value : Column or str
+        The framed values.
+    error : Column or str, optional
+        The field of `from_avro`'s option ``columnNameOfCorruptRecord``, such as ``order._error``.
+
+    Returns
+    -------
+    list of Column
+        ``rows``, ``tombstones``, ``schema_ids`` (different ones), and with `error` ``bad_rows``.
+
+    Examples
+    --------
+    >>> observation = Observation("orders")                                             # doctest: +SKIP
+    >>> decoded.observe(observation, *metrics("value", "order._error"))                 # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+
+    column = F.col(value) if isinstance(value, str) else value
+    made = [
+        F.count(F.lit(1)).alias("rows"),
+        F.count_if(column.isNull()).alias("tombstones"),
+        F.size(F.collect_set(schema_id(column))).alias("schema_ids"),
+    ]
+    return made if error is None else [*made, F.count(error).alias("bad_rows")]

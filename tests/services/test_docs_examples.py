@@ -1,0 +1,66 @@
+"""The examples of the pages of docs, and of the README, that need a broker or a registry."""
+
+import uuid
+
+import pytest
+from doc_pages import PAGES, ROOT, blocks, needs_spark, page_needs_services
+from topics import KEY_SCHEMA, Message, order, order_schema, serializer
+
+PERMISSIVE = '"PERMISSIVE"'
+
+
+@pytest.fixture
+def example(kafka, registry_url, connect_server, tmp_path, monkeypatch):
+    """Fill a topic; gives what runs an example with the addresses and names that the services have."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    mark = uuid.uuid4().hex[:6]
+    topic, *_ = [kafka.create(f"{name}-{mark}") for name in ("orders", "dead", "totals")]
+    writers = [serializer(registry_url, order_schema(version), topic) for version in (1, 2)]
+    foreign = serializer(registry_url, KEY_SCHEMA, f"foreign-{mark}")({"id": 1})
+    messages = [Message(b"%d" % n, writers[n % 2](order(n, n % 2 + 1))) for n in range(10)]
+    kafka.produce(topic, [*messages, Message(b"tombstone", None)])
+
+    def run(block):
+        if PERMISSIVE in block:
+            kafka.produce(topic, [Message(b"foreign", foreign)])
+        for there, here in (
+            ("http://registry:8081", registry_url),
+            ("broker:9092", kafka.address),
+            ("sc://spark:15002", connect_server.address),
+            ('"orders"', f'"orders-{mark}"'),
+            ('"orders-value"', f'"orders-{mark}-value"'),
+            ('"orders-dead"', f'"dead-{mark}"'),
+            ('"totals', f'"totals-{mark}'),
+        ):
+            block = block.replace(there, here)
+        # There are a classic and a Connect session in this process.
+        block = block.replace(").getOrCreate()\nif", ").create()\nif")
+        exec(compile(block, "docs", "exec"), names)
+
+    run.names = names
+    return run
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page_needs_services(page)], ids=lambda p: p.name)
+def test_pages(page, spark, example):
+    connect = "connect" in type(spark).__module__
+    example.names["spark"] = spark
+    for block in blocks(page):
+        if "getOrCreate" not in block or (".remote(" in block) == connect:
+            example(block)
+    if page.name == "spark.md":
+        names = example.names
+        assert names["observation"].get == {"rows": 12, "tombstones": 1, "schema_ids": 3, "bad_rows": 1}
+        assert names["good"].count() == 10
+        assert names["query"].exception() is None
+        assert connect == (names["spark"] is not spark)
+        if connect:
+            names["spark"].stop()
+
+
+def test_readme(example):
+    """The consumer loop, with the examples before it."""
+    for block in blocks(ROOT / "README.md"):
+        if not needs_spark(block):
+            example(block)
