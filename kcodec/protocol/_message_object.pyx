@@ -26,7 +26,7 @@ from kcodec.wire.status cimport (
 from kcodec.wire.utf8 cimport utf8_valid
 
 from kcodec.errors import CODES, Fault
-from kcodec.protocol.message_plan import UNKNOWN
+from kcodec.protocol.message_plan import UNKNOWN, unknown_entries
 
 _CODES = list(CODES)
 
@@ -604,6 +604,8 @@ cdef class _Writer:
                 path = ""
                 if owner != NULL:
                     path = self.program.path(<int32_t>(owner - self.program.ops), self.indexes())
+                    if owner.records:
+                        path += f"[{self.items[min(self.depth, TRAIL) - 1]}]"
                 code = "type_mismatch"
                 self.fault = Fault(0, None, path, code, f"the message has no field {name}")
                 raise _Failed
@@ -620,19 +622,21 @@ cdef class _Writer:
         cdef int64_t count = 0
         cdef int64_t last = -1
         cdef int seen = UNKNOWN in message
-        rest = list(message.get(UNKNOWN) or ())
+        cdef int32_t code
+        rest = unknown_entries(message.get(UNKNOWN))
+        if isinstance(rest, str):
+            code = _CODES.index(rest) + 1
+            self.fail(<Status>code, op)
         rest.reverse()
         self.byte(0)
         while True:
-            while rest and (known == stop or rest[len(rest) - 1]["tag"] <= known.size):
-                entry = rest.pop()
-                tag = entry["tag"]
+            while rest and (known == stop or rest[len(rest) - 1][0] <= known.size):
+                tag, data = rest.pop()
                 if known != stop and tag == known.size:
                     self.fail(INVALID_TAG, op)
                 if tag <= last:
                     self.fail(TAG_ORDER, op)
                 last = tag
-                data = bytes(entry["data"])
                 self.uvarint(tag)
                 self.uvarint(len(data))
                 self.append(<const uint8_t *><const char *>data, len(data))
@@ -686,7 +690,7 @@ cdef class _Writer:
             data = PyBytes_FromStringAndSize(<const char *>op.data, op.data_size)
             return value == (data.decode() if op.number else data)
         if op.code == IS_EMPTY:
-            return len(value) == 0
+            return isinstance(value, (list, tuple)) and len(value) == 0
         if op.code == IS_BOOLEAN:
             return value == (op.data[0] != 0)
         if op.code == IS_FLOAT:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.errors import CODES, Fault
 from kcodec.plan.node import Limits, Node, Op, Plan
-from kcodec.protocol.message_plan import UNKNOWN
+from kcodec.protocol.message_plan import UNKNOWN, unknown_entries
 
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
 
@@ -656,18 +656,20 @@ class _Writer:
         """Write what is not at its default and the unknown tags, in the order of tags."""
         entries: list[bytes] = []
         last = -1
-        rest = list(value.get(UNKNOWN) or ())
+        rest = unknown_entries(value.get(UNKNOWN))
+        if isinstance(rest, str):
+            self.fail(rest, _step(path, UNKNOWN))
 
         def unknown(below: int) -> None:
             nonlocal last
-            while rest and rest[0]["tag"] <= below:
-                entry = rest.pop(0)
-                if entry["tag"] == below:
+            while rest and rest[0][0] <= below:
+                tag, data = rest.pop(0)
+                if tag == below:
                     self.fail("invalid_tag", _step(path, UNKNOWN))
-                if entry["tag"] <= last:
+                if tag <= last:
                     self.fail("tag_order", _step(path, UNKNOWN))
-                last = entry["tag"]
-                entries.append(_uvarint(last) + _uvarint(len(entry["data"])) + entry["data"])
+                last = tag
+                entries.append(_uvarint(tag) + _uvarint(len(data)) + data)
 
         for tag in node.children:
             unknown(tag.size)
@@ -690,5 +692,7 @@ def _is_default(node: Node, value: Any) -> bool:
         return isinstance(value, dict) and all(
             _is_default(child, value[child.name]) for child in node.children if child.name in value
         )
+    if node.children[0].op in _ARRAYS:
+        return isinstance(value, (list, tuple)) and not value
     expected = _constant(node)
     return bool(getattr(value, "bytes", value) == expected)

@@ -4,6 +4,7 @@ import struct
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from kcodec.columns.layout import Column, layout
 from kcodec.plan.node import Node, Op, Plan
 from kcodec.protocol.spec import FieldSpec, MessageSpec, StructSpec
 
-__all__ = ["UNKNOWN", "Part", "decode_plan", "encode_plan", "failing_plan", "message_type"]
+__all__ = ["UNKNOWN", "Part", "decode_plan", "encode_plan", "failing_plan", "message_type", "unknown_entries"]
 
 #: Key, and name of the column, of the tags of a struct that its definition does not know.
 UNKNOWN = "_unknown_tagged_fields"
@@ -129,6 +130,36 @@ class _Types:
         else:
             kind = self.string if element == "string" else self.binary
         return self.list(pa.field("item", kind, nullable=False)) if field.type.is_array else kind
+
+
+def unknown_entries(value: Any) -> "list[tuple[int, bytes]] | str":
+    """Check what a dict holds as unknown tags.
+
+    Returns
+    -------
+    list of (int, bytes), or str
+        Tags with their data; the code of the error if they are none.
+
+    Examples
+    --------
+    >>> unknown_entries([{"tag": 9, "data": b"x"}]), unknown_entries(None), unknown_entries([{"tag": 9}])
+    ([(9, b'x')], [], 'null_value')
+    """
+    entries = []
+    if not isinstance(value, (list, tuple, NoneType)):
+        return "type_mismatch"
+    for entry in value or ():
+        if not isinstance(entry, (dict, NoneType)):
+            return "type_mismatch"
+        tag, data = (entry or {}).get("tag"), (entry or {}).get("data")
+        if tag is None or data is None:
+            return "null_value"
+        if not isinstance(tag, int) or not isinstance(data, (bytes, bytearray, memoryview)):
+            return "type_mismatch"
+        if not 0 <= tag < 1 << 32:
+            return "out_of_range"
+        entries.append((int(tag), bytes(data)))
+    return entries
 
 
 def default_of(field: FieldSpec) -> Any:
@@ -299,6 +330,19 @@ def _bytes(element: str, value: Any, compact: bool) -> bytes:
     return bytes([*prefix, length]) + data
 
 
+def _joined(name: str, below: str) -> str:
+    return f"{name}.{below}" if name else below
+
+
+def _holds_tags(kind: pa.DataType) -> bool:
+    """Tell whether a column is one of unknown tags: a list of structs of uint32 and binary."""
+    types = pa.types
+    if not (types.is_list(kind) or types.is_large_list(kind)) or not types.is_struct(kind.value_type):
+        return False
+    fields = [(field.name, field.type) for field in kind.value_type]
+    return fields in ([("tag", pa.uint32()), ("data", data)] for data in (pa.binary(), pa.large_binary()))
+
+
 class _Decode(_Shape):
     def record(self, struct: StructSpec, column: int, name: str) -> Node:
         if struct is not self.spec.struct and self.version not in struct.versions:
@@ -345,6 +389,10 @@ class _Encode(_Shape):
         below = self.below(column)
         if len(below) < len(self.columns[column].children):
             return self.mismatch(column, name, struct.name, "two columns have the same name")
+        if UNKNOWN in below and not _holds_tags(self.columns[below[UNKNOWN]].type):
+            kind = self.columns[below[UNKNOWN]].type
+            reason = f"a column of {kind} cannot be written as tags: list<struct<tag: uint32, data: binary>> is needed"
+            return self.mismatch(below[UNKNOWN], _joined(name, UNKNOWN), struct.name, reason)
         strangers = below.keys() - {field.json_name for field in struct.fields} - {UNKNOWN}
         if strangers:
             reason = f"{struct.name} has no field for the column {min(strangers)}"
