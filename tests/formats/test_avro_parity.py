@@ -6,7 +6,7 @@ import importlib
 import pyarrow as pa
 import pytest
 from avro_values import of_array
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_readers, avro_schemas, damaged
 
@@ -27,18 +27,22 @@ def native():
 
 
 def same_decode(native, plans, payloads, limits=LIMITS, **options):
-    values = pa.array(payloads, options.pop("kind", pa.binary()))
+    kind = options.pop("kind", pa.binary())
+    values = pa.array(payloads, kind)
+    # Only where memory goes on behind the last payload can the compiled kernel run all rows column by column.
+    followed = pa.array([*payloads, bytes(64)], kind).slice(0, len(payloads))
     answers = []
-    for module in (native, pure):
+    for module, column in ((native, values), (native, followed), (pure, values)):
         programs = [module.Program(plan, limits) for plan in plans]
-        decoded, faults = module.decode(values, programs, **options)
+        decoded, faults = module.decode(column, programs, **options)
         decoded.validate(full=True)
         assert decoded.type == plans[0].arrow_type
         answers.append((of_array(decoded), faults))
-    assert answers[0] == answers[1]
+    assert answers[0] == answers[2]
+    assert answers[1] == answers[2]
     for module in (native, pure):
         programs = [module.Program(plan, limits) for plan in plans]
-        assert module.decode(values, programs, stop=True, **options)[1] == answers[1][1][:1]
+        assert module.decode(values, programs, stop=True, **options)[1] == answers[2][1][:1]
     return decoded
 
 
@@ -87,6 +91,45 @@ def test_many_programs(native, data):
         selector.append(choice)
         starts.append(len(prefix))
     same_decode(native, plans, payloads, selector=selector, starts=starts)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_blocks_of_many_programs(native, data):
+    text = data.draw(avro_schemas())
+    reader = parse(text)
+    writers = [reader, parse(data.draw(avro_readers(text))), parse(data.draw(avro_readers(text)))]
+    plans = [decode_plan(writer, reader) for writer in writers]
+    pool = [
+        (choice, data.draw(avro_payloads(writer, canonical=False)))
+        for choice, writer in enumerate(writers)
+        for _ in range(3)
+    ]
+    if data.draw(st.booleans()):
+        pool.append((0, data.draw(avro_payloads(reader).flatmap(damaged))))
+    if data.draw(st.booleans()):
+        pool.append((-1, b""))
+    if data.draw(st.booleans()):
+        pool = [each for each in pool if each[0] == 0]
+    rows = data.draw(st.randoms(use_true_random=False)).choices(pool, k=data.draw(st.integers(1, 600)))
+    same_decode(
+        native,
+        plans,
+        [payload for _, payload in rows],
+        Limits(),
+        selector=array.array("i", [c for c, _ in rows]),
+    )
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_encode_in_blocks(native, data):
+    schema = parse(data.draw(avro_schemas()))
+    plan = decode_plan(schema, schema)
+    pool = data.draw(st.lists(st.one_of(st.none(), avro_payloads(schema)), min_size=1, max_size=6))
+    rows = data.draw(st.randoms(use_true_random=False)).choices(pool, k=data.draw(st.integers(1, 200)))
+    decoded, _ = native.decode(pa.array(rows, pa.binary()), [native.Program(plan, Limits())])
+    same_encode(native, encode_plan(schema, plan.arrow_type), decoded, prefix=b"\0\0\0\0\1")
 
 
 @given(st.data())
