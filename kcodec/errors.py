@@ -66,6 +66,8 @@ CODES: dict[str, str] = {
     "crc_mismatch": "the checksum of a record batch is not that of its bytes",
     "compression": "the compressed data is damaged, or its codec is not one of Kafka's",
     "registry_error": "the registry could not be asked for the schema of this id",
+    "delimited_syntax": "the text is not a record of delimited text",
+    "column_count": "the record does not have one cell for each column",
 }
 
 

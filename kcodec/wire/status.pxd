@@ -48,6 +48,8 @@ cdef enum Status:
     CRC_MISMATCH
     COMPRESSION
     REGISTRY_ERROR
+    DELIMITED_SYNTAX
+    COLUMN_COUNT
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY
