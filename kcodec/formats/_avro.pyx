@@ -11,8 +11,9 @@ from libc.stdlib cimport calloc, free
 
 from kcodec.columns._builder cimport Builder, set_null
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.formats._avro_block cimport LANES, SLACK, Block, BlockMemory, read_block
+from kcodec.formats._avro_block cimport BlockMemory, read_block
 from kcodec.formats._avro_context cimport Context, fail
+from kcodec.formats._avro_lanes cimport LANES, SLACK, Block
 from kcodec.formats._avro_row cimport run
 from kcodec.plan.program cimport Op, Program as Compiled
 from kcodec.wire.cursor cimport likely, unlikely
@@ -55,7 +56,8 @@ cdef struct State:
 
 cdef Answer advance(
     State *state, Block *block, Builder builder, Rows rows, const Op **programs, const int32_t *stops,
-    int32_t program_count, const int32_t *selector, const int32_t *starts, int64_t start, const int64_t *divisor, bint trailing
+    int32_t program_count, const int32_t *selector, const int32_t *starts, int64_t start, const int64_t *divisor,
+    bint trailing
 ) noexcept nogil:
     """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
     cdef Context *context = &state.context
