@@ -49,13 +49,23 @@ ctypedef fused offset_t:
     int32_t
     int64_t
 
+# What `run` goes through: objects have a loop of their own, which knows nothing of items.
+ctypedef char fields_t
+ctypedef short items_t
+
+ctypedef fused values_t:
+    fields_t
+    items_t
+
 cdef enum:
     BLOCK_ROWS = 512          # rows of a block, at most
     BLOCK_BYTES = 1 << 16     # and when its documents hold this much, it is full
     SHORT = 32                # characters that `json_short` never reads
     NULL_WORD = 0x6C6C756E    # "null"
-    TRUE_WORD = 0x65757274    # "true"
-    FALSE_WORD = 0x736C6166   # "fals"
+
+cdef uint64_t[2] WORDS
+WORDS[0] = 0x65736C6166   # "false"
+WORDS[1] = 0x65757274     # "true"
 
 
 cdef enum Answer:
@@ -257,7 +267,7 @@ cdef const uint8_t *read_default(
         context.outside = p
     context.end = op.data + op.data_size
     at = json_space(op.data, context.end)
-    at = fail(context, TRUNCATED, op, at) if at >= context.end else run(context, NULL, op, index, at, tag)
+    at = fail(context, TRUNCATED, op, at) if at >= context.end else run(context, NULL, op, index, at, tag, <items_t>0)
     context.end = end
     if at == NULL:
         return NULL
@@ -281,7 +291,8 @@ cdef const uint8_t *read_null(
 
 
 cdef const uint8_t *run(
-    Context *context, const Op *container, const Op *op, int64_t index, const uint8_t *p, offset_t *tag
+    Context *context, const Op *container, const Op *op, int64_t index, const uint8_t *p, offset_t *tag,
+    values_t which
 ) noexcept nogil:
     """Read the values of a container, from its bracket past the one that closes it; without one, the value of `op`.
 
@@ -289,7 +300,7 @@ cdef const uint8_t *run(
     """
     cdef Column *columns = context.columns
     cdef const uint8_t *end = context.end
-    cdef int32_t kind = NOTHING if container == NULL else container.code
+    cdef int32_t kind = OBJECT if values_t is fields_t else NOTHING if container == NULL else container.code
     cdef const Op *expected = NULL
     cdef const Op *stop = NULL
     cdef Column *column
@@ -307,14 +318,14 @@ cdef const uint8_t *run(
     cdef double real
     cdef float single
     cdef uint8_t closer = 0
-    cdef uint32_t word
+    cdef uint8_t truth
     cdef bint negative
     cdef bint keyed = False       # the next value of a map is a key
     cdef bint unique = False
     cdef bint quick = context.max_number >= SHORT
     cdef Status status
 
-    if container != NULL:
+    if values_t is fields_t or container != NULL:
         if unlikely(context.depth >= context.max_depth):
             return fail(context, DEPTH_LIMIT, container, p)
         context.depth += 1
@@ -322,7 +333,10 @@ cdef const uint8_t *run(
         unique = container.forms & UNIQUE
         expected = op = container + 1
         stop = container + container.next
-        if kind == ITEMS or kind == ENTRIES:
+        if values_t is fields_t:
+            if unlikely(container.fields > 64):
+                memset(&context.words[container.words], 0, 16 * ((container.fields - 1) // 64))
+        elif kind == ITEMS or kind == ENTRIES:
             column = <Column *>(<char *>columns + container.place)
             if column.kind == MAP:
                 begin = (<int32_t *>column.offsets)[index]
@@ -332,18 +346,17 @@ cdef const uint8_t *run(
             keyed = kind == ENTRIES
             context.items[context.level] = 0
             context.level += 1
-        elif kind == OBJECT and unlikely(container.fields > 64):
-            memset(&context.words[container.words], 0, 16 * ((container.fields - 1) // 64))
         p = json_space(p + 1, end)
         if unlikely(p >= end):
             return fail(context, TRUNCATED, container, end)
         if p[0] == closer:
-            if kind == TUPLE and expected != stop:
-                return fail(context, JSON_TYPE, container, p)
+            if values_t is items_t:
+                if kind == TUPLE and expected != stop:
+                    return fail(context, JSON_TYPE, container, p)
             return leave(context, container, 0, index, begin, slot, p + 1, tag)
 
     while True:
-        if kind == OBJECT:
+        if values_t is fields_t:
             if likely(expected != stop and expected.bit and not unique) and likely(is_key(expected, p, end)):
                 op = expected
                 exact |= op.bit
@@ -419,7 +432,10 @@ cdef const uint8_t *run(
                     return wrong(context, op, p)
                 if op.column >= 0 and column.valid != NULL:
                     column.valid[slot] = 1
-                p = run(context, op, NULL, slot, p, tag)
+                if op.code == OBJECT:
+                    p = run(context, op, NULL, slot, p, tag, <fields_t>0)
+                else:
+                    p = run(context, op, NULL, slot, p, tag, <items_t>0)
                 if unlikely(p == NULL):
                     return NULL
             else:
@@ -483,11 +499,11 @@ cdef const uint8_t *run(
                     else:
                         at = NULL
                 elif op.code == BOOLEAN:
-                    # Which of the two cannot be predicted.
-                    word = load_le32(p)
-                    if likely(end - p >= 5) and likely((word == TRUE_WORD) | ((word == FALSE_WORD) & (p[4] == 101))):
-                        column.data[slot] = word == TRUE_WORD
-                        at = p + 5 - (word == TRUE_WORD)
+                    # Which of the two cannot be predicted: a bit of the first letter chooses what is compared.
+                    truth = (p[0] >> 4) & 1
+                    if likely(end - p >= 5) and likely((load_le64(p) ^ WORDS[truth]) << (24 + 8 * truth) == 0):
+                        column.data[slot] = truth
+                        at = p + 5 - truth
                 if unlikely(at == NULL):
                     at = read_leaf(context, op, column, slot, p, offset_t is int64_t)
                     if unlikely(at == NULL):
@@ -496,33 +512,36 @@ cdef const uint8_t *run(
                 if column.valid != NULL:
                     column.valid[slot] = 1
 
-        if container == NULL:
-            return p
+        if values_t is items_t:
+            if container == NULL:
+                return p
         if unlikely(p >= end or p[0] <= 32):
             p = json_space(p, end)
             if unlikely(p >= end):
                 return fail(context, TRUNCATED, container, end)
-        if keyed:
-            if unlikely(p[0] != 58):
-                return fail(context, JSON_SYNTAX, container, p)
-            keyed = False
-            op += op.next
-            p += 1
-            continue
-        if kind == ITEMS or kind == ENTRIES:
-            slot += 1
+        if values_t is items_t:
+            if keyed:
+                if unlikely(p[0] != 58):
+                    return fail(context, JSON_SYNTAX, container, p)
+                keyed = False
+                op += op.next
+                p += 1
+                continue
+            if kind != TUPLE:
+                slot += 1
         if p[0] == 44:
             p += 1
-            if kind == ENTRIES:
-                keyed = True
-                op = container + 1
-            if kind == ITEMS or kind == ENTRIES:
-                context.items[context.level - 1] = slot - begin
+            if values_t is items_t:
+                if kind == ENTRIES:
+                    keyed = True
+                    op = container + 1
+                if kind != TUPLE:
+                    context.items[context.level - 1] = slot - begin
             if unlikely(p >= end or p[0] <= 32):
                 p = json_space(p, end)
         elif likely(p[0] == closer):
             p += 1
-            if kind == OBJECT:
+            if values_t is fields_t:
                 if likely((exact | folded) == container.all and container.fields <= 64):
                     context.depth -= 1
                     return p
@@ -661,9 +680,9 @@ cdef const uint8_t *document(
     if unlikely(p >= end):
         return fail(context, TRUNCATED, root, end)
     if wide:
-        p = run(context, NULL, root, row, p, <int64_t *>NULL)
+        p = run(context, NULL, root, row, p, <int64_t *>NULL, <items_t>0)
     else:
-        p = run(context, NULL, root, row, p, <int32_t *>NULL)
+        p = run(context, NULL, root, row, p, <int32_t *>NULL, <items_t>0)
     if unlikely(p != NULL and p != end) and not trailing:
         p = json_space(p, end)
         if p != end:
