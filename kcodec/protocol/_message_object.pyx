@@ -202,7 +202,7 @@ cdef class _Reader:
         cdef int64_t item
         if count < 0:
             return None
-        if count > self.context.end - self.p:
+        if count > self.context.end - self.p and (op.minimum or self.context.lenient):
             self.fail(TRUNCATED, op, at)
         if op.minimum == 0:
             self.context.room = INT32_MAX

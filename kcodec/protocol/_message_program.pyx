@@ -356,6 +356,7 @@ cdef class Program:
             self.cost(owner, 10)
             self.is_default(child.children[1], inside)
             self.ops[tag].split = self.count - tag
+            self.cost(owner, len(child.children[0].data))
             self.put(child.children[0], inside, False)
             self.ops[tag].next = self.count - tag
         self.ops[at].next = self.count - at

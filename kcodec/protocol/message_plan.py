@@ -407,7 +407,8 @@ class _Encode(_Shape):
                 if at is None:
                     nodes.append(Node(Op.DEFAULT, -1, label, data=data))
                 else:
-                    nodes.append(replace(self.value(field, at, label), data=data))
+                    node = self.value(field, at, label)
+                    nodes.append(node if node.op is Op.DEFAULT else replace(node, data=data))
             elif at is not None:
                 nodes.append(self.unset(field, at))
         if self.flexible:
@@ -445,9 +446,22 @@ class _Encode(_Shape):
 
     def value(self, field: FieldSpec, column: int, name: str) -> Node:
         kind = self.columns[column].type
+        if pa.types.is_null(kind):
+            return self.null(field, column, name)
         if field.type.is_array and not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
             return self.mismatch(column, name, str(field.type))
         return super().value(field, column, name)
+
+    def null(self, field: FieldSpec, column: int, name: str) -> Node:
+        """Write a column that is null in all rows."""
+        if not field.nullable_in(self.version):
+            return Node(Op.FAIL, column, name, code="null_value")
+        if field.type.is_struct:
+            data = b"\0" if field.tagged_in(self.version) else b"\xff"
+        else:
+            form = "array" if field.type.is_array else field.type.element
+            data = _SIZED[form][self.spec.compact_in(field, self.version)][1]
+        return Node(Op.DEFAULT, -1, name, data=data)
 
     def item(self, element: str, column: int, compact: bool) -> Node:
         types = pa.types
