@@ -7,9 +7,10 @@ from kcodec_spark.connect import from_connect_json, to_connect_json
 from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
 from kcodec_spark.functions import from_avro, to_avro
 from kcodec_spark.ksql import from_ksql, to_ksql
-from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
 from kcodec_spark.metrics import metrics, schema_id
+from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
 from kcodec_spark.register import register
+from kcodec_spark.segment import register_segments
 from kcodec_spark.ship import ServerReport, check_server, ship
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "from_ksql",
     "metrics",
     "register",
+    "register_segments",
     "schema_id",
     "ship",
     "text_to_decimal",

@@ -1,0 +1,44 @@
+"""Kafka's log segments as a data source of Spark."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["register_segments"]
+
+
+def register_segments(spark: "SparkSession") -> None:
+    """Give a session the format ``kcodec_segment``: batch reads of log segments, one task a segment.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Connect. kcodec must be installed where it runs Python.
+
+    Notes
+    -----
+    ``load`` takes a segment, a folder (all ``.log`` and ``.checkpoint`` below it), a pattern (``*``, ``?``, ``**``), or
+    a list of them: paths of the machines that run Spark, or URIs that pyarrow knows (``hdfs:``, ``s3:``, ``gs:``,
+    ``file:``). The columns are those of Spark's own Kafka source, ``topic`` and ``partition`` by the name of the folder
+    (``orders-0``), and ``partitionLeaderEpoch``, ``producerId``, ``producerEpoch``, ``sequence``, ``transactional``,
+    ``controlType``, ``batch`` and ``file``. A task holds a few MiB of its segment at a time.
+
+    Options, whose names have no case:
+
+    =================== ==========================================================================================
+    ``isolation``       ``read_uncommitted`` (default) or ``read_committed``; see `kcodec.protocol.read_segment`
+    ``control``         ``skip`` (default), ``keep`` or ``only``: what becomes of markers of transactions
+    ``checkCrc``        ``true`` (default) or ``false``
+    ``mode``            ``FAILFAST`` (default), or ``PERMISSIVE``: batches that cannot be read are left out
+    ``maxDecompressed`` bytes that compressed batches may expand to that are read in one step (default 1 GiB)
+    =================== ==========================================================================================
+
+    Examples
+    --------
+    >>> register_segments(spark)                                                        # doctest: +SKIP
+    >>> spark.read.format("kcodec_segment").load("/var/lib/kafka/orders-0/*.log")       # doctest: +SKIP
+    """
+    from kcodec_spark.segment_source import SegmentDataSource
+
+    spark.dataSource.register(SegmentDataSource)

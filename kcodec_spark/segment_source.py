@@ -1,0 +1,210 @@
+"""The data source ``kcodec_segment``; imported where pyspark is, by `kcodec_spark.segment`."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.fs
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from kcodec.errors import CODES, ConfigError, DecodeError
+from kcodec.protocol import stream_segment
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+__all__ = ["ARROW", "SCHEMA", "SegmentDataSource"]
+
+#: Names and types of Spark's own Kafka source, then what else a batch says of its records.
+SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
+    "headers array<struct<key: string, value: binary>>, partitionLeaderEpoch int, producerId bigint, "
+    "producerEpoch smallint, sequence int, transactional boolean, controlType string, batch int, file string"
+)
+
+#: The same in Arrow, as Spark wants it.
+ARROW = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestampType", pa.int32()),
+        (
+            "headers",
+            pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ),
+        ("partitionLeaderEpoch", pa.int32()),
+        ("producerId", pa.int64()),
+        ("producerEpoch", pa.int16()),
+        ("sequence", pa.int32()),
+        ("transactional", pa.bool_()),
+        ("controlType", pa.string()),
+        ("batch", pa.int32()),
+        ("file", pa.string()),
+    ]
+)
+
+#: Column -> the one of the reader that it is.
+_SOURCES = {name: re.sub("([A-Z])", lambda match: "_" + match[1].lower(), name) for name in ARROW.names}
+
+_LOG = re.compile(r"\.(log|checkpoint)(\.(deleted|cleaned|swap))?$")
+_FOLDER = re.compile(r"(?P<topic>[^/]+)-(?P<partition>\d{1,9})/[^/]+$")
+_GLOB = re.compile(r"[*?\[]")
+_MODES = {"FAILFAST": "raise", "PERMISSIVE": "skip"}
+_OPTIONS = ("path", "paths", "isolation", "control", "checkCrc", "mode", "maxDecompressed")
+
+
+@dataclass
+class _Segment(InputPartition):  # type: ignore[misc]
+    """One file, read by one task."""
+
+    path: str
+    #: None: the local one.
+    filesystem: Any
+
+    @property
+    def topic(self) -> str | None:
+        found = _FOLDER.search(self.path)
+        return found and found["topic"]
+
+    @property
+    def partition(self) -> int | None:
+        found = _FOLDER.search(self.path)
+        return found and int(found["partition"])
+
+
+class SegmentDataSource(DataSource):  # type: ignore[misc]
+    """Log segments, as ``spark.read.format("kcodec_segment").load(path)`` reads them."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "kcodec_segment"
+
+    def schema(self) -> str:
+        """Return the columns."""
+        return SCHEMA
+
+    def reader(self, schema: "StructType") -> "SegmentReader":
+        """Return what lists and reads the segments."""
+        return SegmentReader(dict(self.options))
+
+
+class SegmentReader(DataSourceReader):  # type: ignore[misc]
+    """Lists the segments when a query is planned, and reads one a task."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.paths, self.options = _read_options(options)
+
+    def partitions(self) -> list[InputPartition]:
+        """List the segments, in the order of their paths."""
+        found = {each.path: each for path in self.paths for each in _segments(path)}
+        if not found:
+            raise ConfigError(f"no .log or .checkpoint at {', '.join(self.paths)}")
+        return [found[path] for path in sorted(found)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one segment, chunk by chunk."""
+        assert isinstance(partition, _Segment)
+        stream = stream_segment(partition.path, filesystem=partition.filesystem, views=False, **self.options)
+        for chunk in stream:
+            yield _columns(chunk, partition)
+
+
+def _columns(chunk: pa.RecordBatch, segment: _Segment) -> pa.RecordBatch:
+    constants = {"topic": segment.topic, "partition": segment.partition, "file": segment.path}
+    arrays = []
+    for field in ARROW:
+        if field.name in constants:
+            arrays.append(pa.repeat(pa.scalar(constants[field.name], field.type), chunk.num_rows))
+            continue
+        column = chunk.column(_SOURCES[field.name])
+        try:
+            arrays.append(column.cast(field.type))
+        except pa.ArrowInvalid as error:
+            # Milliseconds that microseconds of 64 bits do not reach.
+            row = chunk.column("batch")[0].as_py()
+            raise DecodeError(row, None, field.name, "out_of_range", CODES["out_of_range"]) from error
+    return pa.RecordBatch.from_arrays(arrays, schema=ARROW)
+
+
+def _read_options(options: Mapping[str, str]) -> tuple[list[str], dict[str, Any]]:
+    """Read the options, whose names have no case, as those of `stream_segment`."""
+    known = {name.lower(): name for name in _OPTIONS}
+    given = {}
+    for name, value in options.items():
+        if name.lower() not in known:
+            raise ConfigError(f"option {name!r} is not one of {', '.join(_OPTIONS[2:])}")
+        given[known[name.lower()]] = value
+    paths = json.loads(given["paths"]) if "paths" in given else []
+    paths += [given["path"]] if "path" in given else []
+    if not paths:
+        raise ConfigError("give the path of a segment, of a folder of segments, or a pattern: load(path)")
+    mode = given.get("mode", "FAILFAST").upper()
+    if mode not in _MODES:
+        raise ConfigError(f"mode={given['mode']!r} is not one of {', '.join(_MODES)}")
+    chosen: dict[str, Any] = {"errors": _MODES[mode]}
+    for name in ("isolation", "control"):
+        if name in given:
+            chosen[name] = given[name]
+    if "checkCrc" in given:
+        if given["checkCrc"].lower() not in ("true", "false"):
+            raise ConfigError(f"checkCrc={given['checkCrc']!r} is not one of true, false")
+        chosen["check_crc"] = given["checkCrc"].lower() == "true"
+    if "maxDecompressed" in given:
+        if not given["maxDecompressed"].isdecimal():
+            raise ConfigError(f"maxDecompressed={given['maxDecompressed']!r} is not a number of bytes")
+        chosen["max_decompressed"] = int(given["maxDecompressed"])
+    return paths, chosen
+
+
+def _segments(path: str) -> list[_Segment]:
+    """List the segments at a path, below a folder, or that a pattern stands for."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+        start = _GLOB.split(path)[0]
+        fixed = start if start == path else start.rpartition("/")[0]
+        filesystem, root = pyarrow.fs.FileSystem.from_uri(fixed)
+        pattern = root + path[len(fixed) :]
+    else:
+        filesystem, pattern = pyarrow.fs.LocalFileSystem(), path
+        start = _GLOB.split(path)[0]
+        root = path if start == path else start.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
+    local = None if isinstance(filesystem, pyarrow.fs.LocalFileSystem) else filesystem
+    if root == pattern:
+        info = filesystem.get_file_info(root)
+        if info.type == pyarrow.fs.FileType.File:
+            return [_Segment(root, local)]
+        pattern = root.rstrip("/") + "/**"
+    if root == "." and not pattern.startswith("./"):
+        # As the files of a selector are named.
+        pattern = "./" + pattern
+    selector = pyarrow.fs.FileSelector(root, allow_not_found=True, recursive=True)
+    wanted = re.compile(_expression(pattern))
+    return [
+        _Segment(info.path, local)
+        for info in filesystem.get_file_info(selector)
+        if info.type == pyarrow.fs.FileType.File and _LOG.search(info.path) and wanted.fullmatch(info.path)
+    ]
+
+
+def _expression(pattern: str) -> str:
+    """Turn a pattern of paths into a regular expression: ``**`` reaches over folders, ``*`` and ``?`` do not."""
+    parts = []
+    for part in re.split(r"(\*\*/?|\*|\?|\[[^\]]+\])", pattern):
+        if part.startswith("**"):
+            parts.append(".*")
+        elif part == "*":
+            parts.append("[^/]*")
+        elif part == "?":
+            parts.append("[^/]")
+        elif part.startswith("[") and part.endswith("]"):
+            parts.append(part.replace("[!", "[^"))
+        else:
+            parts.append(re.escape(part))
+    return "".join(parts)

@@ -1,0 +1,175 @@
+"""The data source of log segments, in classic and Connect sessions."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+
+from kcodec import ConfigError, DecodeError
+from kcodec.protocol import write_batches
+from kcodec_spark import register_segments
+from kcodec_spark.segment_source import ARROW, SegmentReader
+
+
+def batch(first: int, count: int, codec: str = "none", **columns) -> bytes:
+    rows = range(first, first + count)
+    table = {
+        "offset": list(rows),
+        "timestamp": pa.array(
+            [None if row % 5 == 4 else 1_700_000_000_000 + row for row in rows], pa.int64()
+        ),
+        "key": pa.array([None if row % 3 == 0 else b"k%d" % row for row in rows], pa.binary()),
+        "value": [json.dumps({"row": row}).encode() for row in rows],
+        "headers": [[{"key": "h", "value": b"%d" % row}] if row % 2 else [] for row in rows],
+        **{name: [value] * count for name, value in columns.items()},
+    }
+    return write_batches(pa.table(table), codec=codec)
+
+
+def marker(offset: int, key: bytes) -> bytes:
+    row = {
+        "offset": offset,
+        "key": key,
+        "value": bytes(6),
+        "producer_id": 9,
+        "transactional": True,
+        "control": True,
+    }
+    return write_batches(pa.table({name: [value] for name, value in row.items()}))
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """Make two partitions of a topic: 30 rows, of which 10 are of a transaction that was aborted."""
+    folder = tmp_path / "orders-v2-0"
+    folder.mkdir()
+    (folder / f"{0:020d}.log").write_bytes(batch(0, 5) + batch(5, 5, "zstd"))
+    aborted = batch(10, 10, "lz4", producer_id=9, producer_epoch=2, transactional=True)
+    (folder / f"{10:020d}.log").write_bytes(aborted + marker(20, b"\0\0\0\0") + bytes(64))
+    (folder / f"{0:020d}.index").write_bytes(b"")
+    other = tmp_path / "orders-v2-1"
+    other.mkdir()
+    (other / f"{0:020d}.log").write_bytes(batch(0, 10, "gzip"))
+    return tmp_path
+
+
+def read(spark, path, **options):
+    register_segments(spark)
+    reader = spark.read.format("kcodec_segment").options(**options)
+    return reader.load(str(path) if not isinstance(path, list) else path)
+
+
+def test_records(spark, logs):
+    frame = read(spark, logs / "orders-v2-0" / "*.log")
+    assert frame.columns == ARROW.names
+    rows = frame.orderBy("offset").collect()
+    assert [row.offset for row in rows] == list(range(20))
+    for row in rows:
+        assert (row.topic, row.partition) == ("orders-v2", 0)
+        assert json.loads(bytes(row.value)) == {"row": row.offset}
+        assert row.key == (None if row.offset % 3 == 0 else b"k%d" % row.offset)
+        expected = None if row.offset % 5 == 4 else 1_700_000_000_000 + row.offset
+        assert (row.timestamp and round(row.timestamp.timestamp() * 1000)) == expected
+        assert [(h.key, h.value) for h in row.headers] == (
+            [("h", b"%d" % row.offset)] if row.offset % 2 else []
+        )
+        assert (row.producerId, row.transactional) == ((9, True) if row.offset >= 10 else (-1, False))
+        assert row.controlType is None
+        assert row.file.endswith(f"{0 if row.offset < 10 else 10:020d}.log")
+
+
+def test_one_task_a_segment(spark, logs):
+    frame = read(spark, logs)
+    found = frame.selectExpr("spark_partition_id() AS task", "file").distinct().collect()
+    assert len({row.task for row in found}) == len({row.file for row in found}) == 3
+    assert frame.groupBy("partition").count().orderBy("partition").collect() == [(0, 20), (1, 10)]
+
+
+def test_options(spark, logs):
+    assert read(spark, logs, isolation="read_committed").count() == 20
+    markers = read(spark, logs, control="only").select("offset", "controlType", "producerId").collect()
+    assert [tuple(row) for row in markers] == [(20, "ABORT", 9)]
+    path = logs / "orders-v2-1" / f"{0:020d}.log"
+    data = path.read_bytes()
+    path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:] + data)
+    with pytest.raises(PySparkException, match="crc_mismatch"):
+        read(spark, path).collect()
+    assert read(spark, path, mode="permissive").count() == 10
+    with pytest.raises(PySparkException, match="is not one of isolation, control"):
+        read(spark, path, isolated="yes").collect()
+    with pytest.raises(PySparkException, match=r"no \.log or \.checkpoint at"):
+        read(spark, logs / "nothing").collect()
+
+
+def paths_of(path, **options) -> list[str]:
+    return [each.path for each in SegmentReader({"path": str(path), **options}).partitions()]
+
+
+def test_paths(logs, monkeypatch):
+    everything = sorted(str(path) for path in logs.glob("*/*.log"))
+    zero = [path for path in everything if "v2-0" in path]
+    assert paths_of(logs) == paths_of(f"{logs}/") == paths_of(f"{logs}/**/*.log") == everything
+    assert paths_of(f"{logs}/*/*.log") == paths_of(f"{logs}/orders-v?-[01]/*") == everything
+    assert paths_of(f"{logs}/orders-v2-0") == paths_of(f"{logs}/orders-v2-[!1]/*.log") == zero
+    assert paths_of(zero[0]) == zero[:1]
+    assert paths_of(f"file://{logs}/*-0/*.log") == paths_of(f"file://{logs}/orders-v2-0") == zero
+    assert paths_of(f"file://{zero[0]}") == zero[:1]
+    both = SegmentReader({"paths": json.dumps([zero[0], str(logs)])}).partitions()
+    assert [each.path for each in both] == everything
+    monkeypatch.chdir(logs)
+    assert len(paths_of("*/*.log")) == 3
+    with pytest.raises(ConfigError, match=r"no \.log"):
+        paths_of(f"{logs}/*.log")
+
+
+def test_other_filesystems(logs):
+    import pyarrow.fs
+
+    (segment,) = SegmentReader({"path": str(logs / "orders-v2-1")}).partitions()
+    segment.filesystem = pyarrow.fs.SubTreeFileSystem(str(logs), pyarrow.fs.LocalFileSystem())
+    segment.path = f"orders-v2-1/{0:020d}.log"
+    reader = SegmentReader({"path": "x", "isolation": "read_committed"})
+    assert sum(chunk.num_rows for chunk in reader.read(segment)) == 10
+    assert (segment.topic, segment.partition) == ("orders-v2", 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({}, "give the path"),
+        ({"path": "x", "mode": "DROPMALFORMED"}, "is not one of FAILFAST, PERMISSIVE"),
+        ({"path": "x", "checkCrc": "no"}, "is not one of true, false"),
+        ({"path": "x", "maxDecompressed": "1g"}, "is not a number of bytes"),
+        ({"path": "x", "offset": "1"}, "option 'offset' is not one of"),
+    ],
+)
+def test_options_are_checked(options, match):
+    with pytest.raises(ConfigError, match=match):
+        SegmentReader(options)
+
+
+def test_options_have_no_case(logs):
+    reader = SegmentReader({"PATH": str(logs), "checkcrc": "FALSE", "MaxDecompressed": "100"})
+    assert reader.options == {"errors": "raise", "check_crc": False, "max_decompressed": 100}
+
+
+def test_times_that_spark_does_not_have(logs):
+    path = logs / "orders-v2-1" / f"{0:020d}.log"
+    path.write_bytes(write_batches(pa.table({"timestamp": [1 << 62]})))
+    reader = SegmentReader({"path": str(path)})
+    with pytest.raises(DecodeError, match="out_of_range"):
+        list(reader.read(*reader.partitions()))
+
+
+def test_memory_does_not_grow_with_the_segment(logs):
+    path = logs / "orders-v2-1" / f"{0:020d}.log"
+    path.write_bytes(batch(0, 100, "zstd") * 2000)
+    reader = SegmentReader({"path": str(path)})
+    before = pa.total_allocated_bytes()
+    rows = most = 0
+    for chunk in reader.read(*reader.partitions()):
+        rows += chunk.num_rows
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert rows == 200_000
+    assert most < 64 << 20
