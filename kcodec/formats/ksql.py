@@ -8,7 +8,9 @@ import pyarrow.compute as pc
 
 from kcodec.errors import ConfigError, Fault, SchemaError
 from kcodec.formats.base import Codec
+from kcodec.formats.ksql_delimited import DelimitedRows
 from kcodec.formats.ksql_json import JsonRows
+from kcodec.formats.ksql_primitive import KafkaRows, VoidRows
 from kcodec.formats.ksql_types import RowOptions, SqlColumn, SqlField, SqlType, arrow_type, columns_of
 from kcodec.plan import Limits, Plan
 
@@ -40,6 +42,8 @@ class KsqlFormat(NamedTuple):
         Takes `RowOptions`, gives what reads and writes.
     wraps, unwraps : bool
         Whether a single column may stand as a record of it, and bare.
+    lists : bool
+        Whether a row is the list of its columns, also of a single one: there is nothing to wrap.
     properties : tuple of str
         What it can be configured with.
     """
@@ -47,12 +51,16 @@ class KsqlFormat(NamedTuple):
     rows: Callable[[RowOptions], Rows]
     wraps: bool
     unwraps: bool
+    lists: bool = False
     properties: tuple[str, ...] = ()
 
 
 #: The formats by their names.
 FORMATS: Mapping[str, KsqlFormat] = {
     "JSON": KsqlFormat(JsonRows, wraps=True, unwraps=True),
+    "DELIMITED": KsqlFormat(DelimitedRows, wraps=False, unwraps=True, lists=True, properties=("delimiter",)),
+    "KAFKA": KsqlFormat(KafkaRows, wraps=False, unwraps=True),
+    "NONE": KsqlFormat(VoidRows, wraps=False, unwraps=False),
 }
 
 _COMPAT = ("ksqldb",)
@@ -147,7 +155,7 @@ class KsqlCodec(Codec):
             "large": bool(large),
             "limits": limits or Limits(),
         }
-        self.columns = _chosen(self._arguments["columns"], bool(key))
+        self.columns = _chosen(self.format, self._arguments["columns"], bool(key))
         self.wrapped = _wrapped(self.format, self.columns, bool(key), wrap)
         for column in self.columns if key else ():
             if column.type.has_map:
@@ -160,7 +168,8 @@ class KsqlCodec(Codec):
         )
         self.arrow_type = arrow_type(record, wide_decimals=wide_decimals, large=bool(large))
         self._encoded_type = pa.large_binary() if large else pa.binary()
-        self._rows = FORMATS[self.format].rows(
+        rows = FORMATS[self.format].rows if self.columns else VoidRows
+        self._rows = rows(
             RowOptions(
                 record if self.wrapped else self.columns[0].type,
                 self.wrapped,
@@ -236,12 +245,13 @@ def _rebuild(kind: type[KsqlCodec], arguments: dict[str, Any]) -> KsqlCodec:
     return kind(**arguments)
 
 
-def _chosen(columns: tuple[SqlColumn, ...], key: bool) -> tuple[SqlColumn, ...]:
+def _chosen(name: str, columns: tuple[SqlColumn, ...], key: bool) -> tuple[SqlColumn, ...]:
     keys = tuple(column for column in columns if column.kind == "key")
     values = tuple(column for column in columns if column.kind == "value")
-    chosen = (keys or values) if key else values
-    if not chosen:
-        raise SchemaError(f"there is no {'key' if key else 'value'} column")
+    chosen = (keys or values) if key and name != "NONE" else keys if key else values
+    # ksqlDB reads and writes keys without columns as null, whatever their format.
+    if not chosen and not key and name not in ("KAFKA", "NONE"):
+        raise SchemaError("there is no value column")
     return chosen
 
 
@@ -255,7 +265,7 @@ def _wrapped(name: str, columns: tuple[SqlColumn, ...], key: bool, wrap: bool | 
     if wrap is not None and not (able.wraps if wrap else able.unwraps):
         text = str(wrap).lower()
         raise ConfigError(f"Format '{name}' does not support 'WRAP_SINGLE_VALUE' set to '{text}'.")
-    if len(columns) > 1:
+    if len(columns) != 1 or able.lists:
         return True
     if wrap is not None:
         return wrap

@@ -33,10 +33,20 @@ from kcodec.formats.jackson import JacksonError, quote, read_tree
 from kcodec.formats.json_reread import Refused
 from kcodec.formats.ksql_types import SqlType
 
-__all__ = ["fit", "java_decimal", "java_double", "java_integer", "java_text", "read_row", "tree_text"]
+__all__ = [
+    "LONGEST_DAY",
+    "TIME_RANGE",
+    "fit",
+    "java_decimal",
+    "java_double",
+    "java_integer",
+    "java_text",
+    "read_row",
+    "tree_text",
+]
 
-_LONGEST_DAY = 86_400_000
-_TIME_RANGE = "Time values must use number of milliseconds greater than 0 and less than 86400000."
+LONGEST_DAY = 86_400_000
+TIME_RANGE = "Time values must use number of milliseconds greater than 0 and less than 86400000."
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _INTEGER = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"([+-]?)(\d*)(\.\d*)?(?:[eE]([+-]?\d+))?")
@@ -173,8 +183,8 @@ def _bytes(node: Any, kind: SqlType, path: _Path) -> bytes:
 
 def _time(node: Any, kind: SqlType, path: _Path) -> int:
     number = _integer(node, kind, path)
-    if kind.base == "TIME" and not 0 <= number <= _LONGEST_DAY:
-        path.fail("out_of_range", _TIME_RANGE)
+    if kind.base == "TIME" and not 0 <= number <= LONGEST_DAY:
+        path.fail("out_of_range", TIME_RANGE)
     if kind.base == "DATE" and not -(1 << 31) <= number < 1 << 31:
         path.fail("out_of_range")
     if kind.base == "TIMESTAMP":

@@ -1,0 +1,388 @@
+"""Delimited text as lists in JSON, and back::
+
+    a,"b, c",,7             ["a","b, c",null,7]
+
+The row loop of JSON reads and writes the columns of the lists. Both ways a row is taken in one pass from left to
+right; the output is given room for all that a block of rows can become before the block.
+"""
+
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memmove, memset
+
+from kcodec.columns._rows cimport Rows, Slice
+from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_put_string, json_string
+from kcodec.wire.utf8 cimport utf8_valid
+
+import pyarrow as pa
+
+from kcodec.errors import CapacityError
+
+__all__ = ["from_json", "to_json"]
+
+cdef enum:
+    BLOCK_ROWS = 512
+    BLOCK_BYTES = 1 << 16
+    SLOP = 64                 # text is moved in steps of 16 bytes
+    MOST = 4                  # bytes of a delimiter
+
+
+cdef struct Delimiter:
+    uint8_t text[MOST]
+    int32_t size
+
+
+cdef class Output:
+    """A binary array that grows, a row after the other."""
+
+    cdef object data_buffer
+    cdef object offset_buffer
+    cdef object valid_buffer
+    cdef uint8_t *data
+    cdef uint8_t *valid
+    cdef int64_t used
+    cdef int64_t room
+    cdef int32_t *offsets32
+    cdef int64_t *offsets64
+    cdef int64_t rows
+    cdef int64_t nulls
+
+    def __cinit__(self, int64_t rows, bint large):
+        self.rows = rows
+        self.data_buffer = pa.allocate_buffer(0, resizable=True)
+        self.offset_buffer = pa.allocate_buffer((rows + 1) * (8 if large else 4))
+        self.valid_buffer = pa.allocate_buffer((rows + 7) // 8)
+        self.valid = <uint8_t *><uintptr_t>self.valid_buffer.address
+        memset(self.valid, 0, (rows + 7) // 8)
+        if large:
+            self.offsets64 = <int64_t *><uintptr_t>self.offset_buffer.address
+            self.offsets64[0] = 0
+        else:
+            self.offsets32 = <int32_t *><uintptr_t>self.offset_buffer.address
+            self.offsets32[0] = 0
+
+    cdef int reserve(self, int64_t row, int64_t more, int64_t ahead) except -1:
+        """Make room for a block, and by what the rows so far took for those that follow."""
+        cdef int64_t room = self.used + more
+        if room <= self.room:
+            return 0
+        if self.offsets32 != NULL and room > INT32_MAX:
+            raise CapacityError("more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows")
+        if row:
+            room = max(room, min(<int64_t>(1.02 * self.used / row * self.rows) + 2 * more, room + ahead))
+        if self.offsets32 != NULL:
+            room = min(room, INT32_MAX)
+        self.data_buffer.resize(room, False)
+        self.data = <uint8_t *><uintptr_t>self.data_buffer.address
+        self.room = room
+        return 0
+
+    cdef void end_row(self, int64_t row, uint8_t *out) noexcept nogil:
+        """Say where a row ends; NULL: it is null."""
+        if out == NULL:
+            self.nulls += 1
+        else:
+            self.used = out - self.data
+            self.valid[row >> 3] |= <uint8_t>(1 << (row & 7))
+        if self.offsets64 != NULL:
+            self.offsets64[row + 1] = self.used
+        else:
+            self.offsets32[row + 1] = <int32_t>self.used
+
+    cdef object finish(self):
+        self.data_buffer.resize(self.used, True)
+        return pa.Array.from_buffers(
+            pa.large_binary() if self.offsets64 != NULL else pa.binary(), self.rows,
+            [self.valid_buffer if self.nulls else None, self.offset_buffer, self.data_buffer], self.nulls,
+        )
+
+
+cdef int set_delimiter(Delimiter *delimiter, object text) except -1:
+    cdef bytes data = text.encode()
+    if not 0 < len(data) <= MOST:
+        raise ValueError("a delimiter is one character")
+    memcpy(delimiter.text, <const uint8_t *>data, len(data))
+    delimiter.size = len(data)
+    return 0
+
+
+cdef inline bint is_delimiter(const Delimiter *delimiter, const uint8_t *at, const uint8_t *end) noexcept nogil:
+    return at[0] == delimiter.text[0] and (
+        delimiter.size == 1 or (end - at >= delimiter.size and memcmp(at, delimiter.text, delimiter.size) == 0)
+    )
+
+
+cdef inline bint is_numeric(uint8_t byte) noexcept nogil:
+    return 48 <= byte <= 57 or byte == 45 or byte == 46 or byte == 43 or byte == 101 or byte == 69
+
+
+cdef uint8_t *put_cell(
+    const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t kind, uint8_t *out
+) noexcept nogil:
+    cdef int64_t i
+    if size == 0:
+        memcpy(out, b"null", 4)
+        return out + 4
+    if kind == 110:
+        for i in range(size):
+            if not is_numeric(at[i]):
+                break
+            out[i] = at[i]
+        else:
+            return out + size
+    elif kind == 98:
+        if (size == 4 and memcmp(at, b"true", 4) == 0) or (size == 5 and memcmp(at, b"false", 5) == 0):
+            memcpy(out, at, size)
+            return out + size
+    return json_put_string(at, size, limit, out, False)
+
+
+cdef uint8_t *put_list(
+    const Slice *slice, const Delimiter *delimiter, const uint8_t *kinds, int64_t count, uint8_t *scratch, uint8_t *out
+) noexcept nogil:
+    """Write a record as a list; NULL if it is odd. The scratch holds as many bytes as the record."""
+    cdef const uint8_t *at = slice.start
+    cdef const uint8_t *end = slice.end
+    cdef const uint8_t *begin
+    cdef int64_t cell = 0
+    cdef int64_t size
+    if at == end or at[0] == 10 or at[0] == 13 or not utf8_valid(at, end - at):
+        return NULL
+    while True:
+        if cell == count:
+            return NULL
+        out[0] = 44 if cell else 91
+        out += 1
+        if at < end and at[0] == 34:
+            at += 1
+            size = 0
+            while True:
+                if at == end:
+                    return NULL
+                if at[0] == 34:
+                    at += 1
+                    if at == end or at[0] != 34:
+                        break
+                scratch[size] = at[0]
+                size += 1
+                at += 1
+            out = put_cell(scratch, size, scratch + size, kinds[cell], out)
+            if at < end and at[0] != 10 and at[0] != 13 and not is_delimiter(delimiter, at, end):
+                return NULL
+        else:
+            begin = at
+            while at < end and at[0] != 10 and at[0] != 13 and not is_delimiter(delimiter, at, end):
+                at += 1
+            out = put_cell(begin, at - begin, slice.limit, kinds[cell], out)
+        cell += 1
+        if at == end or at[0] == 10 or at[0] == 13:
+            break
+        at += delimiter.size
+    if cell != count:
+        return NULL
+    if at < end and at[0] == 13:
+        at += 1
+    if at < end and at[0] == 10:
+        at += 1
+    if at != end:
+        return NULL
+    out[0] = 93
+    return out + 1
+
+
+def to_json(values, delimiter, kinds):
+    """Turn records into lists.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any layout, a record in each row.
+    delimiter : str
+        One character.
+    kinds : bytes
+        For each cell: ``n`` if a number, ``b`` if a boolean stands in the list as such where it is one, ``s`` if
+        all is text.
+
+    Returns
+    -------
+    array : pyarrow.Array
+        Binary; odd rows are null.
+    odd : list of int
+        The rows that are odd.
+    """
+    cdef Rows rows = Rows(values)
+    cdef Output output = Output(rows.length, False)
+    cdef bytes held = kinds
+    cdef const uint8_t *kind_of = held
+    cdef int64_t count = len(held)
+    cdef Delimiter mark
+    cdef Slice slices[BLOCK_ROWS]
+    cdef int64_t row = 0
+    cdef int64_t block
+    cdef int64_t payload = 0
+    cdef int64_t at
+    cdef int64_t longest = 0
+    cdef uint8_t *scratch = NULL
+    cdef uint8_t *out
+    set_delimiter(&mark, delimiter)
+    odd = []
+    try:
+        while row < rows.length:
+            block = rows.fill(row, slices, BLOCK_ROWS, BLOCK_BYTES, &payload)
+            # A byte becomes six at most, and a cell, of which the delimiter is one, five more.
+            output.reserve(row, 11 * payload + 8 * block + SLOP, 11 * rows.bytes_from(row))
+            if payload > longest or scratch == NULL:
+                free(scratch)
+                longest = 2 * payload
+                scratch = <uint8_t *>malloc(longest + SLOP)
+                if scratch == NULL:
+                    raise MemoryError
+            with nogil:
+                for at in range(block):
+                    out = NULL
+                    if slices[at].start != NULL:
+                        out = put_list(&slices[at], &mark, kind_of, count, scratch, output.data + output.used)
+                    output.end_row(row + at, out)
+            for at in range(block):
+                if slices[at].start != NULL and not (output.valid[(row + at) >> 3] >> ((row + at) & 7)) & 1:
+                    odd.append(row + at)
+            row += block
+        return output.finish(), odd
+    finally:
+        free(scratch)
+
+
+cdef uint8_t *put_quoted(uint8_t *text, int64_t size, bint first, const Delimiter *delimiter) noexcept nogil:
+    """Put quotes around the text behind the first byte here, or move it there; return behind it.
+
+    Commons-csv compares characters: those beyond ASCII are above all of it.
+    """
+    cdef const uint8_t *end = text + 1 + size
+    cdef const uint8_t *at = text + 1
+    cdef uint8_t start
+    cdef int64_t quotes = 0
+    cdef bint needed = False
+    cdef uint8_t *source
+    cdef uint8_t *target
+    if size == 0:
+        if not first:
+            return text
+        text[0] = text[1] = 34
+        return text + 2
+    start = at[0]
+    if first and not (48 <= start <= 57 or 65 <= start <= 90 or 97 <= start <= 122):
+        needed = True
+    if start <= 35 or at[size - 1] <= 32:
+        needed = True
+    while at < end:
+        if at[0] == 34:
+            quotes += 1
+            needed = True
+        elif at[0] == 10 or at[0] == 13 or is_delimiter(delimiter, at, end):
+            needed = True
+        at += 1
+    if not needed:
+        memmove(text, text + 1, size)
+        return text + size
+    text[0] = 34
+    source = text + size
+    target = source + quotes
+    while target != source:
+        target[0] = source[0]
+        if source[0] == 34:
+            target -= 1
+            target[0] = 34
+        target -= 1
+        source -= 1
+    target = text + 1 + size + quotes
+    target[0] = 34
+    return target + 1
+
+
+cdef uint8_t *put_record(
+    const Slice *slice, const Delimiter *delimiter, uint8_t *scratch, uint8_t *out
+) noexcept nogil:
+    """Write a list as a record. The scratch holds as many bytes as the list, and JSON_MARGIN."""
+    cdef const uint8_t *at = slice.start
+    cdef const uint8_t *end = slice.end
+    cdef const uint8_t *begin
+    cdef JsonFault fault
+    cdef int64_t size = 0
+    cdef bint first = True
+    if slice.limit - end < JSON_MARGIN:
+        memcpy(scratch, at, end - at)
+        end = scratch + (end - at)
+        at = scratch
+    # A list without values does not come here: there is a column at least.
+    at += 1
+    while True:
+        if at[0] == 34:
+            at = json_string(at + 1, end, out + 1, &size, &fault)
+            out = put_quoted(out, size, first, delimiter)
+        elif at[0] == 110:
+            at += 4
+        else:
+            begin = at
+            while at[0] != 44 and at[0] != 93:
+                at += 1
+            memcpy(out + 1, begin, at - begin)
+            out = put_quoted(out, at - begin, first, delimiter)
+        if at[0] == 93:
+            return out
+        at += 1
+        memcpy(out, delimiter.text, delimiter.size)
+        out += delimiter.size
+        first = False
+
+
+def from_json(values, delimiter, large=False):
+    """Turn lists into records, quoted where commons-csv 1.4 does it by ``QuoteMode.MINIMAL``.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or large binary, a list of JSON in each row as the row loop of JSON writes it: of text, numbers,
+        booleans and nulls.
+    delimiter : str
+        One character.
+    large : bool, default False
+        Whether the result has 64-bit offsets.
+
+    Returns
+    -------
+    pyarrow.Array
+        Binary.
+    """
+    cdef Rows rows = Rows(values)
+    cdef Output output = Output(rows.length, large)
+    cdef Delimiter mark
+    cdef Slice slices[BLOCK_ROWS]
+    cdef int64_t row = 0
+    cdef int64_t block
+    cdef int64_t payload = 0
+    cdef int64_t at
+    cdef int64_t longest = 0
+    cdef uint8_t *scratch = NULL
+    cdef uint8_t *out
+    set_delimiter(&mark, delimiter)
+    try:
+        while row < rows.length:
+            block = rows.fill(row, slices, BLOCK_ROWS, BLOCK_BYTES, &payload)
+            # A number may get quotes, and a comma become four bytes.
+            output.reserve(row, 4 * payload + SLOP, 4 * rows.bytes_from(row))
+            if payload > longest or scratch == NULL:
+                free(scratch)
+                longest = 2 * payload
+                scratch = <uint8_t *>calloc(longest + JSON_MARGIN, 1)
+                if scratch == NULL:
+                    raise MemoryError
+            with nogil:
+                for at in range(block):
+                    out = NULL
+                    if slices[at].start != NULL:
+                        out = put_record(&slices[at], &mark, scratch, output.data + output.used)
+                    output.end_row(row + at, out)
+            row += block
+        return output.finish()
+    finally:
+        free(scratch)
