@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kcodec.protocol.evolution import Violation, check_evolution
     from kcodec.protocol.framing import Connection, Exchange, join_frames, split_frames
     from kcodec.protocol.message import MessageCodec
+    from kcodec.protocol.message_records import expand_records
     from kcodec.protocol.segment import read_segment, stream_segment
     from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
     from kcodec.protocol.topics import TopicCodec, decode_topic
@@ -33,6 +34,7 @@ __all__ = [
     "Violation",
     "check_evolution",
     "decode_topic",
+    "expand_records",
     "join_frames",
     "list_batches",
     "load",
@@ -59,6 +61,7 @@ _MODULES = {
     "Violation": "evolution",
     "check_evolution": "evolution",
     "decode_topic": "topics",
+    "expand_records": "message_records",
     "join_frames": "framing",
     "list_batches": "batch",
     "load": "definitions",
