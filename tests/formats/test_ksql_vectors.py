@@ -141,7 +141,7 @@ def plain_row(value, kind):
     if kind.base == "MAP":
         return {key.upper(): plain_row(item, kind.item) for key, item in value}
     if kind.base == "DECIMAL":
-        return str(value)
+        return format(value, "f")
     if kind.base == "BYTES":
         return tagged(value, kind).removeprefix("bytes:")
     if kind.base == "TIMESTAMP":
@@ -180,3 +180,5 @@ def test_functional_reading_and_writing(impl, shared, capsys):
         print(f"\n{impl}: " + ", ".join(f"{name} {what} {n}" for (name, what), n in sorted(counts.items())))
     assert counts["JSON", "read"] > 250
     assert counts["JSON", "written"] > 130
+    assert counts["KAFKA", "written"] > 100
+    assert counts["DELIMITED", "read"] > 100
