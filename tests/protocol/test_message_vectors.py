@@ -9,6 +9,7 @@ from kafka_definitions import definitions
 from vector_files import read_vectors
 
 from kcodec.errors import DecodeError, EncodeError
+from kcodec.protocol.builtin_layouts import builtin_definitions
 from kcodec.protocol.message import UNKNOWN, MessageCodec
 
 
@@ -31,8 +32,27 @@ def text(node) -> str:
 
 
 def test_messages(impl, sets, vectors, capsys):
+    counts = check_messages(vectors["vectors"], sets)
+    with capsys.disabled():
+        print(f"\n{impl}: {counts.total() - counts['skipped']} messages both ways: {dict(counts)}")
+    assert counts.total() - counts["skipped"] >= 1900
+
+
+def test_messages_without_definitions(impl, capsys):
+    """Those of layouts that kcodec knows by itself need nothing but the vectors in this repository."""
+    known = builtin_definitions()
+    counts = check_messages(read_vectors("kafka_protocol_vectors.jsonl.gz"), {"group": known, "txn": known})
+    counts += check_downgrades(
+        read_vectors("kafka_protocol_downgrade.jsonl.gz"), {"group": known, "txn": known}
+    )
+    with capsys.disabled():
+        print(f"\n{impl}: {dict(counts)} of kcodec's own layouts")
+    assert counts.total() >= 60
+
+
+def check_messages(lines, sets):
     counts = Counter()
-    for line in vectors["vectors"]:
+    for line in lines:
         if line["set"] not in sets:
             counts["skipped"] += 1
             continue
@@ -54,9 +74,7 @@ def test_messages(impl, sets, vectors, capsys):
         assert column.null_count == 1
         assert codec.encode(column).to_pylist() == [data, None, data], where
         counts[line["set"]] += 1
-    with capsys.disabled():
-        print(f"\n{impl}: {counts.total() - counts['skipped']} messages both ways: {dict(counts)}")
-    assert counts.total() - counts["skipped"] >= 1900
+    return counts
 
 
 def test_columns_hold_what_dicts_hold(impl, sets, vectors):
@@ -84,8 +102,15 @@ def in_order(value, kind):
 
 
 def test_downgrades(impl, sets, vectors, capsys):
+    counts = check_downgrades(vectors["downgrade"], sets)
+    with capsys.disabled():
+        print(f"\n{impl}: {dict(counts)} at other versions")
+    assert counts.total() == len(vectors["downgrade"])
+
+
+def check_downgrades(lines, sets):
     counts = Counter()
-    for line in vectors["downgrade"]:
+    for line in lines:
         spec = sets[line["set"]][line["name"]]
         top, codec = MessageCodec(spec, line["jsonVersion"]), MessageCodec(spec, line["version"])
         if "hex" in line:
@@ -110,9 +135,7 @@ def test_downgrades(impl, sets, vectors, capsys):
             assert report["code"].to_pylist() == [caught.value.code]
             assert report["path"].to_pylist() == [caught.value.path]
         counts["refused"] += 1
-    with capsys.disabled():
-        print(f"\n{impl}: {dict(counts)} at other versions")
-    assert counts.total() == len(vectors["downgrade"])
+    return counts
 
 
 #: Codes of what Kafka's reader refuses, by the vector.
