@@ -230,10 +230,19 @@ class HttpRegistry:
             return request(client)
         except SchemaRegistryError as error:
             status, code = error.http_status_code, error.error_code
+            if not isinstance(code, int) or code < 0:
+                # The client's number for an answer that is not the registry's.
+                code = None
             message = self._clean(error.error_message)
             if status in (401, 403, 408, 429) or status >= 500:
                 message = f"{self._url}: HTTP {status}: {message} (after {time.monotonic() - start:.1f} s)"
             raise RegistryError(message, status, code) from None
+        except (AttributeError, KeyError) as error:
+            raise RegistryError(
+                f"{self._url}: the answer is not one that the client knows ({self._clean(error)})",
+                None,
+                50005,
+            ) from None
         except Exception as error:
             # Whatever the client, its HTTP library and their authentication raise; it may hold a secret.
             raise RegistryError(
