@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""JSON documents to Arrow and back: kcodec, pyarrow.json and orjson in one process and one thread.
+
+    python asv_bench/peers/json.py [--rows 50000] [--rounds 7]
+
+The documents have 15 fields, two of them decimals, and about 300 bytes. All contestants take turns; the best round
+of each counts. pyarrow.json reads one document a line, which its input already is, with its threads switched off;
+orjson makes Python values, from which pyarrow makes columns; it has no decimals, so these go through doubles, or are
+made from the shortest text of a double, which is right up to 15 digits. What is exact in Python is the standard
+library's json with Decimal for numbers that have a point.
+"""
+
+import sys
+from pathlib import Path
+
+# Where this script stands, its name would hide the standard library's module.
+sys.path.remove(str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import argparse
+import decimal
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.json
+from benchmarks.json_documents import TYPE, documents
+
+import kcodec
+
+_DECIMALS = [field.name for field in TYPE if pa.types.is_decimal(field.type)]
+_FLOATS = [field.name for field in TYPE if pa.types.is_floating(field.type)]
+_DOUBLES = pa.struct([field.with_type(pa.float64()) if field.name in _DECIMALS else field for field in TYPE])
+
+
+def _pyarrow(values: pa.BinaryArray) -> Callable[[], Any]:
+    lines = pa.py_buffer(b"\n".join(values.to_pylist()) + b"\n")
+    reading = pyarrow.json.ReadOptions(use_threads=False, block_size=1 << 24)
+    parsing = pyarrow.json.ParseOptions(
+        explicit_schema=pa.schema(list(TYPE)), unexpected_field_behavior="ignore"
+    )
+    return lambda: pyarrow.json.read_json(pa.BufferReader(lines), reading, parsing)
+
+
+def _by_text(rows: list[bytes]) -> pa.Array:
+    """Give columns with decimals that are right up to 15 digits."""
+    loaded = []
+    for row in rows:
+        document = orjson.loads(row)
+        for name in _DECIMALS:
+            document[name] = decimal.Decimal(repr(document[name]))
+        loaded.append(document)
+    return pa.array(loaded, TYPE)
+
+
+def _exactly(rows: list[bytes]) -> pa.Array:
+    """Give columns with exact decimals."""
+    loaded = []
+    for row in rows:
+        document = json.loads(row, parse_float=decimal.Decimal)
+        for name in _FLOATS:
+            document[name] = float(document[name])
+        loaded.append(document)
+    return pa.array(loaded, TYPE)
+
+
+#: Runs, and how many rows they are of.
+Contestants = dict[str, tuple[Callable[[], Any], int]]
+
+
+def contestants(values: pa.BinaryArray) -> Contestants:
+    """Give what decodes."""
+    codec = kcodec.JsonCodec(TYPE)
+    few = values.slice(0, max(1, len(values) // 10)).to_pylist()
+    return {
+        "kcodec": (lambda: codec.decode(values), len(values)),
+        "pyarrow.json": (_pyarrow(values), len(values)),
+        "orjson + pa.array, decimals as doubles": (
+            lambda: pa.array([orjson.loads(row) for row in few], _DOUBLES),
+            len(few),
+        ),
+        "orjson + pa.array, decimals of 15 digits": (lambda: _by_text(few), len(few)),
+        "json + pa.array, decimals exact": (lambda: _exactly(few), len(few)),
+        "orjson.loads alone": (lambda: [orjson.loads(row) for row in few], len(few)),
+    }
+
+
+def encoders(values: pa.BinaryArray) -> Contestants:
+    """Give what encodes."""
+    codec = kcodec.JsonCodec(TYPE)
+    array = codec.decode(values)
+    few = array.slice(0, max(1, len(array) // 10))
+    return {
+        "kcodec": (lambda: codec.encode(array), len(array)),
+        "orjson.dumps of to_pylist()": (
+            lambda: [orjson.dumps(row, default=str) for row in few.to_pylist()],
+            len(few),
+        ),
+    }
+
+
+def measure(runs: Contestants, rounds: int) -> dict[str, float]:
+    """Give the nanoseconds a row of each, in the best of its rounds; the first one only warms up."""
+    best = dict.fromkeys(runs, float("inf"))
+    for turn in range(rounds + 1):
+        for name, (run, rows) in runs.items():
+            begin = time.perf_counter()
+            run()
+            if turn:
+                best[name] = min(best[name], (time.perf_counter() - begin) / rows * 1e9)
+    return best
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    arguments = parser.parse_args()
+    pa.set_cpu_count(1)
+    steady, shuffled = documents(arguments.rows), documents(arguments.rows, True)
+    size = steady.nbytes / arguments.rows - 4
+    print(f"{arguments.rows} documents of {size:.0f} bytes, best of {arguments.rounds} rounds, one thread")
+    for title, runs in (
+        ("decode, keys in a steady order", contestants(steady)),
+        ("decode, keys shuffled per document", contestants(shuffled)),
+        ("encode", encoders(steady)),
+    ):
+        best = measure(runs, arguments.rounds)
+        print(f"\n{title:45} {'ns/row':>9} {'MB/s':>7} {'kcodec is faster by':>20}")
+        for name, taken in best.items():
+            print(f"{name:45} {taken:9.0f} {size / taken * 1000:7.0f} {taken / best['kcodec']:19.1f}x")
+
+
+if __name__ == "__main__":
+    main()
