@@ -9,6 +9,8 @@ import re
 
 import pyarrow as pa
 
+from kcodec.formats.ksql_json_reader import tree_text
+
 __all__ = ["from_json", "to_json"]
 
 _NUMBER = re.compile(r"[-+.eE0-9]+", re.ASCII)
@@ -84,7 +86,7 @@ def _part(cell: str, kind: int) -> str:
         return "null"
     if (kind == ord("n") and _NUMBER.fullmatch(cell)) or (kind == ord("b") and cell in ("true", "false")):
         return cell
-    return json.dumps(cell, ensure_ascii=False)
+    return tree_text(cell)
 
 
 def from_json(values: pa.Array, delimiter: str, large: bool = False) -> pa.Array:
