@@ -849,16 +849,16 @@ class _Writer:
 
     def integer(self, node: Node, row: int, path: str) -> bytes:
         value = self.read(node, row)
-        if node.factor != 1 and value >= 1 << 63:
-            raise _BadRow("out_of_range", None, path)
         if node.factor < 0:
             value *= -node.factor
-        elif value % node.factor:
+        elif value % node.factor and value < 1 << 63:
             raise _BadRow("inexact", None, path)
         else:
-            value //= node.factor
-        low, high = node.bounds or (-(1 << 63), (1 << (64 if node.factor == 1 else 63)) - 1)
-        if not low <= value <= high:
+            value //= 1 if value >= 1 << 63 else node.factor
+        # What is multiplied or divided has 64 bits with a sign.
+        most = (1 << 64 if node.factor == 1 else 1 << 63) - 1
+        low, high = node.bounds or (-(1 << 63), most)
+        if not max(low, -(1 << 63)) <= value <= min(high, most):
             raise _BadRow("out_of_range", None, path)
         return _number_form(node, str(value))
 
