@@ -245,13 +245,13 @@ class MessageCodec(Codec):
         chunks, chunked = payloads(values)
         pick = self._picker(versions, sum(map(len, chunks)), decoding=True)
         module = kernel("protocol._message")
-        programs = self._decoders(module)
+        programs = self._decoders(module, pick is not None)
 
         def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             decoded: tuple[pa.Array, list[Fault]] = module.decode(
                 array,
                 programs,
-                selector=pick(array),
+                selector=None if pick is None else pick(array),
                 start=self._start,
                 trailing=self._trailing,
                 stop=stop,
@@ -294,8 +294,8 @@ class MessageCodec(Codec):
             kind = plain_type(array.type)
             encoded: tuple[pa.Array, list[Fault]] = module.encode(
                 array if array.type == kind else array.cast(kind),
-                self._encoders(module, kind),
-                selector=pick(array),
+                self._encoders(module, kind, pick is not None),
+                selector=None if pick is None else pick(array),
                 large=self._options["large"],
                 stop=stop,
             )
@@ -304,7 +304,7 @@ class MessageCodec(Codec):
         return self._run(step, chunks, chunked, self._encoded_type, errors, EncodeError)
 
     def _picker(self, versions: Any, rows: int, decoding: bool) -> Any:
-        """Return what gives the kernel the program of each row of one chunk after the other."""
+        """Return what gives the kernel the program of each row of one chunk after the other; None: the only one."""
         at = self._version_at
         if decoding and versions is None and at is not None:
             known = self.versions
@@ -314,7 +314,7 @@ class MessageCodec(Codec):
                 raise ConfigError(
                     f"{self.spec.name} has several versions here: versions= must say each row's"
                 )
-            return lambda array: None
+            return None
         if isinstance(versions, int):
             versions = [versions] * rows
         given = (
@@ -325,7 +325,7 @@ class MessageCodec(Codec):
         places = pc.index_in(given.cast(pa.int64()), pa.array(self.versions, pa.int64()))
         places = pc.fill_null(places, len(self.versions))
         places = pa.concat_arrays(places.chunks) if isinstance(places, pa.ChunkedArray) else places
-        buffer = places.buffers()[1]
+        buffer = places.buffers()[1] or pa.py_buffer(b"")
         done = places.offset
 
         def pick(array: pa.Array) -> pa.Buffer:
@@ -355,14 +355,14 @@ class MessageCodec(Codec):
         reason = f"the version is not one of {known}"
         return self._program(module, failing_plan(kind, direction, "unsupported_version", reason))
 
-    def _decoders(self, module: Any) -> list[Any]:
-        """Return a program for each version, and one behind them for all others."""
+    def _decoders(self, module: Any, picked: bool) -> list[Any]:
+        """Return a program for each version; where rows are picked, one behind them for all other versions."""
 
         def make() -> list[Any]:
             programs = [self._program(module, self._plans[version]) for version in self.versions]
-            return [*programs, self._failing(module, self.arrow_type, "decode")]
+            return [*programs, self._failing(module, self.arrow_type, "decode")] if picked else programs
 
-        made: list[Any] = self._keep((module, "decode"), make)
+        made: list[Any] = self._keep((module, "decode", picked), make)
         return made
 
     def encode_plan(self, kind: pa.DataType, version: int | None = None) -> Plan:
@@ -371,12 +371,13 @@ class MessageCodec(Codec):
         prefix = version.to_bytes(2, "big") if self.header == "version" else b""
         return encode_plan(self._parts(version), kind, prefix)
 
-    def _encoders(self, module: Any, kind: pa.DataType) -> list[Any]:
+    def _encoders(self, module: Any, kind: pa.DataType, picked: bool) -> list[Any]:
         def make() -> list[Any]:
             plans = [self.encode_plan(kind, version) for version in self.versions]
-            return [*(self._program(module, plan) for plan in plans), self._failing(module, kind, "encode")]
+            programs = [self._program(module, plan) for plan in plans]
+            return [*programs, self._failing(module, kind, "encode")] if picked else programs
 
-        made: list[Any] = self._keep((module, "encode", kind), make)
+        made: list[Any] = self._keep((module, "encode", kind, picked), make)
         return made
 
     # Single messages ------------------------------------------------------------------------------------

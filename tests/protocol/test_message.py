@@ -152,6 +152,7 @@ def test_mixed_versions(impl):
         == column.to_pylist()
     )
     assert codec.decode_one(rows[3], 3)["offset"] == 3
+    assert codec.decode([], versions=[]).type == codec.arrow_type
     # A version that is not known costs its own row.
     _, report = codec.decode(rows, "report", versions=[0, 1, 9, None, 4])
     assert report["row"].to_pylist() == [2, 3]

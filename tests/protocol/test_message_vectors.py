@@ -52,13 +52,17 @@ def test_messages_without_definitions(impl, capsys):
 
 def check_messages(lines, sets):
     counts = Counter()
+    codecs = {}
     for line in lines:
         if line["set"] not in sets:
             counts["skipped"] += 1
             continue
         where = line["id"]
         data = bytes.fromhex(line["hex"])
-        codec = MessageCodec(sets[line["set"]][line["name"]], line["version"], unknown_tags=True)
+        key = line["set"], line["name"], line["version"]
+        if key not in codecs:
+            codecs[key] = MessageCodec(sets[line["set"]][line["name"]], line["version"], unknown_tags=True)
+        codec = codecs[key]
         message = codec.decode_one(data)
         tags = [[entry["tag"], entry["data"].hex()] for entry in message.get(UNKNOWN, ())]
         assert tags == line.get("unknownTags", []), where
@@ -78,7 +82,7 @@ def check_messages(lines, sets):
 
 
 def test_columns_hold_what_dicts_hold(impl, sets, vectors):
-    for line in vectors["vectors"][::7]:
+    for line in vectors["vectors"][::19]:
         if line["set"] in sets:
             codec = MessageCodec(sets[line["set"]][line["name"]], line["version"])
             data = bytes.fromhex(line["hex"])
