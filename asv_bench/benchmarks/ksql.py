@@ -108,3 +108,37 @@ class Bare:
 
     def time_encode(self) -> None:
         self.codec.encode(self.array)
+
+
+class Delimited:
+    """Eight of the columns as delimited text."""
+
+    def setup(self) -> None:
+        names = ("ID", "CUSTOMER", "AMOUNT", "QUANTITY", "PRICE", "PAID", "CREATED", "NOTE")
+        columns = [column for column in kcodec.KsqlCodec("JSON", COLUMNS).columns if column.name in names]
+        self.codec = kcodec.KsqlCodec("DELIMITED", columns)
+        rows = orders()
+        fields = [column.name for column in columns]
+        self.array = pa.StructArray.from_arrays([rows.field(name) for name in fields], fields)
+        self.values = self.codec.encode(self.array)
+
+    def time_decode(self) -> None:
+        self.codec.decode(self.values)
+
+    def time_encode(self) -> None:
+        self.codec.encode(self.array)
+
+
+class Kafka:
+    """A single number."""
+
+    def setup(self) -> None:
+        self.codec = kcodec.KsqlCodec("KAFKA", "K BIGINT KEY", key=True)
+        self.array = pa.array(range(ROWS))
+        self.values = self.codec.encode(self.array)
+
+    def time_decode(self) -> None:
+        self.codec.decode(self.values)
+
+    def time_encode(self) -> None:
+        self.codec.encode(self.array)

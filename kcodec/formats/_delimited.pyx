@@ -190,7 +190,7 @@ cdef uint8_t *put_list(
     return out + 1
 
 
-def to_json(values, delimiter, kinds):
+def to_json(values, delimiter, kinds, large=False):
     """Turn records into lists.
 
     Parameters
@@ -202,6 +202,8 @@ def to_json(values, delimiter, kinds):
     kinds : bytes
         For each cell: ``n`` if a number, ``b`` if a boolean stands in the list as such where it is one, ``s`` if
         all is text.
+    large : bool, default False
+        Whether the result has 64-bit offsets.
 
     Returns
     -------
@@ -211,7 +213,7 @@ def to_json(values, delimiter, kinds):
         The rows that are odd.
     """
     cdef Rows rows = Rows(values)
-    cdef Output output = Output(rows.length, False)
+    cdef Output output = Output(rows.length, large)
     cdef bytes held = kinds
     cdef const uint8_t *kind_of = held
     cdef int64_t count = len(held)

@@ -16,7 +16,9 @@ __all__ = ["from_json", "to_json"]
 _NUMBER = re.compile(r"[-+.eE0-9]+", re.ASCII)
 
 
-def to_json(values: pa.Array, delimiter: str, kinds: bytes) -> tuple[pa.Array, list[int]]:
+def to_json(
+    values: pa.Array, delimiter: str, kinds: bytes, large: bool = False
+) -> tuple[pa.Array, list[int]]:
     """Turn records into lists.
 
     Parameters
@@ -28,6 +30,8 @@ def to_json(values: pa.Array, delimiter: str, kinds: bytes) -> tuple[pa.Array, l
     kinds : bytes
         For each cell: ``n`` if a number, ``b`` if a boolean stands in the list as such where it is one, ``s`` if
         all is text.
+    large : bool
+        Whether the result has 64-bit offsets.
 
     Returns
     -------
@@ -47,7 +51,7 @@ def to_json(values: pa.Array, delimiter: str, kinds: bytes) -> tuple[pa.Array, l
             else:
                 odd.append(row)
         lists.append(made)
-    return pa.array(lists, pa.binary()), odd
+    return pa.array(lists, pa.large_binary() if large else pa.binary()), odd
 
 
 def _cells(data: bytes, delimiter: str) -> list[str] | None:

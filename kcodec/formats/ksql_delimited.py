@@ -87,7 +87,9 @@ class DelimitedRows:
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Read an array of payloads; rows that the row loops do not read are read again one by one."""
         module = kernel("formats._json")
-        lists, odd = kernel("formats._delimited").to_json(array, self._delimiter, self._kinds)
+        lists, odd = kernel("formats._delimited").to_json(
+            array, self._delimiter, self._kinds, self._options.large
+        )
         decoded, faults = module.decode(lists, [self._program(module, None)])
         code = "delimited_syntax"
         faults = sorted([*faults, *(Fault(row, None, "", code, CODES[code]) for row in odd)])

@@ -334,3 +334,13 @@ def test_no_columns(impl, format, columns, key):
     codec = KsqlCodec(format, columns, key=key)
     assert codec.decode([b"anything", None]).to_pylist() == [None, None]
     assert codec.encode(pa.array([{}, None], pa.struct([]))).to_pylist() == [None, None]
+
+
+def test_large_offsets(impl):
+    codec = KsqlCodec("DELIMITED", "A STRING, B BYTES", large=True)
+    array = codec.decode([b"x,YWJj", None])
+    assert array.type.field("A").type == pa.large_string()
+    assert codec.encode(array).type == pa.large_binary()
+    assert codec.encode(array).to_pylist() == [b"x,YWJj", None]
+    keys = KsqlCodec("KAFKA", "A STRING", large=True)
+    assert keys.encode(keys.decode([b"x"])).type == pa.large_binary()
