@@ -152,6 +152,12 @@ def decode_consumer_offsets(
     ConfigError
         If there is such a column already, or an argument is wrong.
 
+    Notes
+    -----
+    Spark's Kafka source leaves internal topics out, even those that are subscribed to by name, unless the session has
+    ``spark.sql.streaming.kafka.useDeprecatedOffsetFetching`` set to true. Records of transactions that were aborted are
+    read, too, unless the source has the option ``kafka.isolation.level`` set to ``read_committed``.
+
     Examples
     --------
     >>> from kcodec_spark import decode_consumer_offsets

@@ -1,6 +1,6 @@
 """The layouts of the records that are read from internal topics daily, for when no definitions are at hand.
 
-They are those of Kafka 4.0: OffsetCommit and GroupMetadata in ``__consumer_offsets``, TransactionLog in
+They are those of Kafka 4.3: OffsetCommit and GroupMetadata in ``__consumer_offsets``, TransactionLog in
 ``__transaction_state``. Later versions of these records only add tagged fields (KIP-915), which are skipped or kept as
 unknown tags.
 """
@@ -77,6 +77,7 @@ def builtin_definitions() -> Definitions:
                 _field("metadata", "string", "0+"),
                 _field("commitTimestamp", "int64", "0+"),
                 _field("expireTimestamp", "int64", "1", default="-1", ignorable=True),
+                _field("topicId", "uuid", "4+", tagged_versions="4+", tag=0, ignorable=True),
             ),
             _message("GroupMetadataKey", "2", "none", _field("group", "string", "2")),
             _message(
@@ -100,6 +101,7 @@ def builtin_definitions() -> Definitions:
                 _field("PreviousProducerId", "int64", default="-1", tag=0, **since_1),
                 _field("NextProducerId", "int64", default="-1", tag=1, **since_1),
                 _field("ProducerEpoch", "int16", "0+"),
+                _field("NextProducerEpoch", "int16", default="-1", tag=3, **since_1),
                 _field("TransactionTimeoutMs", "int32", "0+"),
                 _field("TransactionStatus", "int8", "0+"),
                 _field(

@@ -41,16 +41,17 @@ _WIDEST = 16
 
 
 class _Message(NamedTuple):
-    """A message of some versions, ready to be read where a selector says so."""
+    """A message of some versions; the label begins the paths of its faults."""
 
+    label: str
     spec: MessageSpec
     versions: tuple[int, ...]
     kind: pa.StructType
 
     @classmethod
-    def of(cls, spec: MessageSpec, unknown_tags: bool) -> "_Message":
+    def of(cls, label: str, spec: MessageSpec, unknown_tags: bool) -> "_Message":
         versions = tuple(spec.valid_versions)
-        return cls(spec, versions, message_type(spec, versions, unknown_tags=unknown_tags))
+        return cls(label, spec, versions, message_type(spec, versions, unknown_tags=unknown_tags))
 
     def places(self, versions: Any) -> Any:
         """Return the number of the program of each version; -1 where there is none."""
@@ -141,8 +142,14 @@ class TopicCodec:
         self.topic = topic
         self.records = records
         self._options = (compat, unknown_tags, limits)
-        self._keys = [None if each.key is None else _Message.of(each.key, unknown_tags) for each in records]
-        self._values = [_Message.of(each.value, unknown_tags) for each in records]
+        self._keys = [
+            None if each.key is None else _Message.of(f"{each.name}.key", each.key, unknown_tags)
+            for each in records
+        ]
+        self._values = [
+            _Message.of(each.name if each.key is None else f"{each.name}.value", each.value, unknown_tags)
+            for each in records
+        ]
         #: Record type and key version of each number, -1 for those that are none.
         self._numbers = np.full((2, 1 << 16), -1, np.int32)
         for place, each in enumerate(records):
@@ -153,7 +160,7 @@ class TopicCodec:
             for each, key, value in zip(records, self._keys, self._values, strict=True)
         ]
         self.schema = pa.schema([*_LEADING, *columns])
-        self._programs: dict[tuple[str, MessageSpec], list[Any]] = {}
+        self._programs: dict[tuple[str, str], list[Any]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (self.topic, self.records, *self._options)
@@ -211,9 +218,7 @@ class TopicCodec:
         columns: list[pa.Array] = []
         zeros = pa.py_buffer(bytes(_WIDEST * (len(values) + 1)))
         kinds, faults = rows.kinds, rows.faults
-        for place, (record, key, value) in enumerate(
-            zip(self.records, self._keys, self._values, strict=True)
-        ):
+        for place, (key, value) in enumerate(zip(self._keys, self._values, strict=True)):
             mine = rows.places == place
             kind = self.schema.field(len(_LEADING) + place).type
             if not mine.any():
@@ -221,11 +226,9 @@ class TopicCodec:
                 continue
             chosen = np.where(mine & (kinds == _RECORD), rows.values, -1)
             read = functools.partial(self._read, faults, kinds)
-            column = read(
-                value, values, chosen, rows.starts, record.name if key is None else f"{record.name}.value"
-            )
+            column = read(value, values, chosen, rows.starts)
             if key is not None:
-                before = _present(read(key, keys, np.where(mine, rows.keys, -1), None, f"{record.name}.key"))
+                before = _present(read(key, keys, np.where(mine, rows.keys, -1), None))
                 there = mine & (kinds != _ERROR)
                 column = pa.StructArray.from_arrays(
                     [before, column], fields=list(kind), mask=pa.array(~there)
@@ -246,17 +249,16 @@ class TopicCodec:
         array: pa.Array,
         chosen: Any,
         starts: Any,
-        path: str,
     ) -> pa.Array:
         """Read the rows that choose a program; those that fail become errors."""
         compat, _, limits = self._options
         module = kernel("protocol._message")
-        programs = self._programs.get((module.__name__, message.spec))
+        programs = self._programs.get((module.__name__, message.label))
         if programs is None:
             plans = [decode_plan([Part(message.spec, version)], message.kind) for version in message.versions]
             # Threads that come here at once make the same programs; the first ones put there stay.
             programs = self._programs.setdefault(
-                (module.__name__, message.spec),
+                (module.__name__, message.label),
                 [module.Program(plan, limits, compat == "kafka") for plan in plans],
             )
         decoded, found = module.decode(
@@ -270,7 +272,8 @@ class TopicCodec:
         for fault in found:
             if kinds[fault.row] != _ERROR:
                 kinds[fault.row] = _ERROR
-                faults.append(fault._replace(path=f"{path}.{fault.path}" if fault.path else path))
+                path = f"{message.label}.{fault.path}" if fault.path else message.label
+                faults.append(fault._replace(path=path))
         return decoded
 
     def _keyed(self, keys: pa.Array, values: pa.Array) -> "_Rows":

@@ -1,5 +1,6 @@
 """Internal topics: what rows are, and their records in columns."""
 
+import dataclasses
 import pickle
 
 import pyarrow as pa
@@ -31,22 +32,29 @@ def definitions(shared):
     return load(shared / "kafka-messages")
 
 
+#: Tagged fields that Kafka 4.3 has, and the definitions at hand do not.
+NEWER = ("topicId", "NextProducerEpoch")
+
+
 def test_builtin_layouts_are_those_of_the_definitions(definitions):
     for spec in builtin_definitions().values():
         given = definitions[spec.name]
-        for version in given.valid_versions:
-            assert spec.describe(version) == given.describe(version)
         assert (spec.valid_versions, spec.flexible_versions) == (
             given.valid_versions,
             given.flexible_versions,
         )
+        assert list(spec.structs) == list(given.structs)
         for name, struct in {"": spec.struct, **spec.structs}.items():
             other = given.struct if not name else given.structs[name]
-            for mine, theirs in zip(struct.fields, other.fields, strict=True):
+            known = [field for field in struct.fields if field.name not in NEWER]
+            for mine, theirs in zip(known, other.fields, strict=True):
                 # 0 is what a number is without a default, too.
-                assert (mine.name, mine.default_value) == (theirs.name, theirs.default_value)
-                assert mine.ignorable == theirs.ignorable
-                assert mine.nullable_versions == theirs.nullable_versions
+                assert mine.default_value == theirs.default_value
+                said = dataclasses.replace(theirs, about="", default=mine.default, fields=())
+                assert dataclasses.replace(mine, fields=()) == said
+            for version in given.valid_versions:
+                fields = [field.name for field in struct.regular_fields(version)]
+                assert fields == [field.name for field in other.regular_fields(version)]
 
 
 def test_kinds_of_rows(impl):
