@@ -83,6 +83,7 @@ cdef struct State:
     int64_t payload           # bytes of the block
     int64_t extra             # room beyond the documents that a block gets
     int64_t expansion         # of all programs, per row
+    bint checked              # all of the block is UTF-8
     uint8_t *copy             # of a document with nothing readable behind it
     const uint8_t *origin     # of the row in hand: offsets count from here
     int32_t program           # of the row that failed
@@ -176,6 +177,10 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
     context.status = OK
     context.folded = False
     if likely(at < end and at[0] == 34):
+        op = container + container.table[key_hash(name, size, container.seed) & container.table_mask]
+        if likely(op != container and op.key_size == size + 3) and likely(is_key(op, p, end)):
+            context.after = p + op.key_size
+            return op
         at += 1
     else:
         at = json_string(name, end, NULL, NULL, &context.fault)
@@ -590,6 +595,7 @@ cdef Answer advance(
     cdef int32_t program = 0
     cdef Slice *slice
     cdef const uint8_t *p
+    cdef bint whole = starts == NULL and ends == NULL
     while True:
         if state.done == state.count:
             if state.count:
@@ -600,6 +606,7 @@ cdef Answer advance(
                 return DONE
             state.done = 0
             state.count = rows.fill(state.row, state.slices, BLOCK_ROWS, BLOCK_BYTES, &state.payload)
+            state.checked = whole and all_valid(state.slices, state.count)
         if state.done == 0:
             context.room = state.extra + state.count * state.expansion
             if not builder.has_room(state.row, state.count, state.payload, context.room, divisor):
@@ -631,7 +638,7 @@ cdef Answer advance(
                 p = fail(context, TRUNCATED, NULL, slice.end)
             elif unlikely(slice.limit - context.end < JSON_MARGIN) and not move(state, &p):
                 return OUT_OF_MEMORY
-            elif unlikely(not utf8_valid(p, context.end - p)):
+            elif unlikely(not state.checked and not utf8_valid(p, context.end - p)):
                 p = fail(context, INVALID_UTF8, NULL, p + utf8_valid_prefix(p, context.end - p))
             else:
                 p = document(context, programs[program], row, p, builder.wide, trailing)
@@ -652,6 +659,25 @@ cdef Answer advance(
             state.program = program
             state.done += 1
             return FAULT
+
+
+cdef bint all_valid(const Slice *slices, int64_t count) noexcept nogil:
+    """Check the UTF-8 of all rows of a block at once, where each starts at the end of the last."""
+    cdef const uint8_t *start = NULL
+    cdef const uint8_t *end = NULL
+    cdef int64_t at
+    for at in range(count):
+        if slices[at].start == NULL:
+            continue
+        if start == NULL:
+            start = slices[at].start
+        elif slices[at].start != end:
+            return False
+        end = slices[at].end
+        # Both sides of a cut are valid if it is not inside a character.
+        if slices[at].start != end and (slices[at].start[0] & 0xC0) == 0x80:
+            return False
+    return utf8_valid(start, end - start)
 
 
 cdef bint move(State *state, const uint8_t **p) noexcept nogil:
