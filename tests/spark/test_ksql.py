@@ -119,3 +119,20 @@ def test_options_are_checked(spark):
         to_ksql("value", "JSON", "A INT", properties={"delimiter": "x"})
     with pytest.raises(TypeError, match="data is a Column or the name of one"):
         from_ksql(3, "JSON", "A INT")
+
+
+def test_other_formats(spark):
+    frames = frame(spark, [b"a|1.50", None])
+    column = from_ksql("value", "DELIMITED", "A STRING, B DECIMAL(4,2)", properties={"delimiter": "|"})
+    decoded = frames.select(column.alias("r"))
+    assert [row["r"] and tuple(row["r"]) for row in decoded.collect()] == [
+        ("a", decimal.Decimal("1.50")),
+        None,
+    ]
+    again = decoded.select(to_ksql("r", "DELIMITED", properties={"delimiter": "|"}).alias("v"))
+    assert [row["v"] for row in again.collect()] == [b"a|1.50", None]
+    keys = frame(spark, [(7).to_bytes(4, "big")]).select(
+        from_ksql("value", "KAFKA", "K INT", key=True).alias("r")
+    )
+    assert keys.collect()[0]["r"]["K"] == 7
+    assert keys.select(to_ksql("r.K", "KAFKA", "K INT")).collect()[0][0] == (7).to_bytes(4, "big")
