@@ -60,9 +60,9 @@ class _Target:
         key = (module.__name__, text)
         found = self.programs.get(key)
         if found is None:
-            writer: ConnectSchema | None = None
+            writer = self.schema if text in (b"", b"null") else None
             try:
-                writer = ConnectSchema.from_json(text) if text not in (b"", b"null") else self.schema
+                writer = writer or ConnectSchema.from_json(text, replace_null=self.options.replace_null)
                 plan = decode_plan(writer, self.schema, self.inner, self.options)
                 found = _Reading(writer, module.Program(plan, self.limits))
             except (SchemaError, Beyond) as error:
@@ -210,7 +210,7 @@ class ConnectJsonCodec(Codec):
         if content is not None and schema is not None:
             raise ConfigError("schema.content and schema= are given: one of them")
         self._arguments: dict[str, Any] = {
-            "schema": _kept(schema),
+            "schema": _kept(schema, self._config.replace_null_with_default),
             "decimal_format": self._config.decimal_format,
             "schemas_enable": self._config.schemas_enable,
             "compat": compat,
@@ -249,7 +249,7 @@ class ConnectJsonCodec(Codec):
             kind = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
             target = _Target(ConnectSchema.from_arrow(kind), kind, self._options, self._limits)
         else:
-            target = self._made(ConnectSchema.from_json(schema))
+            target = self._made(ConnectSchema.from_json(schema, replace_null=self._options.replace_null))
         with contextlib.suppress(Beyond):
             decode_plan(target.schema, target.schema, target.inner, self._options)
         return target
@@ -317,7 +317,9 @@ class ConnectJsonCodec(Codec):
                 if target is not None:
                     return target
                 try:
-                    target = self._made(ConnectSchema.from_json(text))
+                    target = self._made(
+                        ConnectSchema.from_json(text, replace_null=self._options.replace_null)
+                    )
                 except SchemaError:
                     continue
                 with self._lock:
@@ -520,7 +522,12 @@ class ConnectJsonCodec(Codec):
             program = None
             with contextlib.suppress(Beyond):
                 program = module.Program(encode_plan(schema, inner, self._options), self._limits)
-            found = _Writing(schema, schema.to_text(self._config.decimal_format), inner, program)
+            found = _Writing(
+                schema,
+                schema.to_text(self._config.decimal_format, replace_null=self._options.replace_null),
+                inner,
+                program,
+            )
             with self._lock:
                 while len(self._writings) >= _KEPT:
                     del self._writings[next(iter(self._writings))]
@@ -581,11 +588,11 @@ def _rebuild(kind: type[ConnectJsonCodec], arguments: dict[str, Any]) -> Connect
     return kind(**arguments)
 
 
-def _kept(schema: object | None) -> object | None:
+def _kept(schema: object | None, replace_null: bool) -> object | None:
     """Keep a schema in a form that later changes of a dict do not reach, and that can be compared."""
     if schema is None or isinstance(schema, (pa.DataType, pa.Schema)):
         return schema
-    return ConnectSchema.from_json(schema).to_text()
+    return ConnectSchema.from_json(schema, replace_null=replace_null).to_text(replace_null=replace_null)
 
 
 def _bytes(value: pa.Scalar) -> bytes:

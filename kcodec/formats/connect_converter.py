@@ -145,7 +145,11 @@ class JsonConverter:
     def __init__(self, config: ConverterConfig = ConverterConfig()) -> None:
         self.config = config
         content = config.schema_content
-        self.content = None if content is None else ConnectSchema.from_json(content)
+        self.content = (
+            None
+            if content is None
+            else ConnectSchema.from_json(content, replace_null=config.replace_null_with_default)
+        )
 
     def to_connect_data(self, data: bytes | None) -> tuple[ConnectSchema | None, Any]:
         """Read the bytes of a value.
@@ -209,7 +213,7 @@ class JsonConverter:
             ``schema_error``, with Connect's words.
         """
         try:
-            return ConnectSchema.from_tree(tree)
+            return ConnectSchema.from_tree(tree, replace_null=self.config.replace_null_with_default)
         except SchemaError as error:
             raise DataError("schema_error", str(error)) from None
 
@@ -238,10 +242,13 @@ class JsonConverter:
         numeric, replace_null = self.config.numeric, self.config.replace_null_with_default
         payload = from_connect(schema, value, numeric, replace_null)
         if self.config.schemas_enable:
-            text = "null" if schema is None else schema.to_text(self.config.decimal_format)
+            text = (
+                "null"
+                if schema is None
+                else schema.to_text(self.config.decimal_format, replace_null=replace_null)
+            )
             payload = f'{{"schema":{text},"payload":{payload}}}'
-        # Java writes a lone surrogate as a question mark.
-        return payload.encode("utf-8", "replace")
+        return payload.encode()
 
 
 def _tree(data: bytes) -> Any:

@@ -141,7 +141,7 @@ class _Decoder:
         elif writer.optional and column.nullable:
             return Form.NULL | Form.ABSENT, b""
         elif writer.optional and reader.default is not None:
-            default = from_connect(reader, reader.default, numeric=True)
+            default = from_connect(reader, reader.default, True, self.options.replace_null)
         if default is None:
             return Form.PLAIN, b""
         return Form.ABSENT | Form.DEFAULT, default.encode()

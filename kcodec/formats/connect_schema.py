@@ -16,6 +16,7 @@ from kcodec.formats.connect_values import (
     TIMESTAMP,
     DataError,
     from_connect,
+    invalid_null,
     to_connect,
     wrap,
 )
@@ -147,13 +148,15 @@ class ConnectSchema:
         return cls("int64", name=TIMESTAMP, version=1, **more)
 
     @classmethod
-    def from_json(cls, schema: Any) -> "ConnectSchema":
+    def from_json(cls, schema: Any, *, replace_null: bool = True) -> "ConnectSchema":
         """Read a schema from the form in which JsonConverter's envelopes carry it.
 
         Parameters
         ----------
         schema : str, bytes, dict or ConnectSchema
             JSON text, or what it parses to.
+        replace_null : bool, default True
+            Whether nulls within defaults are defaults themselves: ``replace.null.with.default``.
 
         Returns
         -------
@@ -177,14 +180,14 @@ class ConnectSchema:
             if not isinstance(schema, (str, bytes)):
                 schema = json.dumps(schema, default=_number)
             text = schema.encode() if isinstance(schema, str) else schema
-            return cls.from_tree(read_tree(text, leading_zeros=True))
+            return cls.from_tree(read_tree(text, leading_zeros=True), replace_null=replace_null)
         except JacksonError as error:
             raise SchemaError(f"the schema is not JSON: {error} at byte {error.offset}") from None
         except (TypeError, RecursionError) as error:
             raise SchemaError(f"not a schema: {error}") from None
 
     @classmethod
-    def from_tree(cls, tree: Any) -> "ConnectSchema":
+    def from_tree(cls, tree: Any, *, replace_null: bool = True) -> "ConnectSchema":
         """Read a schema from a tree of `kcodec.formats.jackson.read_tree`, with numbers as they were written.
 
         Raises
@@ -193,7 +196,7 @@ class ConnectSchema:
             As `from_json`.
         """
         try:
-            return _read(tree, 0)
+            return _read(tree, 0, replace_null)
         except DataError as error:
             raise SchemaError(str(error)) from None
 
@@ -213,9 +216,19 @@ class ConnectSchema:
         tree: dict[str, Any] = json.loads(self.to_text(decimal_format))
         return tree
 
-    def to_text(self, decimal_format: str = "BASE64") -> str:
-        """Return the form that envelopes carry, byte for byte as JsonConverter writes it."""
-        return _write(self, decimal_format.upper() == "NUMERIC", None)
+    def to_text(self, decimal_format: str = "BASE64", *, replace_null: bool = True) -> str:
+        """Return the form that envelopes carry, byte for byte as JsonConverter writes it.
+
+        Parameters
+        ----------
+        decimal_format, replace_null
+            As for `to_json` and `from_json`.
+
+        Returns
+        -------
+        str
+        """
+        return _write(self, decimal_format.upper() == "NUMERIC", replace_null, None)
 
     @classmethod
     def from_arrow(cls, kind: pa.DataType | pa.Schema | pa.Field, nullable: bool = False) -> "ConnectSchema":
@@ -291,7 +304,7 @@ def _number(value: Any) -> Any:
 # The JSON form --------------------------------------------------------------------------------------
 
 
-def _read(node: Any, depth: int) -> ConnectSchema:
+def _read(node: Any, depth: int, replace_null: bool) -> ConnectSchema:
     """Read a schema's JSON tree, as ``JsonConverter.asConnectSchema`` does."""
     if depth > MAX_DEPTH:
         raise SchemaError(f"schemas stand within schemas more than {MAX_DEPTH} levels deep")
@@ -304,13 +317,13 @@ def _read(node: Any, depth: int) -> ConnectSchema:
     if kind == "array":
         if node.get("items") is None:
             raise SchemaError("Array schema did not specify the element type")
-        parts["value_schema"] = _read(node["items"], depth + 1)
+        parts["value_schema"] = _read(node["items"], depth + 1, replace_null)
     elif kind == "map":
         for name, what in (("keys", "key"), ("values", "value")):
             # Java takes a null here, and fails when it reads the first entry.
             if node.get(name) is None:
                 raise SchemaError(f"Map schema did not specify the {what} type")
-            parts[f"{what}_schema"] = _read(node[name], depth + 1)
+            parts[f"{what}_schema"] = _read(node[name], depth + 1, replace_null)
     elif kind == "struct":
         if not isinstance(node.get("fields"), list):
             raise SchemaError('Struct schema\'s "fields" argument is not an array.')
@@ -319,9 +332,11 @@ def _read(node: Any, depth: int) -> ConnectSchema:
             field_name = part.get("field") if isinstance(part, dict) else None
             if not isinstance(field_name, str):
                 raise SchemaError("Struct schema's field name not specified properly")
+            if not field_name:
+                raise SchemaError("fieldName cannot be null.")
             if field_name in fields:
                 raise SchemaError(f"Cannot create field because of field name duplication {field_name}")
-            fields[field_name] = _read(part, depth + 1)
+            fields[field_name] = _read(part, depth + 1, replace_null)
     for name in ("name", "doc"):
         if isinstance(node.get(name), str):
             parts[name] = node[name]
@@ -334,24 +349,26 @@ def _read(node: Any, depth: int) -> ConnectSchema:
         parts["parameters"] = node["parameters"]
     schema = ConnectSchema(kind, node.get("optional") is True, **parts)
     if "default" in node:
-        default = to_connect(schema, node["default"])
+        default = to_connect(schema, node["default"], replace_null)
+        if invalid_null(schema, default, "value", "") is not None:
+            raise SchemaError("Invalid default value")
         if default is not None:
             schema = ConnectSchema(kind, schema.optional, default, **parts)
     return schema
 
 
-def _write(schema: ConnectSchema, numeric: bool, field_name: str | None) -> str:
+def _write(schema: ConnectSchema, numeric: bool, replace_null: bool, field_name: str | None) -> str:
     parts = [f'"type":"{schema.type}"']
     if schema.type == "array":
         assert schema.value_schema is not None
-        parts.append(f'"items":{_write(schema.value_schema, numeric, None)}')
+        parts.append(f'"items":{_write(schema.value_schema, numeric, replace_null, None)}')
     elif schema.type == "map":
         assert schema.key_schema is not None
         assert schema.value_schema is not None
-        parts.append(f'"keys":{_write(schema.key_schema, numeric, None)}')
-        parts.append(f'"values":{_write(schema.value_schema, numeric, None)}')
+        parts.append(f'"keys":{_write(schema.key_schema, numeric, replace_null, None)}')
+        parts.append(f'"values":{_write(schema.value_schema, numeric, replace_null, None)}')
     elif schema.type == "struct":
-        fields = [_write(part, numeric, name) for name, part in schema.fields.items()]
+        fields = [_write(part, numeric, replace_null, name) for name, part in schema.fields.items()]
         parts.append(f'"fields":[{",".join(fields)}]')
     parts.append(f'"optional":{"true" if schema.optional else "false"}')
     if schema.name is not None:
@@ -364,7 +381,7 @@ def _write(schema: ConnectSchema, numeric: bool, field_name: str | None) -> str:
         entries = [f"{quote(key)}:{quote(value)}" for key, value in schema.parameters.items()]
         parts.append(f'"parameters":{{{",".join(entries)}}}')
     if schema.default is not None:
-        parts.append(f'"default":{from_connect(schema, schema.default, numeric)}')
+        parts.append(f'"default":{from_connect(schema, schema.default, numeric, replace_null)}')
     if field_name is not None:
         parts.append(f'"field":{quote(field_name)}')
     return "{" + ",".join(parts) + "}"

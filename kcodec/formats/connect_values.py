@@ -45,6 +45,7 @@ __all__ = [
     "Millis",
     "Struct",
     "from_connect",
+    "invalid_null",
     "java_decimal",
     "java_double",
     "to_connect",
@@ -397,7 +398,7 @@ def _struct(schema: "ConnectSchema", node: Any, replace_null: bool) -> Struct:
             value = to_connect(field, node.get(name), replace_null)
         except DataError as error:
             raise error.within(name) from None
-        refused = _invalid_null(field, value, name)
+        refused = invalid_null(field, value, f'field: "{name}"', name)
         if refused is not None:
             raise refused
         result[name] = value
@@ -407,25 +408,25 @@ def _struct(schema: "ConnectSchema", node: Any, replace_null: bool) -> Struct:
 _CONTAINERS = {"array": _array, "map": _map, "struct": _struct}
 
 
-def _invalid_null(schema: "ConnectSchema", value: Any, name: str, path: str = "") -> DataError | None:
-    """Find the null that ``Struct.put`` refuses: one that came of a value of the wrong type."""
+def invalid_null(schema: "ConnectSchema", value: Any, place: str, path: str) -> DataError | None:
+    """Find the null that ``ConnectSchema.validateValue`` refuses: one that came of a value of the wrong type."""
     if value is None:
         if schema.optional:
             return None
-        message = (
-            f'Invalid value: null used for required field: "{name}", schema type: {_CLASSES[schema.type][1]}'
-        )
-        return DataError("null_value", message, f"{name}{path}")
+        kind = _CLASSES[schema.type][1]
+        message = f"Invalid value: null used for required {place}, schema type: {kind}"
+        return DataError("null_value", message, path)
     if schema.type == "array" and schema.value_schema is not None:
-        parts = [(schema.value_schema, item, f"{path}[{index}]") for index, item in enumerate(value)]
+        element = f"element of array {place}"
+        parts = [(schema.value_schema, item, element, f"{path}[{index}]") for index, item in enumerate(value)]
     elif schema.type == "map" and schema.key_schema is not None and schema.value_schema is not None:
         parts = []
         for index, (key, item) in enumerate(value):
-            parts.append((schema.key_schema, key, f"{path}[{index}].key"))
-            parts.append((schema.value_schema, item, f"{path}[{index}].value"))
+            parts.append((schema.key_schema, key, f"key of map {place}", f"{path}[{index}].key"))
+            parts.append((schema.value_schema, item, f"value of map {place}", f"{path}[{index}].value"))
     else:
         return None
-    return next(filter(None, (_invalid_null(part, item, name, step) for part, item, step in parts)), None)
+    return next(filter(None, (invalid_null(*part) for part in parts)), None)
 
 
 # Values to JSON -------------------------------------------------------------------------------------

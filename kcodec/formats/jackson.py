@@ -27,6 +27,8 @@ _NUMBER = re.compile(r"(-?)([0-9]+)(?:(\.[0-9]+)?([eE][+-]?[0-9]+)?)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
+#: What may not follow true, false and null, beside letters and digits: bytes that are no text among it.
+_AFTER_WORD = {"_", "$", *map(chr, range(0xDC80, 0xDD00))}
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -104,7 +106,7 @@ def node_type(value: Any) -> str:
 
 
 _WRITTEN = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
-_UNSAFE = re.compile('["\\\\\x00-\x1f\U00010000-\U0010ffff]')
+_UNSAFE = re.compile('["\\\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 
 
 def quote(text: str) -> str:
@@ -123,7 +125,7 @@ def _escape(match: re.Match[str]) -> str:
     if letter in _WRITTEN:
         return _WRITTEN[letter]
     code = ord(letter)
-    if code < 0x20:
+    if code < 0x10000:
         return f"\\u{code:04X}"
     code -= 0x10000
     return f"\\u{0xD800 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}"
@@ -133,9 +135,9 @@ def _decode(data: bytes) -> tuple[str, int]:
     """Return the text and the bytes of its narrowest character; bytes that are no text become U+DC80 to U+DCFF."""
     head = data[:4]
     if head == b"\x00\x00\xfe\xff" or (len(head) == 4 and head[:3] == b"\0\0\0"):
-        return data.decode("utf-32-be", "replace").lstrip("\ufeff"), 4
+        return _utf32(data, "utf-32-be"), 4
     if head == b"\xff\xfe\x00\x00" or (len(head) == 4 and head[1:] == b"\0\0\0"):
-        return data.decode("utf-32-le", "replace").lstrip("\ufeff"), 4
+        return _utf32(data, "utf-32-le"), 4
     if head[:2] == b"\xfe\xff" or (len(head) >= 2 and head[0] == 0):
         return data.decode("utf-16-be", "replace").lstrip("\ufeff"), 2
     if head[:2] == b"\xff\xfe" or (len(head) >= 2 and head[1] == 0):
@@ -178,6 +180,16 @@ def _loose_utf8(data: bytes) -> str:
         units.append(chr(code))
         at += size
     return _SURROGATES.sub(_join, "".join(units))
+
+
+def _utf32(data: bytes, name: str) -> str:
+    """Decode UTF-32: Jackson's own decoder refuses what is wrong at once, and a cut end when it gets there."""
+    whole = len(data) // 4 * 4
+    try:
+        text = data[:whole].decode(name, "surrogatepass").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return "\udc80"
+    return text + "\udc80" * (whole < len(data))
 
 
 class _Reader:
@@ -262,7 +274,7 @@ class _Reader:
         if mark in _WORDS:
             word, value = _WORDS[mark]
             after = self.text[self.at + len(word) : self.at + len(word) + 1]
-            if not self.text.startswith(word, self.at) or after.isalnum() or after in ("_", "$"):
+            if not self.text.startswith(word, self.at) or after.isalnum() or after in _AFTER_WORD:
                 self.fail("Unrecognized token")
             self.at += len(word)
             return value, False

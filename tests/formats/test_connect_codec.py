@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcodec import CODES, ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, SchemaError
-from kcodec.formats.connect_values import Millis
+from kcodec.formats.connect_arrow import column_value
+from kcodec.formats.connect_converter import JsonConverter
+from kcodec.formats.connect_values import DataError, Millis
 
 DECIMAL = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}}
 
@@ -572,3 +574,24 @@ def test_what_strict_reads_connect_reads_the_same(values):
         assert (
             row in bad or one == other or str(one).replace("-0.0", "0.0") == str(other).replace("-0.0", "0.0")
         )
+
+
+@settings(max_examples=300)
+@given(columns())
+def test_columns_are_what_the_converter_gives_for_each_row(values):
+    codec = ConnectJsonCodec(compat="connect")
+    array, report = codec.decode(values, errors="report")
+    reasons = dict(zip(report["row"].to_pylist(), report["reason"].to_pylist(), strict=True))
+    if pa.types.is_null(array.type):
+        return
+    reader = codec._first([pa.array(values, pa.binary())]).schema
+    for row, data in enumerate(values):
+        expected, reason = None, None
+        try:
+            writer, value = JsonConverter().to_connect_data(data)
+            expected = column_value(value, writer or reader, reader, pa.field("", array.type))
+        except DataError as error:
+            reason = error.message
+        assert reasons.get(row) == reason
+        # -0.0 and 0.0 are not the same, and Python has no words for all dates.
+        assert str(array[row : row + 1]) == str(pa.array([expected], array.type))
