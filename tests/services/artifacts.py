@@ -87,18 +87,33 @@ def _run(command: list[object], **options: object) -> None:
         raise Lacking(f"{command[0]} failed with {done.returncode}:\n{told[-3000:]}")
 
 
+def _maven() -> str:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Lacking("no Maven (mvn) on the PATH, which fetches what is Java")
+    return maven
+
+
 @functools.cache
 def artifacts() -> Path:
     """Return the folder of the Java artifacts: ``broker``, ``registry`` and ``spark``."""
     pom = HERE / "pom.xml"
 
     def fetch(folder: Path) -> None:
-        maven = shutil.which("mvn")
-        if maven is None:
-            raise Lacking("no Maven (mvn) on the PATH, which fetches the broker and the registry")
-        _run([maven, "-B", "-q", "-f", pom, f"-Dservices={folder}", "generate-resources"])
+        _run([_maven(), "-B", "-q", "-f", pom, f"-Dservices={folder}", "generate-resources"])
 
     return _kept("artifacts", hashlib.sha256(pom.read_bytes()).hexdigest(), fetch)
+
+
+@functools.cache
+def converter() -> Path:
+    """Return the folder of the jars of Kafka's JsonConverter."""
+    pom = HERE / "converter" / "pom.xml"
+
+    def fetch(folder: Path) -> None:
+        _run([_maven(), "-B", "-q", "-f", pom, f"-DoutputDirectory={folder}", "dependency:copy-dependencies"])
+
+    return _kept("converter", hashlib.sha256(pom.read_bytes()).hexdigest(), fetch)
 
 
 def spark_jars() -> str:
