@@ -62,10 +62,10 @@ class MessageCodec(Codec):
 
     Raises
     ------
-    SpecError
-        If the definition is wrong.
+    SchemaError
+        If the definition is wrong, or structs are nested deeper than 50 levels.
     ConfigError
-        If another argument is, or the version is not a valid one.
+        If another argument is wrong, or the version is not a valid one.
 
     Examples
     --------

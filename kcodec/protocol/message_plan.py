@@ -10,10 +10,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
+from kcodec.errors import SchemaError
 from kcodec.plan.node import Node, Op, Plan
 from kcodec.protocol.spec import FieldSpec, MessageSpec, StructSpec
 
 __all__ = ["UNKNOWN", "Part", "decode_plan", "encode_plan", "failing_plan", "message_type", "unknown_entries"]
+
+#: Structs in structs that are followed; the row loops keep the place in that many arrays for errors.
+MAX_NESTING = 50
 
 #: Key, and name of the column, of the tags of a struct that its definition does not know.
 UNKNOWN = "_unknown_tagged_fields"
@@ -77,6 +81,11 @@ def message_type(
     pyarrow.StructType
         Fields are nullable where they may be null in one of the versions, or are null where they are absent.
 
+    Raises
+    ------
+    SchemaError
+        If structs are nested too deeply.
+
     Examples
     --------
     >>> spec = MessageSpec.parse('''{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "none",
@@ -97,8 +106,12 @@ class _Types:
         self.binary = pa.large_binary() if large else pa.binary()
         self.list = pa.large_list if large else pa.list_
         self.unknown = unknown_tags and any(map(spec.flexible_in, versions))
+        self.depth = 0
 
     def struct(self, struct: StructSpec) -> pa.StructType:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            raise SchemaError(f"{self.spec.name}: structs are nested deeper than {MAX_NESTING} levels")
         fields = [
             pa.field(field.json_name, self.field(field), self.nullable(field))
             for field in struct.fields
@@ -111,6 +124,7 @@ class _Types:
             ]
             kind = self.list(pa.field("item", pa.struct(entry), nullable=False))
             fields.append(pa.field(UNKNOWN, kind, nullable=False))
+        self.depth -= 1
         return pa.struct(fields)
 
     def nullable(self, field: FieldSpec) -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import kcodec
-from kcodec.errors import ConfigError, DecodeError, EncodeError
+from kcodec.errors import ConfigError, DecodeError, EncodeError, SchemaError
 from kcodec.plan import Limits
 from kcodec.protocol.message import UNKNOWN, MessageCodec
 from kcodec.protocol.message_json import from_json
@@ -427,6 +427,29 @@ def test_threads_share_a_codec(impl):
     with ThreadPoolExecutor(4) as pool:
         assert all(column.equals(wanted) for column in pool.map(codec.decode, [rows] * 12))
         assert all(data.to_pylist() == rows for data in pool.map(codec.encode, [wanted] * 12))
+
+
+def test_structs_in_structs(impl):
+    def nested(levels):
+        fields = '{"name": "F", "type": "int8", "versions": "0+"}'
+        for level in range(levels):
+            fields = f'{{"name": "F", "type": "[]S{level}", "versions": "0+", "fields": [{fields}]}}'
+        return (
+            '{"type": "data", "name": "Deep", "validVersions": "0", "flexibleVersions": "0+", "fields": ['
+            + fields
+            + "]}"
+        )
+
+    codec = MessageCodec(nested(49), 0)
+    data = b"\x02" * 49 + b"\x01" + bytes(50)
+    assert codec.encode_one(codec.decode_one(data)) == data
+    assert codec.encode(codec.decode([data])).to_pylist() == [data]
+    for call in (codec.decode_one, lambda row: codec.decode([row])):
+        with pytest.raises(DecodeError) as caught:
+            call(data[:49])
+        assert caught.value.path == ".".join(["f[0]"] * 48) + ".f"
+    with pytest.raises(SchemaError, match="nested deeper than 50 levels"):
+        MessageCodec(nested(50), 0)
 
 
 def test_plans_are_readable():
