@@ -44,6 +44,21 @@ cdef bint is_integer(const uint8_t *at, const uint8_t *end) noexcept nogil:
     return at == end
 
 
+cdef bint is_canonical(const uint8_t *at, const uint8_t *end) noexcept nogil:
+    """Tell whether BigDecimal writes a number as it stands: it is not -0, and has no exponent, nor gets one."""
+    cdef const uint8_t *first = at + (at[0] == 45)
+    cdef const uint8_t *point = first
+    while point < end and is_digit(point[0]):
+        point += 1
+    if first[0] == 48 and (first != at or end - point > 7):
+        return False
+    if point < end and point[0] == 46:
+        point += 1
+    while point < end and is_digit(point[0]):
+        point += 1
+    return point == end
+
+
 cdef const uint8_t *numeric(
     Context *context, const Op *op, const uint8_t *p, const uint8_t **start, const uint8_t **stop
 ) noexcept nogil:
@@ -226,7 +241,7 @@ cdef const uint8_t *read_text(
             return fail_token(context, op)
         if at - p > context.max_number:
             return fail(context, NUMBER_LENGTH, op, p)
-        if op.forms & CANONICAL and (not is_integer(p, at) or (p[0] == 45 and p[1] == 48)):
+        if op.forms & CANONICAL and not is_canonical(p, at):
             return fail(context, JSON_TYPE, op, p)
     else:
         return wrong(context, op, p)

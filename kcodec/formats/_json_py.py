@@ -27,6 +27,8 @@ _DIGITS = b"0123456789"
 _ESCAPES = {34: '"', 92: "\\", 47: "/", 98: "\b", 102: "\f", 110: "\n", 114: "\r", 116: "\t"}
 _NUMBER = re.compile(rb"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(rb"-?(0|[1-9][0-9]*)")
+# A BigDecimal that is not 0 if negative, and that has no exponent as it is not below 1E-6.
+_CANONICAL = re.compile(rb"0(\.[0-9]{1,6})?|-?[1-9][0-9]*(\.[0-9]+)?")
 _BASE64 = re.compile(rb"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DATE = r"(\d{4})-(\d\d)-(\d\d)"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
@@ -594,7 +596,7 @@ class _Row:
             number = self.number(path)
             if len(number) > self.limits.max_number_length:
                 self.fail("number_length", begin, path)
-            if node.forms & Form.CANONICAL and (not number.lstrip(b"-").isdigit() or number == b"-0"):
+            if node.forms & Form.CANONICAL and not _CANONICAL.fullmatch(number):
                 self.fail("json_type", begin, path)
         self.put(node.column, self.data[begin : self.at])
 

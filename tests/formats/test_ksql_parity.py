@@ -29,7 +29,26 @@ NUMBERS = st.one_of(
     st.decimals(allow_nan=False, allow_infinity=False).map(str),
     st.floats(allow_nan=False, allow_infinity=False).map(json.dumps),
     st.sampled_from(
-        ["-0", "-0.0", "1e2", "1.0", "1.50", "86400000", "0e5", "1e400", "-1E-400", "01", "9" * 45, "1e-1001"]
+        [
+            "-0",
+            "-0.0",
+            "1e2",
+            "1.0",
+            "1.50",
+            "86400000",
+            "0e5",
+            "1e400",
+            "-1E-400",
+            "01",
+            "0.000001",
+            "0.0000001",
+            "0.000000",
+            "0.0000000",
+            "-0.5",
+            "10.00000001",
+            "9" * 45,
+            "1e-1001",
+        ]
     ),
 )
 TEXTS = st.one_of(
