@@ -3,10 +3,12 @@
 A case has ``kind`` (``msg``, ``column`` or ``records``), ``message``, ``version`` and ``payload``. An engine gives None
 for what it does not do, else ``decode``, and ``encode`` with the object ``obj`` that it writes::
 
-    python bench_protocol_peers.py --engine protocol:one --engine protocol:columns
+    PEER=asv_bench.peers.protocol
+    python bench_protocol_peers.py --engine $PEER:one --engine $PEER:columns
 
-with this folder on ``PYTHONPATH``, and the folders of Kafka's definitions in ``KCODEC_DEFINITIONS``. `columns` makes a
-column of many messages of the case, for all engines that come after it: it should be the last.
+with the repository on ``PYTHONPATH``, and the folders of Kafka's definitions in ``KCODEC_DEFINITIONS``. `columns` makes
+a column of many messages of the case, for all engines that come after it: it should be the last. What it prints as
+messages encoded per second then are columns; bytes per second are right.
 """
 
 import functools
@@ -50,7 +52,9 @@ def _message_columns(case: dict[str, Any]) -> Engine | None:
     if codec is None:
         return None
     if case["kind"] == "msg":
-        case.update(kind="column", items=ROWS, payloads=[case["payload"]] * ROWS, payload=case["payload"] * ROWS)
+        case.update(
+            kind="column", items=ROWS, payloads=[case["payload"]] * ROWS, payload=case["payload"] * ROWS
+        )
     case["payloads"] = pa.array(case["payloads"], pa.binary())
 
     def encode(messages: pa.StructArray) -> pa.Buffer:
