@@ -7,17 +7,17 @@ exact size.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from kcodec.protocol._arrow_c cimport ArrowArray
+from kcodec.protocol._batch_columns cimport (
+    VALID_CONTROL, VALID_KEY, VALID_TIMESTAMP, VALID_VALUE, Area, Columns, Pieces, export, lay_out,
+)
 from kcodec.wire.crc32 cimport crc32, crc32_init
 from kcodec.wire.crc32c cimport crc32c
 from kcodec.wire.cursor cimport (
-    likely, load_be32, load_be64, load_le32, load_le64, pack8, read_varint32, store_le32, store_le64, unlikely,
-    unzigzag32,
+    likely, load_be32, load_be64, load_le32, load_le64, store_le32, store_le64, unlikely,
 )
 from kcodec.wire.record_varint cimport record_varint32, record_varint64
 from kcodec.wire.status cimport (
@@ -27,15 +27,11 @@ from kcodec.wire.status cimport (
 from kcodec.wire.utf8 cimport utf8_valid
 
 import numpy as np
-import pyarrow as pa
 
 from kcodec.errors import CODES
-from kcodec.protocol.batch_schema import BATCH_HEADER, CONTROL_TYPES, RECORDS
+from kcodec.protocol.batch_schema import BATCH_HEADER
 
 __all__ = ["Batches", "records", "scan"]
-
-cdef extern from "Python.h":
-    int Py_IsInitialized() nogil
 
 cdef enum:
     LOG_OVERHEAD = 12
@@ -47,7 +43,6 @@ cdef enum:
     TRANSACTIONAL = 16
     CONTROL = 32
     UNKNOWN_CONTROL = 7
-    ALIGNMENT = 64
 
 cdef enum Stop:
     MORE
@@ -55,29 +50,6 @@ cdef enum Stop:
     PARTIAL
     ZEROS
     DAMAGED
-
-# Columns of the record table, then what stands below them.
-cdef enum:
-    OFFSET
-    TIMESTAMP
-    TIMESTAMP_TYPE
-    KEY
-    VALUE
-    HEADERS
-    LEADER_EPOCH
-    PRODUCER_ID
-    PRODUCER_EPOCH
-    SEQUENCE
-    IS_TRANSACTIONAL
-    CONTROL_TYPE
-    BATCH
-    COLUMNS
-    HEADER_ITEM = COLUMNS
-    HEADER_KEY
-    HEADER_VALUE
-    CONTROL_NAMES
-    ROOT
-    ARRAYS
 
 cdef struct Batch:
     int64_t position
@@ -102,34 +74,6 @@ cdef struct Batch:
     int8_t crc_valid        # -1: not compared
     bint expanded
     bint wanted
-
-cdef struct Columns:
-    int64_t *offset
-    int64_t *timestamp
-    uint8_t *key
-    uint8_t *value
-    int64_t *producer_id
-    int32_t *leader_epoch
-    int32_t *sequence
-    int32_t *batch
-    int32_t *headers        # one more than rows
-    int16_t *producer_epoch
-    int8_t *timestamp_type
-    int8_t *control
-    uint8_t *transactional  # bits
-    uint8_t *bitmaps[4]     # bits: timestamp, key, value, control
-    uint8_t *valid[4]       # bytes, the same
-    const uint8_t **places  # where the headers of a row start, if it has any
-    int64_t header_count
-    int64_t header_keys     # bytes
-    int64_t header_values
-
-# Places in `Columns.bitmaps` and `Columns.valid`.
-cdef enum:
-    VALID_TIMESTAMP
-    VALID_KEY
-    VALID_VALUE
-    VALID_CONTROL
 
 cdef list CODE_NAMES = ["", *CODES]
 cdef list HEADER_FIELDS = [name for name, _ in BATCH_HEADER]
@@ -508,16 +452,12 @@ cdef Status row_loop(
     cdef int64_t last
     cdef int64_t base_offset = batch.offset
     cdef int64_t base_timestamp = batch.base_timestamp
-    cdef int32_t base_sequence = batch.base_sequence
-    cdef bint append = batch.attributes & LOG_APPEND
     cdef bint control = batch.attributes & CONTROL
     cdef int64_t *offsets = columns.offset
     cdef int64_t *timestamps = columns.timestamp
-    cdef int32_t *sequences = columns.sequence
     cdef int32_t *header_offsets = columns.headers
     cdef uint8_t *keys = columns.key
     cdef uint8_t *values = columns.value
-    cdef uint8_t *valid_timestamp = columns.valid[VALID_TIMESTAMP]
     cdef uint8_t *valid_key = columns.valid[VALID_KEY]
     cdef uint8_t *valid_value = columns.valid[VALID_VALUE]
     cdef int64_t header_count = columns.header_count
@@ -525,7 +465,6 @@ cdef Status row_loop(
     cdef int64_t header_values = columns.header_values
     cdef int64_t wide
     cdef int32_t size
-    cdef int64_t timestamp
     cdef int32_t delta
     cdef int32_t count
     cdef Status status = OK
@@ -549,14 +488,11 @@ cdef Status row_loop(
         status = record_varint64(&at, stop, limit, &wide)
         if unlikely(status != OK):
             break
-        timestamp = wrapped(base_timestamp, wide)
         status = record_varint32(&at, stop, limit, &delta)
         if unlikely(status != OK):
             break
         offsets[row] = wrapped(base_offset, delta)
-        timestamps[row] = timestamp
-        valid_timestamp[row] = timestamp != -1
-        sequences[row] = sequence_of(base_sequence, delta)
+        timestamps[row] = wrapped(base_timestamp, wide)
 
         status = record_varint32(&at, stop, limit, &size)
         if unlikely(status != OK):
@@ -645,10 +581,6 @@ cdef Status row_loop(
         return status
     if at != end:
         return TRAILING_BYTES
-    if append:
-        for row in range(first, last):
-            timestamps[row] = batch.max_timestamp
-        memset(valid_timestamp + first, batch.max_timestamp != -1, last - first)
     columns.header_count = header_count
     columns.header_keys = header_keys
     columns.header_values = header_values
@@ -688,12 +620,8 @@ cdef Status legacy_loop(
         if status != OK:
             batch.fault_at = parts.fault_at
             return status
-        if batch.magic and batch.attributes & LOG_APPEND:
-            parts.timestamp = batch.max_timestamp
         columns.offset[row] = wrapped(shift, <int64_t>load_be64(source + at))
         columns.timestamp[row] = parts.timestamp
-        columns.sequence[row] = -1
-        columns.valid[VALID_TIMESTAMP][row] = parts.timestamp != -1
         columns.valid[VALID_KEY][row] = parts.key_size >= 0
         columns.valid[VALID_VALUE][row] = parts.value_size >= 0
         put_view(columns.key + 16 * row, source + parts.key, max(parts.key_size, 0), limit, base, piece)
@@ -728,17 +656,43 @@ cdef Status count_messages(Batch *batch, const uint8_t *source) noexcept nogil:
     return OK
 
 
-cdef void fill_constants(Batch *batch, int32_t number, Columns *columns, int64_t first, int64_t last) noexcept nogil:
+cdef void fill_in(Batch *batch, int32_t number, Columns *columns, int64_t first, int64_t last) noexcept nogil:
+    """Fill what follows from the header of a batch and from what the row loop has read: one column at a time."""
     cdef int64_t row
     cdef bint modern = batch.magic == 2
+    cdef int64_t *timestamps = columns.timestamp
+    cdef int64_t *offsets = columns.offset
+    cdef int32_t *sequences = columns.sequence
+    cdef uint8_t *valid = columns.valid[VALID_TIMESTAMP]
+    cdef int64_t latest = batch.max_timestamp
+    cdef int64_t base_offset = batch.offset
+    cdef int32_t base_sequence = batch.base_sequence
+    cdef int32_t *leader_epochs = columns.leader_epoch
+    cdef int32_t leader_epoch = batch.leader_epoch
+    cdef int64_t *producers = columns.producer_id
+    cdef int64_t producer = batch.producer_id
+    cdef int16_t *producer_epochs = columns.producer_epoch
+    cdef int16_t producer_epoch = batch.producer_epoch
+    cdef int32_t *batches = columns.batch
+    if batch.magic and batch.attributes & LOG_APPEND:
+        for row in range(first, last):
+            timestamps[row] = latest
     for row in range(first, last):
-        columns.leader_epoch[row] = batch.leader_epoch
+        valid[row] = timestamps[row] != -1
+    if base_sequence < 0:
+        for row in range(first, last):
+            sequences[row] = -1
+    else:
+        for row in range(first, last):
+            sequences[row] = sequence_of(base_sequence, <int32_t>(<uint64_t>offsets[row] - <uint64_t>base_offset))
     for row in range(first, last):
-        columns.producer_id[row] = batch.producer_id
+        leader_epochs[row] = leader_epoch
     for row in range(first, last):
-        columns.producer_epoch[row] = batch.producer_epoch
+        producers[row] = producer
     for row in range(first, last):
-        columns.batch[row] = number
+        producer_epochs[row] = producer_epoch
+    for row in range(first, last):
+        batches[row] = number
     memset(columns.timestamp_type + first, type_of(batch), last - first)
     memset(columns.valid[VALID_CONTROL] + first, modern and batch.attributes & CONTROL != 0, last - first)
     fill_bits(columns.transactional, first, last, modern and batch.attributes & TRANSACTIONAL != 0)
@@ -759,23 +713,23 @@ cdef void fill_bits(uint8_t *bits, int64_t first, int64_t last, bint value) noex
 
 cdef int64_t decode(
     Batches batches, Py_ssize_t first, Py_ssize_t last, const uint8_t *data, int64_t data_size,
-    const uint8_t *expanded, int64_t expanded_size, int64_t number, Columns *columns, int64_t *windows,
-    int32_t *window_count
+    const uint8_t *expanded, int64_t expanded_size, int64_t number, Columns *columns, Pieces *pieces
 ) noexcept nogil:
     """Read the records of all wanted batches; return how many there are.
 
-    The data is shown to views in windows, whose starts are returned: offsets of views have 31 bits.
+    Views are of what was expanded, and of windows of the data: their offsets have 31 bits.
     """
     cdef Py_ssize_t each
     cdef Batch *batch
     cdef const uint8_t *source
     cdef const uint8_t *limit
-    cdef const uint8_t *base
-    cdef int64_t row = 0
     cdef int32_t piece
+    cdef int64_t row = 0
     cdef Status status
     columns.headers[0] = 0
-    window_count[0] = 0
+    pieces.start[0] = expanded
+    pieces.size[0] = expanded_size
+    pieces.count = 1
     for each in range(first, last):
         batch = &batches.batches[each]
         if not batch.wanted or batch.status != OK:
@@ -783,129 +737,36 @@ cdef int64_t decode(
         if batch.expanded:
             source = expanded
             limit = expanded + expanded_size
-            base = expanded
             piece = 0
         else:
             source = data
             limit = data + data_size
-            if window_count[0] == 0 or batch.end - windows[window_count[0] - 1] > INT32_MAX:
-                windows[window_count[0]] = batch.position
-                window_count[0] += 1
-            base = data + windows[window_count[0] - 1]
-            piece = window_count[0]
+            piece = pieces.count - 1
+            if piece == 0 or data + batch.end - pieces.start[piece] > INT32_MAX:
+                piece += 1
+                pieces.start[piece] = data + batch.position
+                pieces.size[piece] = min(data_size - batch.position, <int64_t>INT32_MAX)
+                pieces.count += 1
         if batch.magic == 2:
-            status = row_loop(batch, source, limit, base, piece, columns, row)
+            status = row_loop(batch, source, limit, pieces.start[piece], piece, columns, row)
         else:
-            status = legacy_loop(batch, source, limit, base, piece, columns, row)
+            status = legacy_loop(batch, source, limit, pieces.start[piece], piece, columns, row)
         if status != OK:
             batch.status = status
             if batch.expanded:
                 batch.fault_at = batch.position + (HEADER if batch.magic == 2 else MESSAGE_HEADER)
             continue
-        fill_constants(batch, <int32_t>(number + each), columns, row, row + batch.count)
+        fill_in(batch, <int32_t>(number + each), columns, row, row + batch.count)
         row += batch.count
     return row
 
 
-cdef int64_t pack(uint8_t *bits, uint8_t *valid, int64_t rows) noexcept nogil:
-    """Pack bytes that are 0 or 1 into bits, and count the zeros. There is room for 8 rows more."""
-    cdef int64_t row
-    cdef int64_t ones = 0
-    for row in range(rows):
-        ones += valid[row]
-    if ones < rows:
-        memset(valid + rows, 0, 8)
-        for row in range(0, rows, 8):
-            bits[row >> 3] = pack8(valid + row)
-    return rows - ones
-
-
-cdef void copy_headers(
-    Columns *columns, int64_t rows, int32_t *key_offsets, uint8_t *keys, int32_t *value_offsets, uint8_t *values,
-    uint8_t *valid
-) noexcept nogil:
-    """Copy what the row loop has checked."""
-    cdef int64_t row
-    cdef int64_t item = 0
-    cdef int64_t last
-    cdef int32_t key_bytes = 0
-    cdef int32_t value_bytes = 0
-    cdef const uint8_t *at
-    cdef uint32_t raw = 0
-    cdef int32_t size
-    key_offsets[0] = 0
-    value_offsets[0] = 0
-    for row in range(rows):
-        last = columns.headers[row + 1]
-        if item == last:
-            continue
-        at = columns.places[row]
-        while item < last:
-            # The length is within the row, so that there is no end to look for.
-            read_varint32(&at, at + 5, at + 5, &raw)
-            size = unzigzag32(raw)
-            memcpy(keys + key_bytes, at, size)
-            at += size
-            key_bytes += size
-            read_varint32(&at, at + 5, at + 5, &raw)
-            size = unzigzag32(raw)
-            valid[item] = size >= 0
-            if size > 0:
-                memcpy(values + value_bytes, at, size)
-                at += size
-                value_bytes += size
-            item += 1
-            key_offsets[item] = key_bytes
-            value_offsets[item] = value_bytes
-
-
-cdef class Area:
-    """A buffer of pyarrow's pool that is handed out in aligned pieces."""
-
-    cdef readonly object buffer
-    cdef uint8_t *next
-
-    def __cinit__(self, size: int):
-        self.buffer = pa.allocate_buffer(size)
-        self.next = <uint8_t *><uintptr_t>self.buffer.address
-
-    cdef void *take(self, int64_t size) noexcept:
-        cdef uint8_t *start = self.next
-        self.next += rounded(size)
-        return start
-
-
-cdef inline int64_t rounded(int64_t size) noexcept nogil:
-    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-
-
-cdef struct Exported:
-    # Everything that the arrays of one result point to, but for their data.
-    ArrowArray arrays[ARRAYS]
-    ArrowArray *children[ARRAYS]
-    const void *buffers[4 * ARRAYS]
-    void *owner             # a tuple of what holds the data
-    int64_t piece_sizes[1]  # and more, then the buffers of the two columns of views
-
-
-cdef void release_child(ArrowArray *array) noexcept nogil:
-    array.release = NULL
-
-
-cdef void release_root(ArrowArray *array) noexcept nogil:
-    cdef Exported *exported = <Exported *>array.private_data
-    array.release = NULL
-    if Py_IsInitialized():
-        with gil:
-            Py_DECREF(<object>exported.owner)
-    free(exported)
-
-
-def records(batches: Batches, first: int, last: int, data, expanded, number: int):
+def records(batches: Batches, first: int, last: int, data, expanded, number: int, views: bool):
     """Read the records of the wanted ones among some batches; see the twin."""
     cdef Batches found = batches
     cdef Py_ssize_t start = first
     cdef Py_ssize_t stop = last
+    cdef Py_ssize_t most_pieces = last - first + 1
     cdef Py_ssize_t each
     cdef int64_t rows = 0
     cdef int64_t number_of_first = number
@@ -915,8 +776,7 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
     cdef int64_t opened_size = expanded.size
     cdef Batch *batch
     cdef Columns columns
-    cdef int64_t *windows
-    cdef int32_t window_count = 0
+    cdef Pieces pieces
     cdef Status status
     cdef int i
     if not 0 <= start <= stop <= found.length:
@@ -938,22 +798,21 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
                         batch.fault_at = batch.position + MESSAGE_HEADER
                         continue
                 rows += batch.count
-    cdef Area area = Area(rounded_sizes(rows))
-    lay_out(&columns, area, rows)
-    cdef uint8_t *scratch = <uint8_t *>malloc(4 * (rows + 8) + 8 * rows + (stop - start + 1) * sizeof(int64_t))
+    cdef Area area = lay_out(&columns, rows)
+    cdef uint8_t *scratch = <uint8_t *>malloc(2 * most_pieces * sizeof(void *) + 8 * rows + 4 * (rows + 8))
     if scratch == NULL:
         raise MemoryError
-    windows = <int64_t *>scratch
-    columns.places = <const uint8_t **>(windows + (stop - start + 1))
+    pieces.start = <const uint8_t **>scratch
+    pieces.size = <int64_t *>(pieces.start + most_pieces)
+    columns.places = <const uint8_t **>(pieces.size + most_pieces)
     for i in range(4):
         columns.valid[i] = <uint8_t *>(columns.places + rows) + i * (rows + 8)
     try:
         with nogil:
             rows = decode(
-                found, start, stop, source, source_size, opened, opened_size, number_of_first, &columns, windows,
-                &window_count
+                found, start, stop, source, source_size, opened, opened_size, number_of_first, &columns, &pieces
             )
-        result = export(&columns, rows, area, data, expanded, source, opened, windows, window_count)
+        result = export(&columns, rows, area, data, expanded, &pieces, views)
     finally:
         free(scratch)
     faults = []
@@ -962,147 +821,3 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
         if batch.wanted and batch.status != OK:
             faults.append((each, batch.fault_at, batch.done, CODE_NAMES[batch.status]))
     return result, faults
-
-
-cdef int64_t rounded_sizes(int64_t rows) noexcept nogil:
-    return (
-        3 * rounded(8 * rows) + 2 * rounded(16 * rows) + 4 * rounded(4 * rows + 4) + rounded(2 * rows)
-        + 2 * rounded(rows) + 5 * rounded((rows + 15) // 8)
-    )
-
-
-cdef void lay_out(Columns *columns, Area area, int64_t rows) noexcept:
-    cdef int i
-    memset(columns, 0, sizeof(Columns))
-    columns.offset = <int64_t *>area.take(8 * rows)
-    columns.timestamp = <int64_t *>area.take(8 * rows)
-    columns.producer_id = <int64_t *>area.take(8 * rows)
-    columns.key = <uint8_t *>area.take(16 * rows)
-    columns.value = <uint8_t *>area.take(16 * rows)
-    columns.leader_epoch = <int32_t *>area.take(4 * rows + 4)
-    columns.sequence = <int32_t *>area.take(4 * rows + 4)
-    columns.batch = <int32_t *>area.take(4 * rows + 4)
-    columns.headers = <int32_t *>area.take(4 * rows + 4)
-    columns.producer_epoch = <int16_t *>area.take(2 * rows)
-    columns.timestamp_type = <int8_t *>area.take(rows)
-    columns.control = <int8_t *>area.take(rows)
-    columns.transactional = <uint8_t *>area.take((rows + 15) // 8)
-    for i in range(4):
-        columns.bitmaps[i] = <uint8_t *>area.take((rows + 15) // 8)
-
-
-cdef object export(
-    Columns *columns, int64_t rows, Area area, object data, object expanded, const uint8_t *source,
-    const uint8_t *opened, const int64_t *windows, int32_t window_count
-):
-    """Hand the columns over as one record batch."""
-    cdef int32_t pieces = 1 + window_count
-    cdef int64_t items = columns.header_count
-    cdef Area below = Area(
-        2 * rounded(4 * items + 4) + rounded(columns.header_keys) + rounded(columns.header_values)
-        + rounded((items + 15) // 8) + rounded(items + 8)
-    )
-    cdef int32_t *key_offsets = <int32_t *>below.take(4 * items + 4)
-    cdef int32_t *value_offsets = <int32_t *>below.take(4 * items + 4)
-    cdef uint8_t *keys = <uint8_t *>below.take(columns.header_keys)
-    cdef uint8_t *values = <uint8_t *>below.take(columns.header_values)
-    cdef uint8_t *bitmap = <uint8_t *>below.take((items + 15) // 8)
-    cdef uint8_t *valid = <uint8_t *>below.take(items + 8)
-    cdef int64_t nulls[5]
-    cdef int i
-    with nogil:
-        copy_headers(columns, rows, key_offsets, keys, value_offsets, values, valid)
-        for i in range(4):
-            nulls[i] = pack(columns.bitmaps[i], columns.valid[i], rows)
-        nulls[4] = pack(bitmap, valid, items)
-    cdef Exported *exported = <Exported *>calloc(
-        1, sizeof(Exported) + pieces * sizeof(int64_t) + 2 * (pieces + 3) * sizeof(void *)
-    )
-    if exported == NULL:
-        raise MemoryError
-    owner = (area.buffer, below.buffer, data, expanded)
-    Py_INCREF(owner)
-    exported.owner = <void *>owner
-    cdef ArrowArray *arrays = exported.arrays
-    cdef const void **piece_buffers = <const void **>(exported.piece_sizes + pieces)
-    exported.piece_sizes[0] = expanded.size
-    for i in range(window_count):
-        exported.piece_sizes[1 + i] = min(<int64_t>data.size - windows[i], <int64_t>INT32_MAX)
-    for i in range(ARRAYS):
-        fixed(exported, i, rows, NULL)
-    fixed(exported, OFFSET, rows, columns.offset)
-    fixed(exported, TIMESTAMP, rows, columns.timestamp)
-    fixed(exported, TIMESTAMP_TYPE, rows, columns.timestamp_type)
-    fixed(exported, LEADER_EPOCH, rows, columns.leader_epoch)
-    fixed(exported, PRODUCER_ID, rows, columns.producer_id)
-    fixed(exported, PRODUCER_EPOCH, rows, columns.producer_epoch)
-    fixed(exported, SEQUENCE, rows, columns.sequence)
-    fixed(exported, IS_TRANSACTIONAL, rows, columns.transactional)
-    fixed(exported, CONTROL_TYPE, rows, columns.control)
-    fixed(exported, BATCH, rows, columns.batch)
-    nullable(&arrays[TIMESTAMP], columns.bitmaps[VALID_TIMESTAMP], nulls[VALID_TIMESTAMP])
-    nullable(&arrays[CONTROL_TYPE], columns.bitmaps[VALID_CONTROL], nulls[VALID_CONTROL])
-    for i in range(2):
-        arrays[KEY + i].buffers = piece_buffers + i * (pieces + 3)
-        arrays[KEY + i].n_buffers = pieces + 3
-        arrays[KEY + i].buffers[1] = columns.value if i else columns.key
-        arrays[KEY + i].buffers[pieces + 2] = exported.piece_sizes
-        nullable(&arrays[KEY + i], columns.bitmaps[VALID_KEY + i], nulls[VALID_KEY + i])
-        arrays[KEY + i].buffers[2] = opened
-    for i in range(window_count):
-        arrays[KEY].buffers[3 + i] = source + windows[i]
-        arrays[VALUE].buffers[3 + i] = source + windows[i]
-    fixed(exported, HEADERS, rows, columns.headers)
-    parent(exported, HEADERS, HEADER_ITEM, 1)
-    fixed(exported, HEADER_ITEM, items, NULL)
-    arrays[HEADER_ITEM].n_buffers = 1
-    parent(exported, HEADER_ITEM, HEADER_KEY, 2)
-    variable(exported, HEADER_KEY, items, key_offsets, keys)
-    variable(exported, HEADER_VALUE, items, value_offsets, values)
-    nullable(&arrays[HEADER_VALUE], bitmap, nulls[4])
-    variable(exported, CONTROL_NAMES, UNKNOWN_CONTROL + 1, NAME_OFFSETS, NAMES)
-    arrays[CONTROL_TYPE].dictionary = &arrays[CONTROL_NAMES]
-    arrays[ROOT].n_buffers = 1
-    parent(exported, ROOT, OFFSET, COLUMNS)
-    arrays[ROOT].private_data = exported
-    arrays[ROOT].release = release_root
-    return pa.RecordBatch._import_from_c(<uintptr_t>&arrays[ROOT], RECORDS)
-
-
-cdef void fixed(Exported *exported, int at, int64_t length, const void *data) noexcept:
-    cdef ArrowArray *array = &exported.arrays[at]
-    array.length = length
-    array.n_buffers = 2
-    array.buffers = &exported.buffers[4 * at]
-    array.buffers[1] = data
-    array.release = release_child
-    exported.children[at] = array
-
-
-cdef void variable(Exported *exported, int at, int64_t length, const void *offsets, const void *data) noexcept:
-    fixed(exported, at, length, offsets)
-    exported.arrays[at].n_buffers = 3
-    exported.arrays[at].buffers[2] = data
-
-
-cdef void parent(Exported *exported, int at, int first, int count) noexcept:
-    exported.arrays[at].n_children = count
-    exported.arrays[at].children = &exported.children[first]
-
-
-cdef void nullable(ArrowArray *array, const void *bitmap, int64_t nulls) noexcept:
-    array.null_count = nulls
-    array.buffers[0] = bitmap if nulls else NULL
-
-
-cdef int32_t NAME_OFFSETS[UNKNOWN_CONTROL + 2]
-cdef bytes NAME_BYTES = "".join(CONTROL_TYPES).encode()
-cdef const char *NAMES = NAME_BYTES
-
-
-def _lay_out_names() -> None:
-    for number, name in enumerate(CONTROL_TYPES):
-        NAME_OFFSETS[number + 1] = NAME_OFFSETS[number] + <int32_t>len(name)
-
-
-_lay_out_names()

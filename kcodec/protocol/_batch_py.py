@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kcodec.protocol.batch_schema import BATCH_HEADER, CONTROL_TYPES, RECORDS
+from kcodec.protocol.batch_schema import BATCH_HEADER, CONTROL_TYPES, record_schema
 from kcodec.wire._crc32c_py import of_buffer as crc32c
 from kcodec.wire._varint_py import read
 
@@ -251,7 +251,7 @@ def _legacy(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
 
 
 def records(
-    batches: Batches, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, number: int
+    batches: Batches, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, number: int, views: bool
 ) -> tuple[pa.RecordBatch, list[tuple[int, int, int, str]]]:
     """Read the records of the wanted ones among some batches.
 
@@ -267,12 +267,14 @@ def records(
         Where the records of compressed batches stand.
     number : int
         What the first batch of the scan is called in the column ``batch``.
+    views : bool
+        Whether keys and values are views of those buffers, or copies.
 
     Returns
     -------
     tuple of (pyarrow.RecordBatch, list of tuple)
-        Of the schema `RECORDS`; and for each bad batch, which has no records, its number in the scan, the position
-        of what is wrong, which record it is in (-1: none), and the code. Positions are those in `data`: of a
+        Of the schema `record_schema`; and for each bad batch, which has no records, its number in the scan, the
+        position of what is wrong, which record it is in (-1: none), and the code. Positions are those in `data`: of a
         compressed batch where its compressed part starts.
     """
     rows: list[tuple[Any, ...]] = []
@@ -297,19 +299,19 @@ def records(
                 faults.append((each, compressed_at if batch.expanded else at, done, code))
         else:
             faults.append((each, batch.fault_at, -1, batch.code))
-    return _columns(rows), faults
+    return _columns(rows, record_schema(views)), faults
 
 
-def _columns(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
+def _columns(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
     names = pa.array(CONTROL_TYPES, pa.string())
     arrays = []
-    for index, field in enumerate(RECORDS):
+    for index, field in enumerate(schema):
         values = [row[index] for row in rows]
         if field.name == "control_type":
             arrays.append(pa.DictionaryArray.from_arrays(pa.array(values, pa.int8()), names))
         else:
             arrays.append(pa.array(values, field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _records(view: memoryview, batch: _Batch) -> Iterator[tuple[Any, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from kcodec.protocol.batch_schema import (
     RECORDS,
     TIMESTAMP_TYPES,
     TRANSACTIONAL,
+    record_schema,
 )
 from kcodec.protocol.compression import CODECS, CompressionError, Expanded, SizeLimitError
 
@@ -42,6 +44,7 @@ _CHOICES = {
     "partial": ("stop", "error"),
     "errors": ("raise", "skip", "report"),
 }
+_COMBINATIONS = frozenset(product(*_CHOICES.values()))
 #: Bytes of batches that become one chunk of a table: they are still in the processor's cache when they are read again
 #: after their checksum.
 _WINDOW = 4 << 20
@@ -49,7 +52,7 @@ _WINDOW = 4 << 20
 _EXPANDED = 16 << 20
 #: Offsets into a buffer of views have 31 bits.
 _MOST = 0x7FFFFFFF
-_NONE_EXPANDED = Expanded(0)
+_EMPTY = pa.py_buffer(b"")
 #: Bytes of a batch before its length counts.
 _LOG_OVERHEAD = 12
 
@@ -66,33 +69,11 @@ class BatchOptions(NamedTuple):
 
     def check(self) -> None:
         """Refuse values that are not choices."""
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+        if (self.control, self.partial, self.errors) not in _COMBINATIONS:
+            name, choices = next(each for each in _CHOICES.items() if getattr(self, each[0]) not in each[1])
+            raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
         if self.max_decompressed < 0:
             raise ConfigError(f"max_decompressed={self.max_decompressed} is negative")
-
-
-def record_schema(views: bool = True) -> pa.Schema:
-    """Return the columns of records.
-
-    Parameters
-    ----------
-    views : bool
-        Whether keys and values are views (``binary_view``), or copies (``binary``).
-
-    Examples
-    --------
-    >>> record_schema(views=False).field("value").type
-    DataType(binary)
-    """
-    if views:
-        return RECORDS
-    schema = RECORDS
-    for name in ("key", "value"):
-        index = schema.get_field_index(name)
-        schema = schema.set(index, pa.field(name, pa.binary()))
-    return schema
 
 
 class BatchSource:
@@ -164,9 +145,10 @@ class BatchSource:
     def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
         """Read the wanted batches of a scan, whose buffer is at a position in its file."""
         limit = min(self.options.max_decompressed, _MOST)
-        first, expanded = 0, _NONE_EXPANDED
+        first = 0
+        expanded: Expanded | None = None
         for number, codec, magic, start, end in scan.compressed():
-            if expanded is _NONE_EXPANDED:
+            if expanded is None:
                 expanded = Expanded(limit)
             elif expanded.size >= min(_EXPANDED, limit):
                 yield self._records(scan, first, number, data, expanded.finish(), position)
@@ -177,16 +159,19 @@ class BatchSource:
                 scan.fail(number, "size_limit")
             except CompressionError:
                 scan.fail(number, "compression")
-        yield self._records(scan, first, len(scan), data, expanded.finish(), position)
+        content = expanded.finish() if expanded is not None else _EMPTY
+        yield self._records(scan, first, len(scan), data, content, position)
 
     def _records(
         self, scan: Any, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, position: int
     ) -> pa.RecordBatch:
-        records, faults = self._kernel.records(scan, first, last, data, expanded, self.count)
+        records, faults = self._kernel.records(
+            scan, first, last, data, expanded, self.count, self.options.views
+        )
         for number, at, record, code in faults:
             path = f"records[{record}]" if record >= 0 else ""
             self._fault(Fault(self.count + number, position + at, path, code, CODES[code]))
-        return records if self.options.views else records.cast(record_schema(views=False))
+        return records
 
     def _fault(self, fault: Fault) -> None:
         if self.options.errors == "raise":

@@ -15,6 +15,7 @@ __all__ = [
     "TIMESTAMP",
     "TIMESTAMP_TYPES",
     "TRANSACTIONAL",
+    "record_schema",
 ]
 
 #: Bits of a batch's attributes; the lowest three are its codec.
@@ -109,3 +110,25 @@ BATCHES = pa.schema(
         pa.field("crc_valid", pa.bool_()),
     ]
 )
+
+
+def record_schema(views: bool = True) -> pa.Schema:
+    """Return the columns of records.
+
+    Parameters
+    ----------
+    views : bool
+        Whether keys and values are views (``binary_view``), or copies (``binary``).
+
+    Examples
+    --------
+    >>> record_schema(views=False).field("value").type
+    DataType(binary)
+    """
+    if views:
+        return RECORDS
+    schema = RECORDS
+    for name in ("key", "value"):
+        index = schema.get_field_index(name)
+        schema = schema.set(index, pa.field(name, pa.binary()))
+    return schema
