@@ -363,8 +363,11 @@ def _map(schema: "ConnectSchema", node: Any, replace_null: bool) -> Map:
                 key = to_connect(schema.key_schema, key, replace_null)
         except DataError as error:
             raise error.within(f"[{index}].key") from None
+        # Java's maps have no order; the engine keeps the last entry of a key where it stands.
+        identity = _identity(key)
+        result.pop(identity, None)
         try:
-            result[_identity(key)] = (key, to_connect(schema.value_schema, item, replace_null))
+            result[identity] = (key, to_connect(schema.value_schema, item, replace_null))
         except DataError as error:
             raise error.within(f"[{index}].value") from None
     return Map(result.values())
