@@ -1,13 +1,14 @@
 """ksqlDB's formats give the answers of ksqlDB: measured of its classes, and those its functional tests expect."""
 
 import json
+import re
 
 import pyarrow as pa
 import pytest
 from ksql_vectors import payload, plain, storage, tagged, untagged
 from vector_files import read_vectors
 
-from kcodec import DecodeError
+from kcodec import ConfigError, DecodeError, SchemaError
 from kcodec.formats.ksql import FORMATS, KsqlCodec
 from kcodec.formats.ksql_types import SqlColumn, SqlField, SqlType, parse_type
 
@@ -182,3 +183,50 @@ def test_functional_reading_and_writing(impl, shared, capsys):
     assert counts["JSON", "written"] > 130
     assert counts["KAFKA", "written"] > 100
     assert counts["DELIMITED", "read"] > 100
+
+
+CREATE = re.compile(r"CREATE (?:STREAM|TABLE) \S+ \((.*)\) WITH \((.*)\);", re.DOTALL)
+
+
+def refusals(vector):
+    """Make the codecs that a statement asks for; give what they are refused for, or None if none is one of ours."""
+    match = CREATE.fullmatch(vector["statements"][-1].strip())
+    if match is None or " AS SELECT" in match[0]:
+        return None
+    given = {name.upper(): value.strip("'") for name, value in re.findall(r"(\w+)=('[^']*'|\w+)", match[2])}
+    both = given.get("FORMAT")
+    wrap = {"true": True, "false": False}.get(given.get("WRAP_SINGLE_VALUE"))
+    formats = {True: given.get("KEY_FORMAT", both or "KAFKA"), False: given.get("VALUE_FORMAT", both)}
+    if any(name.upper() not in FORMATS for name in formats.values()):
+        return None
+    found = []
+    for key, name in formats.items():
+        properties = {"fullSchemaName": given.get("VALUE_AVRO_SCHEMA_FULL_NAME", "")} if not key else {}
+        try:
+            KsqlCodec(
+                name, match[1], key=key, wrap=None if key else wrap,
+                properties={each: value for each, value in properties.items() if value},
+            )  # fmt: skip
+        except (ConfigError, SchemaError) as error:
+            found.append(str(error))
+    return found
+
+
+def test_statements_that_ksqldb_refuses(shared, capsys):
+    count = 0
+    for vector in read_vectors("ksql_vectors.jsonl.gz", shared / "vectors"):
+        if vector["kind"] != "exception":
+            continue
+        found = refusals(vector)
+        if found is None:
+            continue
+        message = vector["expected_exception"]["message"]
+        reason = message.partition("reason: ")[2] or message
+        assert "Syntax Error" in message or any(
+            reason in text or re.split(r"[.:,]", text)[0] in reason for text in found
+        ), (vector["id"], found)
+        assert found, vector["id"]
+        count += 1
+    with capsys.disabled():
+        print(f"\n{count} statements refused")
+    assert count > 12
