@@ -1,6 +1,8 @@
 """Many message definitions: from a folder, a jar, or texts."""
 
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
@@ -115,16 +117,16 @@ def _claimed_twice(claimed: MessageSpec, spec: MessageSpec) -> str:
     return f"Duplicate {what} for type {spec.api_key}. Original claimant: {claimed.name}. New claimant: {spec.name}"
 
 
-def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str]") -> Definitions:
+def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathLike[str]]") -> Definitions:
     """Load message definitions.
 
     Parameters
     ----------
-    source : path, mapping of str to str, or iterable of str
+    source : path, text, mapping of str to str, or iterable of texts and paths
         A folder, of which all ``.json`` files at any depth are definitions; one such file; a jar of Kafka's
-        (``kafka-clients``, ``kafka-group-coordinator``, ``kafka-metadata``, ...), which carries them under
-        ``common/message/``; or texts, with their names if they have some. Definitions of APIs that are gone, with no
-        valid version, are loaded too.
+        (``kafka-clients``, ``kafka-group-coordinator``, ``kafka-transaction-coordinator``, ...), which carries them
+        under ``common/message/``; a text, or texts by the names of their files; or several of these, where paths are
+        `pathlib.Path`. Definitions of APIs that are gone, without valid versions, are loaded too.
 
     Raises
     ------
@@ -133,12 +135,14 @@ def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str]") -> D
     ConfigError
         If there is none.
     """
-    if isinstance(source, (str, PathLike)):
-        texts = list(_files(Path(source)))
-    elif isinstance(source, Mapping):
+    if isinstance(source, Mapping):
         texts = list(source.items())
     else:
-        texts = [("", text) for text in source]
+        if isinstance(source, str) and not source.lstrip().startswith("{"):
+            source = Path(source)
+        texts = []
+        for each in [source] if isinstance(source, (str, PathLike)) else source:
+            texts += [("", each)] if isinstance(each, str) else _files(Path(each))
     if not texts:
         raise ConfigError(f"there are no message definitions in {source}")
     return Definitions(MessageSpec.parse(text, file, retired=True) for file, text in texts)
@@ -151,15 +155,32 @@ def _files(path: Path) -> Iterator[tuple[str, str]]:
     elif path.suffix == ".json" and path.is_file():
         yield str(path), _text(path.read_bytes(), str(path))
     elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as jar:
-            for entry in sorted(jar.infolist(), key=lambda entry: entry.filename):
-                if entry.filename.startswith(_IN_JAR) and entry.filename.endswith(".json"):
-                    file = f"{path}!{entry.filename}"
-                    if entry.file_size > _LARGEST:
-                        raise SpecError(f"{entry.file_size} bytes are too many", "file_size", file=file)
-                    yield file, _text(jar.read(entry), file)
+        try:
+            yield from _in_jar(path)
+        except SpecError:
+            raise
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            struct.error,
+            EOFError,
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:
+            raise ConfigError(f"{path} cannot be read: {error}") from None
     else:
         raise ConfigError(f"{path} is neither a folder, nor a .json file, nor a jar")
+
+
+def _in_jar(path: Path) -> Iterator[tuple[str, str]]:
+    with zipfile.ZipFile(path) as jar:
+        for entry in sorted(jar.infolist(), key=lambda entry: entry.filename):
+            if entry.filename.startswith(_IN_JAR) and entry.filename.endswith(".json"):
+                file = f"{path}!{entry.filename}"
+                if entry.file_size > _LARGEST:
+                    raise SpecError(f"{entry.file_size} bytes are too many", "file_size", file=file)
+                yield file, _text(jar.read(entry), file)
 
 
 def _text(data: bytes, file: str) -> str:

@@ -39,6 +39,8 @@ def parse(text: str, file: str) -> MessageSpec:
         return _message(parse_json(text), file)
     except SpecError as error:
         raise SpecError(error.reason, error.rule, error.path, file) from None
+    except RecursionError:
+        raise SpecError("fields are nested too deeply", "json", "", file) from None
 
 
 def _step(path: str, value: Any, name: str) -> str:

@@ -507,6 +507,26 @@ def test_folders_jars_and_texts(tmp_path):
         load(folder)
 
 
+def test_nested_too_deeply():
+    inner = []
+    for _ in range(300):
+        inner = [field("s", "[]S", fields=inner)]
+    assert refused(message(*inner)).reason == "fields are nested too deeply"
+
+
+def test_damaged_jars(tmp_path):
+    jar = tmp_path / "kafka.jar"
+    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("common/message/FooRequest.json", message())
+    whole = jar.read_bytes()
+    for place in range(30, len(whole)):
+        jar.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        try:
+            assert list(load(jar)) == ["FooRequest"]
+        except (ConfigError, SpecError):
+            continue
+
+
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [

@@ -72,13 +72,7 @@ def story(kafka, topic):
 
 @pytest.fixture(scope="module")
 def definitions():
-    jars = sorted((artifacts() / "broker").glob("kafka-*-coordinator-[0-9]*.jar"))
-    return {
-        name: load(jar)
-        for jar in jars
-        for name in ("group", "transaction", "share")
-        if f"-{name}-" in jar.name
-    }
+    return load(sorted((artifacts() / "broker").glob("kafka-*-coordinator-[0-9]*.jar")))
 
 
 def records(broker, topic, **options):
@@ -91,7 +85,7 @@ def records(broker, topic, **options):
 def test_offsets_of_groups(kafka, broker, topic, story, definitions):
     group, _, _ = story
     rows = records(broker, "__consumer_offsets", isolation="read_committed")
-    table = decode_topic("__consumer_offsets", rows["key"], rows["value"], definitions=definitions["group"])
+    table = decode_topic("__consumer_offsets", rows["key"], rows["value"], definitions=definitions)
     committed = {}
     for kind, row in zip(table["kind"].to_pylist(), table["OffsetCommit"].to_pylist(), strict=True):
         if row is not None and row["key"]["group"] == group:
@@ -118,7 +112,7 @@ def test_offsets_of_groups(kafka, broker, topic, story, definitions):
 def test_members_of_groups(kafka, broker, topic, story, definitions):
     group, _, _ = story
     rows = records(broker, "__consumer_offsets")
-    table = decode_topic("__consumer_offsets", rows["key"], rows["value"], definitions=definitions["group"])
+    table = decode_topic("__consumer_offsets", rows["key"], rows["value"], definitions=definitions)
     found = [
         row
         for row in table["GroupMetadata"].to_pylist()
@@ -149,9 +143,7 @@ def test_transactions(kafka, broker, topic, story, definitions):
     while states(rows := records(broker, "__transaction_state"), done) != done:
         assert time.monotonic() < end
         time.sleep(0.1)
-    table = decode_topic(
-        "__transaction_state", rows["key"], rows["value"], definitions=definitions["transaction"]
-    )
+    table = decode_topic("__transaction_state", rows["key"], rows["value"], definitions=definitions)
     builtin = decode_topic("__transaction_state", rows["key"], rows["value"])
     for given, known in zip(
         table["TransactionLog"].to_pylist(), builtin["TransactionLog"].to_pylist(), strict=True
