@@ -119,7 +119,7 @@ def of_array(array: pa.Array) -> list:
         rows = [None if value is None else f"{value:f}" for value in array.to_pylist()]
     elif types.is_date32(kind) or types.is_time32(kind):
         rows = array.view(pa.int32()).to_pylist()
-    elif types.is_timestamp(kind) or types.is_time64(kind):
+    elif types.is_temporal(kind) and kind.bit_width == 64:
         rows = array.view(pa.int64()).to_pylist()
     else:
         rows = array.to_pylist()
