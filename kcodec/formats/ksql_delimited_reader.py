@@ -14,6 +14,7 @@ from kcodec.formats.json_reread import Refused
 from kcodec.formats.ksql_json_reader import (
     LONGEST_DAY,
     TIME_RANGE,
+    clipped,
     fit,
     java_decimal,
     java_double,
@@ -179,7 +180,7 @@ class _Cell:
         self.strict = strict
 
     def fail(self, code: str, reason: str = "") -> NoReturn:
-        raise Refused(code, self.name, self.offset, reason or CODES[code])
+        raise Refused(code, self.name, self.offset, clipped(reason or CODES[code]))
 
     def value(self, kind: SqlType) -> Any:
         text = self.text

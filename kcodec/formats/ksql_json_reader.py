@@ -36,6 +36,7 @@ from kcodec.formats.ksql_types import SqlType
 __all__ = [
     "LONGEST_DAY",
     "TIME_RANGE",
+    "clipped",
     "fit",
     "java_decimal",
     "java_double",
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 LONGEST_DAY = 86_400_000
+_LONGEST_REASON = 1000
 TIME_RANGE = "Time values must use number of milliseconds greater than 0 and less than 86400000."
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -96,6 +98,17 @@ def read_row(data: bytes, kind: SqlType, *, wrapped: bool = True) -> Any:
     return _value(tree, kind, _Path("$", ""))
 
 
+def clipped(reason: str) -> str:
+    """Cut a reason that shows a long value.
+
+    Examples
+    --------
+    >>> len(clipped("x" * 5000))
+    1003
+    """
+    return reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "..."
+
+
 class _Path:
     """Where in the value: as ksqlDB writes it, and as errors of other formats do."""
 
@@ -113,7 +126,7 @@ class _Path:
         return _Path(f"{self.java}.{key}.value", f"{self.plain}[{number}].value")
 
     def fail(self, code: str, reason: str = "") -> NoReturn:
-        raise Refused(code, self.plain, None, f"{reason or CODES[code]}, path: {self.java}")
+        raise Refused(code, self.plain, None, clipped(f"{reason or CODES[code]}, path: {self.java}"))
 
 
 def _value(node: Any, kind: SqlType, path: _Path) -> Any:
@@ -284,13 +297,13 @@ def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
     'inexact'
     """
     precision, scale = kind.precision, kind.scale
-    sign, digits, exponent = number.as_tuple()
-    assert isinstance(exponent, int)
     if number and number.adjusted() >= precision - scale:
         return None, "decimal_precision", (
             f"Numeric field overflow: A field with precision {precision} and scale {scale} must round to an "
             f"absolute value less than 10^{precision - scale}. Got {number}"
         )  # fmt: skip
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
     shift = exponent + scale
     text = "".join(map(str, digits))
     if number and shift < 0:

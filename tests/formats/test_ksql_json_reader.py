@@ -212,3 +212,10 @@ def test_decimals_keep_all_digits():
     assert read_row(f'{{"A":{digits}.5}}'.encode(), parse_type("STRUCT<A DECIMAL(61,1)>")) == {
         "A": Decimal(f"{digits}.5")
     }
+
+
+@pytest.mark.parametrize("text", ["9" * 100_000, "0." + "0" * 100_000 + "1", "1e-2147483647", "x" * 100_000])
+def test_reasons_stay_short(text):
+    with pytest.raises(Refused) as refused:
+        read_row(b'{"A":"%s"}' % text.encode(), parse_type("STRUCT<A DECIMAL(4,2)>"))
+    assert len(refused.value.reason) < 1100
