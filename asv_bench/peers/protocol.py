@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 import kcodec
-from kcodec.protocol import Definitions, load
+from kcodec.protocol import Definitions, load, read_batches
 
 Engine = dict[str, Any]
 
@@ -63,11 +63,17 @@ def _message_columns(case: dict[str, Any]) -> Engine | None:
     return {"decode": codec.decode, "encode": encode, "obj": codec.decode(case["payloads"])}
 
 
+def _record_columns(case: dict[str, Any]) -> Engine:
+    """Read a record batch, its checksum compared."""
+    return {"decode": read_batches}
+
+
 #: Kind of a case -> what decodes and encodes it message by message, and in columns.
 _ONE: dict[str, Callable[[dict[str, Any]], Engine | None]] = {"msg": _one_message}
 _COLUMNS: dict[str, Callable[[dict[str, Any]], Engine | None]] = {
     "msg": _message_columns,
     "column": _message_columns,
+    "records": _record_columns,
 }
 
 
@@ -78,6 +84,6 @@ def one(case: dict[str, Any]) -> Engine | None:
 
 
 def columns(case: dict[str, Any]) -> Engine | None:
-    """Give what decodes a column of messages to Arrow columns."""
+    """Give what decodes a column of messages, or a batch of records, to Arrow columns."""
     make = _COLUMNS.get(case["kind"])
     return make(case) if make else None
