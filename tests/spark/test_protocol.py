@@ -168,6 +168,26 @@ def test_bad_records(spark):
         decode_consumer_offsets(df, options={"columnNameOfCorruptRecord": "bad"})
 
 
+def test_a_stream(spark, tmp_path):
+    records(spark, (OFFSET_KEY, offset_value(3)), (OFFSET_KEY, None)).write.parquet(str(tmp_path / "topic"))
+    source = spark.readStream.schema(SOURCE).parquet(str(tmp_path / "topic"))
+    query = (
+        decode_consumer_offsets(source)
+        .select("kind", "OffsetCommit.value.offset")
+        .writeStream.format("memory")
+        .queryName("committed")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(120)
+    assert query.exception() is None
+    assert spark.table("committed").orderBy("kind").collect() == [
+        T.Row(kind="record", offset=3),
+        T.Row(kind="tombstone", offset=None),
+    ]
+
+
 def test_transaction_state(spark):
     value = (
         b"\0\0"
