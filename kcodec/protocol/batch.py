@@ -53,8 +53,8 @@ _EXPANDED = 16 << 20
 #: Offsets into a buffer of views have 31 bits.
 _MOST = 0x7FFFFFFF
 _EMPTY = pa.py_buffer(b"")
-#: Bytes of a batch before its length counts.
-_LOG_OVERHEAD = 12
+#: The least that is known to be zeros: a batch's bytes before its length counts.
+_ZEROS = pa.py_buffer(bytes(12))
 
 
 class BatchOptions(NamedTuple):
@@ -248,15 +248,15 @@ def _buffer(data: Any) -> pa.Buffer:
     return data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
 
 
-def stream_batches(source: Any, *, window: int = 16 << 20, **options: Any) -> pa.RecordBatchReader:
+def stream_batches(source: Any, *, window: int = 8 << 20, **options: Any) -> pa.RecordBatchReader:
     """Read the records of a file of any size, in memory that does not depend on it.
 
     Parameters
     ----------
     source : path, binary file or pyarrow.NativeFile
-        Batches, back to back. A local file given by its path is mapped into memory.
+        Batches, back to back.
     window : int
-        Bytes read at a time from what is not a path; a batch that is larger is read whole.
+        Bytes read at a time; a batch that is larger is read whole.
     **options
         Those of `read_batches`; ``errors`` is ``raise`` or ``skip``.
 
@@ -285,25 +285,37 @@ def stream_batches(source: Any, *, window: int = 16 << 20, **options: Any) -> pa
 def chunks_of(source: Any, batches: BatchSource, window: int) -> Iterator[pa.RecordBatch]:
     """Read a path, buffer or file chunk by chunk."""
     if isinstance(source, (str, os.PathLike)):
-        with pa.memory_map(os.fspath(source)) as file:
-            yield from batches.buffer(file.read_buffer())
+        # Not mapped into memory: a file that a broker truncates meanwhile would end the process.
+        with pa.OSFile(os.fspath(source)) as file:
+            yield from chunks_of(file, batches, window)
         return
     if not hasattr(source, "read"):
         yield from batches.buffer(_buffer(source))
         return
-    rest, position, wanted, ended = b"", 0, window, False
+    rest, position, wanted, ended = _EMPTY, 0, window, False
     while not ended:
-        more = source.read(wanted)
-        ended = not more
-        data = pa.py_buffer(rest + more if rest else more)
+        data = _read(source, rest, wanted)
+        ended = data.size == rest.size
         done, stop = yield from batches.buffer(data, position, last=ended)
         if stop in CODES:
             return
         # Of zeros it is enough to keep that there are some.
-        rest = bytes(_LOG_OVERHEAD) if stop == "zeros" else data.slice(done).to_pybytes()
+        rest = _ZEROS if stop == "zeros" else data.slice(done)
         position += done
         # A batch larger than the window is read by twice as much each time, whatever its header says.
-        wanted = max(window, len(rest))
+        wanted = max(window, rest.size)
+
+
+def _read(file: Any, rest: pa.Buffer, wanted: int) -> pa.Buffer:
+    """Read on from a file: what is left of the bytes before, and at most so many more."""
+    if not isinstance(file, pa.NativeFile):
+        more = file.read(wanted)
+        return pa.py_buffer(rest.to_pybytes() + more if rest.size else more)
+    # In the memory pool, whose pages are used again when the chunks before are gone.
+    buffer = pa.allocate_buffer(rest.size + wanted)
+    view = memoryview(buffer).cast("B")
+    view[: rest.size] = memoryview(rest).cast("B")
+    return buffer.slice(0, rest.size + file.readinto(view[rest.size :]))
 
 
 def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int = 1 << 30) -> pa.Table:

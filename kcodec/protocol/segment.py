@@ -29,7 +29,7 @@ __all__ = [
 
 ISOLATION = ("read_uncommitted", "read_committed")
 
-_WINDOW = 16 << 20
+_WINDOW = 8 << 20
 #: What a broker appends to the name of a file that is about to go or to come.
 _PASSING = re.compile(r"\.(deleted|cleaned|swap)$")
 _SNAPSHOT_VERSION = 1
@@ -71,7 +71,7 @@ def read_segment(
         that is still open, as a consumer sees it. A transaction that ends in another segment is looked up there: in the
         transaction indexes and the markers of those that follow in the folder.
     filesystem : pyarrow.fs.FileSystem, optional
-        Where the path is; by default the local one, whose files are mapped into memory.
+        Where the path is; by default the local one.
     **options
         Of record batches those of `read_batches`.
 
