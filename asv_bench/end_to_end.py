@@ -1,0 +1,233 @@
+"""Measure kcodec where its users live: a Kafka broker, a schema registry and Spark on one machine.
+
+    python asv_bench/end_to_end.py [--rows 1000000] [--rounds 5] [--out results/end_to_end.json]
+
+Starts the services of ``tests/services`` (Maven and Java), fills a topic with framed Avro of 15 fields, and gives
+medians of interleaved rounds of
+
+- reading: Kafka source -> decode -> noop sink, beside the source alone, Spark's Java ``from_avro`` behind the
+  frame, fastavro in an Arrow UDF, and an Arrow UDF that returns prepared columns (a codec of no cost);
+- writing: columns in memory -> encode -> noop sink, beside the same;
+- a consumer loop: batches of confluent-kafka's ``consume`` decoded by a serde, and by ``AvroDeserializer`` a
+  message at a time.
+
+The results are kept with the date and the machine.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from spark_peers import DISTINCT, ROOT, SCHEMA, SETTINGS, contestants, interleaved, records
+
+import kcodec
+
+sys.path.insert(0, str(Path(ROOT) / "tests" / "services"))
+
+import processes
+from artifacts import spark_jars
+
+TOPIC = "measured"
+SUBJECT = f"{TOPIC}-value"
+TEXT = json.dumps(SCHEMA)
+
+#: Messages that are read one by one.
+SINGLE = 20_000
+
+
+def fill(broker: str, registry: str, rows: int) -> int:
+    """Produce the values to a topic of four partitions; gives their mean size."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    admin = AdminClient({"bootstrap.servers": broker})
+    admin.create_topics([NewTopic(TOPIC, 4)])[TOPIC].result(30)
+    values = kcodec.Serde("AVRO", registry, topic=TOPIC, schema=TEXT).serialize(records()).to_pylist()
+    producer = Producer(
+        {"bootstrap.servers": broker, "linger.ms": 50, "queue.buffering.max.messages": 2_000_000}
+    )
+    for row in range(rows):
+        producer.produce(TOPIC, values[row % DISTINCT], partition=row % 4)
+        if not row % 10_000:
+            producer.poll(0)
+    assert producer.flush(300) == 0
+    return sum(map(len, values)) // len(values)
+
+
+def table(title: str, seconds: dict[str, float]) -> dict[str, Any]:
+    """Print what was measured and what it adds to the source alone; the first entry is that."""
+    alone = next(iter(seconds.values()))
+    print(f"\n{title}")
+    for name, each in seconds.items():
+        print(
+            f"  {name:18} {each:7.2f} s, {each - alone:+7.2f} s, {each / seconds['zero cost']:6.2f} of zero cost"
+        )
+    added = {name: each - alone for name, each in seconds.items()}
+    factor = added["fastavro"] / added["kcodec"] if added["kcodec"] > 0 else float("inf")
+    print(f"  fastavro adds {factor:.1f} times what kcodec adds")
+    return {"seconds": seconds, "fastavro adds, in times of what kcodec adds": round(factor, 2)}
+
+
+def spark_parts(broker: str, registry: str, rows: int, rounds: int) -> dict[str, Any]:
+    """Measure reading and writing in a classic session."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import from_avro as java_from_avro
+    from pyspark.sql.avro.functions import to_avro as java_to_avro
+
+    from kcodec_spark import from_avro, to_avro
+
+    builder = SparkSession.builder.master("local[2]").appName("kcodec end to end")
+    for name, value in {**SETTINGS, "spark.jars": spark_jars()}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    place = {"subject": SUBJECT, "schemaRegistryAddress": registry}
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            decode, encode, _ = contestants(folder)
+            source = (
+                spark.read.format("kafka")
+                .option("kafka.bootstrap.servers", broker)
+                .option("subscribe", TOPIC)
+                .load()
+                .select("value")
+            )
+            assert source.count() == rows
+            bare = source.select(F.substring("value", 6, 2**31 - 1).alias("value"))
+            frames = {
+                "source alone": source,
+                "Java from_avro": bare.select(java_from_avro("value", TEXT).alias("r")).select("r.*"),
+                "zero cost": source.select(decode["zero cost"].alias("r")).select("r.*"),
+                "kcodec": source.select(from_avro("value", **place).alias("r")).select("r.*"),
+                "fastavro": bare.select(decode["fastavro"].alias("r")).select("r.*"),
+            }
+            read = table("reading from Kafka", interleaved(frames, rounds))
+
+            orders = source.select(from_avro("value", **place).alias("record")).repartition(8).cache()
+            assert orders.where(F.col("record.id").isNotNull()).count() == rows
+            frames = {
+                "source alone": orders,
+                "Java to_avro": orders.select(java_to_avro("record", TEXT).alias("r")),
+                "zero cost": orders.select(encode["zero cost"].alias("r")),
+                "kcodec": orders.select(to_avro("record", **place).alias("r")),
+                "fastavro": orders.select(encode["fastavro"].alias("r")),
+            }
+            write = table("writing", interleaved(frames, rounds))
+    finally:
+        spark.stop()
+    return {"read": read, "write": write}
+
+
+def consumer_loop(broker: str, registry: str, rows: int) -> dict[str, Any]:
+    """Measure a consumer without Spark."""
+    from confluent_kafka import Consumer
+    from confluent_kafka.schema_registry import SchemaRegistryClient
+    from confluent_kafka.schema_registry.avro import AvroDeserializer
+    from confluent_kafka.serialization import MessageField, SerializationContext
+
+    serde = kcodec.Serde("AVRO", registry, topic=TOPIC, reader_schema="latest")
+    deserialize = AvroDeserializer(SchemaRegistryClient({"url": registry}))
+    context = SerializationContext(TOPIC, MessageField.VALUE)
+    consumer = Consumer({"bootstrap.servers": broker, "group.id": "measure", "auto.offset.reset": "earliest"})
+    consumer.subscribe([TOPIC])
+    read = 0
+    columns, singles = [], []
+    begin = None
+    while read < rows:
+        messages = consumer.consume(10_000, 5)
+        values = [message.value() for message in messages]
+        if not values:
+            continue
+        begin = begin or time.perf_counter()
+        start = time.perf_counter()
+        orders = serde.deserialize(values)
+        columns.append((time.perf_counter() - start) / len(values))
+        if read < SINGLE:
+            start = time.perf_counter()
+            rows_of = [deserialize(value, context) for value in values]
+            singles.append((time.perf_counter() - start) / len(values))
+            begin += time.perf_counter() - start
+            assert [row["id"] for row in rows_of] == orders.field("id").to_pylist()
+        read += len(values)
+    whole = rows / (time.perf_counter() - begin)
+    consumer.close()
+    batch, single = 1 / statistics.median(columns), 1 / statistics.median(singles)
+    print("\na consumer loop, messages per second")
+    print(f"  consume and decode {whole:12,.0f}")
+    print(f"  decode: serde      {batch:12,.0f}")
+    print(f"  decode: one by one {single:12,.0f}, {batch / single:.0f} times fewer")
+    return {
+        "messages a second, consumed and decoded": round(whole),
+        "messages a second, decoded by the serde": round(batch),
+        "messages a second, decoded by AvroDeserializer": round(single),
+        "times": round(batch / single, 1),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Tell what this was measured on."""
+    import confluent_kafka
+    import pyspark
+
+    models = [
+        line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")
+    ]
+    return {
+        "date": date.today().isoformat(),
+        "processor": models[0].partition(":")[2].strip() if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "pyspark": pyspark.__version__,
+        "pyarrow": pa.__version__,
+        "confluent-kafka": confluent_kafka.__version__,
+        "kcodec": kcodec.__version__,
+    }
+
+
+def main() -> None:
+    """Run the services and measure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--out", type=Path, help="keep the results as JSON")
+    given = parser.parse_args()
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
+    with tempfile.TemporaryDirectory(prefix="kcodec-end-to-end-") as folder:
+        started, places = [], []
+        try:
+            for make in (processes.broker, processes.registry):
+                place = Path(folder, make.__name__)
+                place.mkdir()
+                service, address = make(place)
+                service.start()
+                started.append(service)
+                places.append(address)
+            size = fill(*places, given.rows)
+            print(f"{given.rows:,} values of {size} bytes, 15 fields, in a topic of 4 partitions")
+            result = {"machine": machine(), "rows": given.rows, "bytes a value": size}
+            result |= spark_parts(*places, given.rows, given.rounds)
+            result["consumer"] = consumer_loop(*places, given.rows)
+        finally:
+            for service in started:
+                service.stop()
+    if given.out:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
