@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""JSON documents to Arrow and back: kcodec, pyarrow.json and orjson in one process and one thread.
+"""JSON documents to Arrow and back, and Connect's envelopes: kcodec beside others, in one process and one thread.
 
     python asv_bench/peers/json.py [--rows 50000] [--rounds 7]
 
@@ -26,6 +26,7 @@ from typing import Any
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 from benchmarks.json_documents import TYPE, documents
 
@@ -102,6 +103,23 @@ def encoders(values: pa.BinaryArray) -> Contestants:
     }
 
 
+def envelopes(values: pa.BinaryArray) -> Contestants:
+    """Give what decodes Connect's envelopes, which all have the same schema, and what that is made of."""
+    schema = kcodec.ConnectSchema.from_arrow(TYPE)
+    before = b'{"schema":' + schema.to_text().encode() + b',"payload":'
+    enveloped = pa.array([before + value + b"}" for value in values.to_pylist()], pa.binary())
+    whole = kcodec.ConnectJsonCodec()
+    alone = kcodec.ConnectJsonCodec(schema, schemas_enable=False)
+    return {
+        "kcodec": (lambda: whole.decode(enveloped), len(values)),
+        "the payloads alone": (lambda: alone.decode(values), len(values)),
+        f"comparing the {len(before)} bytes before them": (
+            lambda: pc.starts_with(enveloped, before),
+            len(values),
+        ),
+    }
+
+
 def measure(runs: Contestants, rounds: int) -> dict[str, float]:
     """Give the nanoseconds a row of each, in the best of its rounds; the first one only warms up."""
     best = dict.fromkeys(runs, float("inf"))
@@ -135,6 +153,12 @@ def main() -> None:
         print(f"\n{title:45} {'ns/row':>9} {'MB/s':>7} {'kcodec is faster by':>20}")
         for name, taken in best.items():
             print(f"{name:45} {taken:9.0f} {size / taken * 1000:7.0f} {taken / best['kcodec']:19.1f}x")
+    best = measure(envelopes(steady), arguments.rounds)
+    whole, alone, compared = best.values()
+    print(f"\n{'decode of Connect envelopes':45} {'ns/row':>9}")
+    for name, taken in best.items():
+        print(f"{name:45} {taken:9.0f}")
+    print(f"{'kcodec takes, of both others together':45} {whole / (alone + compared):8.2f}x")
 
 
 if __name__ == "__main__":
