@@ -14,7 +14,7 @@ from typing import Any
 
 from kcodec.errors import ConfigError
 from kcodec.protocol.definitions import Definitions
-from kcodec.protocol.generated import UNKNOWN_ATTRIBUTE, attributes, class_names
+from kcodec.protocol.generated import UNKNOWN_ATTRIBUTE, attributes, class_names, keys
 from kcodec.protocol.spec import FieldSpec, MessageSpec, StructSpec, snake_case
 from kcodec.protocol.spec_text import spec_text
 
@@ -119,11 +119,15 @@ class _Module:
         self.spec = spec
         self.structs = spec.structs
         self.names = class_names(spec)
-        self.keyed = {
-            each.type.element
+        self.used = [
+            field
             for struct in (spec.struct, *self.structs.values())
-            for each in struct.fields
-            if each.type.is_struct_array and self.structs[each.type.element].has_keys
+            for field in attributes(spec, struct).values()
+        ]
+        self.keyed = {
+            field.type.element
+            for field in self.used
+            if field.type.is_struct_array and keys(spec, self.structs[field.type.element])
         }
 
     def lines(self) -> Iterator[str]:
@@ -131,12 +135,11 @@ class _Module:
         number = "" if spec.api_key is None else f" {spec.api_key}"
         yield f'"""{spec.name}: {spec.type}{number}, versions {spec.valid_versions}."""'
         yield ""
-        fields = [field for struct in (spec.struct, *self.structs.values()) for field in struct.fields]
-        if any(field.type.element == "uuid" for field in fields):
+        if any(field.type.element == "uuid" for field in self.used):
             yield "import uuid"
         yield from ["from dataclasses import dataclass, field", "from typing import ClassVar", ""]
         imported = ["Message", "UnknownTaggedField"]
-        if any(str(field.type) == "uuid" and not field.default_value.int for field in fields):
+        if any(str(field.type) == "uuid" and not field.default_value.int for field in self.used):
             imported.append("ZERO_UUID")
         if self.keyed:
             imported.append("Collection")
@@ -190,7 +193,7 @@ class _Module:
     def docstring(self, title: str, struct: StructSpec) -> Iterator[str]:
         about: list[str] = []
         indent = "    "
-        for name, field in attributes(struct).items():
+        for name, field in attributes(self.spec, struct).items():
             says = [f"{_plain(field.about)} " if field.about else "", f"Versions {field.versions}"]
             says += [f", nullable {field.nullable_versions}"] if not field.nullable_versions.empty else []
             says += [f", tag {field.tag} in {field.tagged_versions}"] if field.tag is not None else []
@@ -216,7 +219,7 @@ class _Module:
         return f"{kind} | None" if none else kind
 
     def fields(self, struct: StructSpec) -> Iterator[str]:
-        for name, field in attributes(struct).items():
+        for name, field in attributes(self.spec, struct).items():
             yield from _assignment(name, self.annotation(field), *self.default(field))
         yield from _assignment(UNKNOWN_ATTRIBUTE, "list[UnknownTaggedField]", "", "list")
 
@@ -232,11 +235,11 @@ class _Module:
 
     def collection(self, struct: StructSpec) -> Iterator[str]:
         item = self.names[struct.name, False]
-        keys = {name: field for name, field in attributes(struct).items() if field.map_key}
-        parameters = ("self", *(f"{name}: {self.annotation(field)}" for name, field in keys.items()))
-        arguments = tuple(f"{name}={name}" for name in keys)
+        by = keys(self.spec, struct)
+        parameters = ("self", *(f"{name}: {self.annotation(field)}" for name, field in by.items()))
+        arguments = tuple(f"{name}={name}" for name in by)
         yield from _call("", f"class {self.names[struct.name, True]}", (f"Collection[{item}]",), ":")
-        yield f'    """{item} by {", ".join(keys)}."""'
+        yield f'    """{item} by {", ".join(by)}."""'
         yield from ["", "    __slots__ = ()"]
         for name, says, returns in (
             ("find", "Return the first of a key, if there is one.", f"{item} | None"),

@@ -20,6 +20,7 @@ __all__ = [
     "UnknownTaggedField",
     "attributes",
     "class_names",
+    "keys",
 ]
 
 Item = TypeVar("Item")
@@ -155,17 +156,27 @@ def class_names(spec: MessageSpec) -> dict[tuple[str, bool], str]:
     return named
 
 
-def attributes(struct: StructSpec) -> dict[str, FieldSpec]:
-    """Name the attributes of a struct's fields: in small letters, with an underscore behind where a name is taken."""
+def attributes(spec: MessageSpec, struct: StructSpec) -> dict[str, FieldSpec]:
+    """Name the attributes of a struct's fields: in small letters, with an underscore behind where a name is taken.
+
+    Fields that no valid version of the message has are left out.
+    """
     taken = {*keyword.kwlist, *dir(Message), *_USED, UNKNOWN_ATTRIBUTE}
     named: dict[str, FieldSpec] = {}
     for field in struct.fields:
+        if (field.versions & spec.valid_versions).empty:
+            continue
         name = field.snake_name
         while name in taken:
             name += "_"
         taken.add(name)
         named[name] = field
     return named
+
+
+def keys(spec: MessageSpec, struct: StructSpec) -> dict[str, FieldSpec]:
+    """Name the attributes by which the items of a collection are found."""
+    return {name: field for name, field in attributes(spec, struct).items() if field.map_key}
 
 
 class _Binding(NamedTuple):
@@ -183,28 +194,28 @@ def _binding(kind: type[Message]) -> _Binding:
         codec = MessageCodec.for_versions(kind.DEFINITION)
         module = sys.modules[kind.__module__]
         classes = {key: getattr(module, name, None) for key, name in class_names(codec.spec).items()}
+        shape = _Shapes(codec.spec, classes).shape(kind, codec.spec.struct)
         # Threads that come here at once make the same; the last one put there stays.
-        binding = _BINDINGS[kind] = _Binding(
-            codec, _Shape(kind, codec.spec.struct, classes, codec.spec.structs)
-        )
+        binding = _BINDINGS[kind] = _Binding(codec, shape)
     return binding
 
 
-class _Shape:
-    """How the objects of one class stand to the dicts of the codec."""
+_Conversion = Callable[[Any], Any] | None
 
-    def __init__(
-        self,
-        kind: type[Any],
-        struct: StructSpec,
-        classes: dict[tuple[str, bool], Any],
-        structs: dict[str, StructSpec],
-    ) -> None:
+
+class _Shape:
+    """How the objects of one class stand to the dicts of the codec.
+
+    Attributes
+    ----------
+    fields : list of (str, str, callable or None, callable or None)
+        Attribute and key of each field, and what turns a value into an attribute, and back; None where they are the
+        same.
+    """
+
+    def __init__(self, kind: type[Any], fields: list[tuple[str, str, _Conversion, _Conversion]]) -> None:
         self.kind = kind
-        self.fields = [
-            (name, field.json_name, *_conversions(field, classes, structs))
-            for name, field in attributes(struct).items()
-        ]
+        self.fields = fields
 
     def read(self, values: dict[str, Any]) -> Any:
         found: dict[str, Any] = {}
@@ -228,30 +239,36 @@ class _Shape:
         return values
 
 
-_Conversion = Callable[[Any], Any] | None
+class _Shapes:
+    """Makes the shapes of a message and its structs."""
 
+    def __init__(self, spec: MessageSpec, classes: dict[tuple[str, bool], Any]) -> None:
+        self.spec = spec
+        self.structs = spec.structs
+        self.classes = classes
 
-def _conversions(
-    field: FieldSpec, classes: dict[tuple[str, bool], Any], structs: dict[str, StructSpec]
-) -> tuple[_Conversion, _Conversion]:
-    """Return what turns a value of a dict into an attribute, and back; None where they are the same."""
-    element = field.type.element
-    make: Callable[[Iterable[Any]], Any] = list
-    read: Callable[[Any], Any]
-    write: Callable[[Any], Any]
-    if element == "uuid":
-        read, write = _read_uuid, _write_uuid
-    elif field.type.has_struct:
-        struct = structs[element]
-        shape = _Shape(classes[element, False], struct, classes, structs)
-        read, write = shape.read, shape.write
-        if struct.has_keys and field.type.is_array:
-            make = classes[element, True]
-    else:
-        return None, None
-    if not field.type.is_array:
-        return read, write
-    return (lambda values: make(map(read, values))), (lambda items: list(map(write, items)))
+    def shape(self, kind: type[Any], struct: StructSpec) -> _Shape:
+        named = attributes(self.spec, struct).items()
+        return _Shape(kind, [(name, field.json_name, *self.conversions(field)) for name, field in named])
+
+    def conversions(self, field: FieldSpec) -> tuple[_Conversion, _Conversion]:
+        element = field.type.element
+        make: Callable[[Iterable[Any]], Any] = list
+        read: Callable[[Any], Any]
+        write: Callable[[Any], Any]
+        if element == "uuid":
+            read, write = _read_uuid, _write_uuid
+        elif field.type.has_struct:
+            struct = self.structs[element]
+            shape = self.shape(self.classes[element, False], struct)
+            read, write = shape.read, shape.write
+            if field.type.is_array and keys(self.spec, struct):
+                make = self.classes[element, True]
+        else:
+            return None, None
+        if not field.type.is_array:
+            return read, write
+        return (lambda values: make(map(read, values))), (lambda items: list(map(write, items)))
 
 
 def _read_uuid(value: bytes) -> uuid.UUID:

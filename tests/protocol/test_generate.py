@@ -39,6 +39,7 @@ SMALL = """{
     {"name": "AnotherNameForTheSameThingThatIsMuchTooLongForOneLine", "type": "[]AnotherStructWithAVeryVeryLongName",
      "versions": "2+", "ignorable": true},
     {"name": "Extra", "type": "bytes", "versions": "1+", "taggedVersions": "1+", "tag": 0},
+    {"name": "Gone", "type": "int32", "versions": "3+"},
     {"name": "Batch", "type": "records", "versions": "2+", "nullableVersions": "2+", "ignorable": true}
   ],
   "commonStructs": [
@@ -88,6 +89,7 @@ def test_attributes(place):
         uuid.UUID(int=1),
     )
     assert math.isnan(made.field_)
+    assert not hasattr(made, "gone")
     assert made.text == "a\"b'c\\n"
     assert made.message == place.Message_()
     assert made.places == [] == place.PlaceCollection()
@@ -210,6 +212,18 @@ def test_mypy_sees_wrong_types(small, tmp_path):
     wrong = [line.split(":")[1] for line in said.splitlines() if ": error:" in line and "use.py" in line]
     assert wrong == ["2", "3", "3", "4"], said
     assert said.count(": error:") == len(wrong), said
+
+
+def test_fields_of_no_version_leave_nothing_behind(impl, tmp_path, monkeypatch):
+    text = """{"type": "data", "name": "OldKeys", "validVersions": "1", "flexibleVersions": "none", "fields": [
+      {"name": "Items", "type": "[]Item", "versions": "0+", "fields": [
+        {"name": "Id", "type": "uuid", "versions": "0", "mapKey": true}, {"name": "A", "type": "int8", "versions": "1"}
+      ]}]}"""
+    module = import_package(tmp_path, f"generated_old_{impl}", load([text])).old_keys
+    assert not hasattr(module, "ItemCollection")
+    assert not hasattr(module, "uuid")
+    made = module.OldKeys(items=[module.Item(a=1)])
+    assert module.OldKeys.from_bytes(made.to_bytes(1), 1) == made
 
 
 def test_names_that_meet():
