@@ -131,7 +131,9 @@ class BatchSource:
             scan = self._kernel.scan(data, start, _WINDOW, self.options.check_crc)
             keep = self.keep(self.count, scan) if self.keep else None
             scan.select(self.options.control, keep)
-            yield from self.decode(scan, data, position)
+            for records in self.decode(scan, data, position):
+                if records.num_rows:
+                    yield records
             self.count += len(scan)
             start = scan.end
             if scan.stop in CODES:
