@@ -17,7 +17,7 @@ from kcodec.protocol._message_program cimport (
     Program, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
     PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES, PUT_COUNTED_ARRAY, PUT_COMPACT_ARRAY, PUT_RECORD,
     PUT_NULLABLE_RECORD, PUT_TAGGED_RECORD, PUT_CONSTANT, PUT_TAGS, PUT_UNSET, IS_FIXED, IS_FLOAT, IS_BOOLEAN,
-    IS_TEXT, IS_EMPTY, IS_NULL, NOT_A_NUMBER, UNSIGNED, MAX_STRING, TRAIL, Op,
+    IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, UNSIGNED, MAX_STRING, TRAIL, Op,
 )
 from kcodec.wire.cursor cimport copy32, likely, store_be32, store_be64, unlikely
 from kcodec.wire.status cimport (
@@ -287,7 +287,7 @@ cdef bint at_default(const Input *columns, const Op *op, const Op *stop, int64_t
                 return False
             op += 1
             continue
-        if not is_valid(column, item):
+        if op.code == FAIL or not is_valid(column, item):
             return False
         if op.code == IS_TEXT:
             begin = start_of(column, item)

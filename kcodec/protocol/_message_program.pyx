@@ -306,7 +306,10 @@ cdef class Program:
         if op in _RECORDS:
             at = self.add(_RECORDS[op][1], named, path, node.column)
             self.cost(node.column, 1)
-            self.put_fields(node.children[0], path)
+            if node.children[0].op is Step.FAIL:
+                self.put(node.children[0], path, False)
+            else:
+                self.put_fields(node.children[0], path)
             self.ops[at].nullable = True
         elif op is Step.RECORD:
             at = self.add(PUT_RECORD, named, path, node.column)
@@ -364,8 +367,9 @@ cdef class Program:
 
     cdef int is_default(self, object node, tuple path) except -1:
         cdef int32_t at
-        if node.op is Step.ABSENT:
-            self.add(IS_NULL, node, path, node.column)
+        if node.op is Step.ABSENT or node.op is Step.FAIL:
+            # What is in a column of another type is no default.
+            self.add(IS_NULL if node.op is Step.ABSENT else FAIL, node, path, node.column)
             return 0
         if node.op is Step.RECORD:
             at = self.add(IS_RECORD, node, path, node.column)

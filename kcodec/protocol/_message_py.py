@@ -287,7 +287,7 @@ class _Reader:
         if op is Op.RECORD:
             return self.record(node, path)
         if op is Op.NULLABLE_RECORD or op is Op.TAGGED_RECORD:
-            return self.record(node.children[0], path) if self.marker(op, path) else None
+            return self.value(node.children[0], path) if self.marker(op, path) else None
         if op is Op.DEFAULT:
             if node.children[0].op in _STRINGS:
                 self.expand(len(node.data) - (1 if node.children[0].op is Op.COMPACT_STRING else 2), path)
@@ -565,7 +565,7 @@ class _Writer:
                 out += b"\xff" if op is Op.NULLABLE_RECORD else b"\x00"
             else:
                 out += b"\x01"
-                self.record(node.children[0], value, out, path)
+                self.value(node.children[0], value, out, path)
         elif op is Op.FAIL:
             self.fail(node.code, path, node.reason)
         elif op is Op.DEFAULT:
@@ -660,7 +660,7 @@ class _Writer:
         """Write what is not at its default and the unknown tags, in the order of tags."""
         entries: list[bytes] = []
         last = -1
-        rest = unknown_entries(value.get(UNKNOWN))
+        rest = unknown_entries(value.get(UNKNOWN)) if node.column >= 0 else []
         if isinstance(rest, str):
             self.fail(rest, _step(path, UNKNOWN))
 
@@ -692,6 +692,8 @@ def _is_default(node: Node, value: Any) -> bool:
         return _is_default(node.children[0], value)
     if node.op is Op.ABSENT:
         return value is None
+    if node.op is Op.FAIL:
+        return False
     if node.op is Op.RECORD:
         return isinstance(value, dict) and all(
             _is_default(child, value[child.name]) for child in node.children if child.name in value

@@ -2,6 +2,7 @@
 
 import struct
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from types import NoneType
@@ -239,6 +240,10 @@ def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> Nod
         root: Node = maker(parts[0], columns).record(parts[0].spec.struct, 0, "")
         return root
     below = {columns[child].name: child for child in columns[0].children}
+    strangers = below.keys() - {part.name for part in parts}
+    if strangers:
+        reason = f"there is no place for the column {min(strangers)}"
+        return Node(Op.FAIL, code="type_mismatch", reason=reason)
     children = tuple(
         maker(part, columns).record(part.spec.struct, below[part.name], part.name)
         if part.name in below
@@ -248,7 +253,7 @@ def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> Nod
     return Node(Op.RECORD, 0, children=children)
 
 
-class _Shape:
+class _Shape(ABC):
     """What reading and writing have in common: the steps of the wire."""
 
     def __init__(self, part: Part, columns: tuple[Column, ...]) -> None:
@@ -258,8 +263,9 @@ class _Shape:
         self.flexible = part.spec.flexible_in(part.version)
         self.columns = columns
 
+    @abstractmethod
     def record(self, struct: StructSpec, column: int, name: str) -> Node:
-        raise NotImplementedError
+        """Step over the fields of a struct."""
 
     def value(self, field: FieldSpec, column: int, name: str) -> Node:
         """Step over a field that the version has."""
@@ -287,11 +293,7 @@ class _Shape:
     def item(self, element: str, column: int, compact: bool) -> Node:
         if element in self.structs:
             return self.record(self.structs[element], column, "")
-        if element in _NUMBERS:
-            return Node(_NUMBERS[element][0], column)
-        if element == "uuid":
-            return Node(Op.UUID, column)
-        return Node(_SIZED[element][compact][0], column)
+        return Node(_op(element, compact), column)
 
     def default(self, field: FieldSpec, column: int, name: str) -> Node:
         """Describe a field's default in its columns."""
@@ -302,10 +304,8 @@ class _Shape:
         if kind.is_struct:
             return Node(Op.RECORD, column, name, self.defaults(self.structs[kind.element], column))
         if kind.is_array:
-            op, _, empty = _SIZED["array"][True]
-            item = Node(Op.RECORD, self.columns[column].children[0])
-            return Node(Op.DEFAULT, column, name, (Node(op, column, children=(item,)),), data=empty)
-        op = self.item(kind.element, column, True).op
+            return self.empty(column, name)
+        op = _op(kind.element, True)
         return Node(Op.DEFAULT, column, name, (Node(op, column),), data=_bytes(kind.element, value, True))
 
     def defaults(self, struct: StructSpec, column: int) -> tuple[Node, ...]:
@@ -316,16 +316,23 @@ class _Shape:
             if field.json_name in below
         ]
         if UNKNOWN in below:
-            nodes.append(self.no_unknown(below[UNKNOWN]))
+            nodes.append(self.empty(below[UNKNOWN], UNKNOWN))
         return tuple(nodes)
 
-    def no_unknown(self, column: int) -> Node:
-        op, _, empty = _SIZED["array"][True]
-        item = Node(Op.RECORD, self.columns[column].children[0])
-        return Node(Op.DEFAULT, column, UNKNOWN, (Node(op, column, children=(item,)),), data=empty)
+    def empty(self, column: int, name: str) -> Node:
+        """Describe an empty array; what its items would be does not matter."""
+        op, _, data = _SIZED["array"][True]
+        return Node(Op.DEFAULT, column, name, (Node(op, column, children=(Node(Op.RECORD),)),), data=data)
 
     def below(self, column: int) -> dict[str, int]:
         return {self.columns[child].name: child for child in self.columns[column].children}
+
+
+def _op(element: str, compact: bool) -> Op:
+    """Return the step over a primitive type."""
+    if element in _NUMBERS:
+        return _NUMBERS[element][0]
+    return Op.UUID if element == "uuid" else _SIZED[element][compact][0]
 
 
 def _bytes(element: str, value: Any, compact: bool) -> bytes:
@@ -357,6 +364,26 @@ def _holds_tags(kind: pa.DataType) -> bool:
     return fields in ([("tag", pa.uint32()), ("data", data)] for data in (pa.binary(), pa.large_binary()))
 
 
+def _holds_nothing(kind: pa.DataType) -> bool:
+    """Tell whether a column is what Arrow makes of nulls, or of empty lists only."""
+    types = pa.types
+    return bool(types.is_null(kind) or (types.is_list(kind) and types.is_null(kind.value_type)))
+
+
+def _fits(element: str, kind: pa.DataType) -> bool:
+    """Tell whether a column can be written as a primitive type."""
+    types = pa.types
+    if element in ("bool", "float64"):
+        return bool(kind == _NUMBERS[element][1])
+    if element in _NUMBERS:
+        return bool(types.is_integer(kind))
+    if element == "uuid":
+        return bool(kind == pa.binary(16))
+    if element == "string":
+        return bool(types.is_string(kind) or types.is_large_string(kind))
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
 class _Decode(_Shape):
     def record(self, struct: StructSpec, column: int, name: str) -> Node:
         if struct is not self.spec.struct and self.version not in struct.versions:
@@ -380,7 +407,7 @@ class _Decode(_Shape):
             )
             nodes.append(Node(Op.TAG_SECTION, below.get(UNKNOWN, -1), children=tags))
         elif UNKNOWN in below:
-            nodes.append(self.no_unknown(below[UNKNOWN]))
+            nodes.append(self.empty(below[UNKNOWN], UNKNOWN))
         return Node(Op.RECORD, column, name, tuple(nodes))
 
     def tag(self, field: FieldSpec, column: int) -> Node:
@@ -403,6 +430,8 @@ class _Encode(_Shape):
         below = self.below(column)
         if len(below) < len(self.columns[column].children):
             return self.mismatch(column, name, struct.name, "two columns have the same name")
+        if UNKNOWN in below and _holds_nothing(self.columns[below[UNKNOWN]].type):
+            del below[UNKNOWN]
         if UNKNOWN in below and not _holds_tags(self.columns[below[UNKNOWN]].type):
             kind = self.columns[below[UNKNOWN]].type
             reason = f"a column of {kind} cannot be written as tags: list<struct<tag: uint32, data: binary>> is needed"
@@ -445,7 +474,7 @@ class _Encode(_Shape):
             reason = (
                 f"Tagged fields were set, but version {self.version} of this message does not support them."
             )
-            none = self.no_unknown(below[UNKNOWN])
+            none = self.empty(below[UNKNOWN], UNKNOWN)
             nodes.append(Node(Op.UNSET, below[UNKNOWN], UNKNOWN, (none,), code="non_default", reason=reason))
         return Node(Op.RECORD, column, name, tuple(nodes))
 
@@ -478,17 +507,27 @@ class _Encode(_Shape):
         return Node(Op.DEFAULT, -1, name, data=data)
 
     def item(self, element: str, column: int, compact: bool) -> Node:
-        types = pa.types
+        if element not in self.structs and not _fits(element, self.columns[column].type):
+            return self.mismatch(column, "", element)
+        return super().item(element, column, compact)
+
+    def default(self, field: FieldSpec, column: int, name: str) -> Node:
         kind = self.columns[column].type
-        fits = (
-            element in self.structs
-            or (element in _NUMBERS and kind == _NUMBERS[element][1])
-            or (element not in ("bool", "float64") and element in _NUMBERS and types.is_integer(kind))
-            or (element == "uuid" and kind == pa.binary(16))
-            or (element == "string" and (types.is_string(kind) or types.is_large_string(kind)))
-            or (element in ("bytes", "records") and (types.is_binary(kind) or types.is_large_binary(kind)))
-        )
-        return super().item(element, column, compact) if fits else self.mismatch(column, "", element)
+        if field.type.is_array:
+            fits = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        elif field.type.is_struct:
+            fits = pa.types.is_struct(kind)
+        else:
+            fits = _fits(field.type.element, kind)
+        if not fits and not pa.types.is_null(kind):
+            return self.mismatch(column, name, str(field.type))
+        return super().default(field, column, name)
+
+    def empty(self, column: int, name: str) -> Node:
+        kind = self.columns[column].type
+        if name == UNKNOWN and not _holds_tags(kind) and not _holds_nothing(kind):
+            return self.mismatch(column, name, "tags")
+        return super().empty(column, name)
 
     def mismatch(self, column: int, name: str, wanted: str, reason: str = "") -> Node:
         kind = self.columns[column].type

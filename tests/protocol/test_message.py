@@ -327,6 +327,21 @@ def test_other_types_of_columns(impl):
         codec.encode(pa.array([{"offset": 1, "metadata": None}]))
 
 
+def test_columns_of_nulls_and_of_no_struct(impl):
+    tree = MessageCodec(TREE, 1)
+    nulls = pa.array([{"topics": [{"name": None, "partitions": []}], "cursor": None}])
+    assert tree.encode(nulls).to_pylist() == [tree.encode_one({"topics": [{"name": None}]})]
+    for column, path in (("cursor", "cursor"), ("note", "note"), ("topics", "topics")):
+        encoded, report = tree.encode(pa.array([{column: 5}, None]), errors="report")
+        assert encoded.to_pylist() == [None, None]
+        assert report.select(["row", "path", "code"]).to_pylist() == [
+            {"row": 0, "path": path, "code": "type_mismatch"}
+        ]
+    with pytest.raises(EncodeError, match=r"type_mismatch: row 0, topics\[0\]: a column of int64"):
+        tree.encode(pa.array([{"topics": [5]}]))
+    assert tree.encode(pa.array([{"topics": []}])).to_pylist() == [tree.encode_one({})]
+
+
 def test_uuids_of_python(impl):
     codec = MessageCodec(COMMIT, 4)
     number = uuid.UUID(int=5)

@@ -214,30 +214,45 @@ def test_odd_values_are_refused_alike(data, version):
     same([module.encode_one(message, program) for module, program in programs(writing)])
 
 
+TYPES = {
+    pa.null(): st.none(),
+    pa.int8(): st.integers(-128, 127),
+    pa.uint16(): st.integers(0, 65535),
+    pa.int64(): st.integers(-(1 << 40), 1 << 40),
+    pa.uint64(): st.integers(0, (1 << 64) - 1),
+    pa.bool_(): st.booleans(),
+    pa.float64(): st.floats(),
+    pa.string(): st.text(max_size=3),
+    pa.large_binary(): st.binary(max_size=3),
+    pa.binary(16): st.binary(min_size=16, max_size=16),
+    pa.list_(pa.null()): st.lists(st.none(), max_size=1),
+    pa.list_(pa.string()): st.lists(st.text(max_size=2), max_size=2),
+    pa.large_list(pa.int16()): st.lists(st.integers(-9, 9), max_size=2),
+    pa.struct([("x", pa.int64()), ("y", pa.string())]): st.fixed_dictionaries(
+        {}, optional={"x": st.integers(-9, 1 << 20), "y": st.text(max_size=2)}
+    ),
+}
+
+
 @given(st.data(), st.sampled_from(VERSIONS))
 def test_columns_of_other_types_are_written_alike(data, version):
-    """Nulls, missing columns, wider and narrower integers, 64-bit offsets."""
+    """Nulls, missing columns, wider and narrower integers, 64-bit offsets, and types that do not fit at all."""
     whole = message_type(EVERYTHING, VERSIONS, unknown_tags=True, large=data.draw(st.booleans()))
-    kept = [field.with_nullable(True) for field in whole if data.draw(st.booleans())]
-    swapped = [
-        field.with_type(
-            data.draw(st.sampled_from([field.type, pa.int8(), pa.uint16(), pa.int64(), pa.uint64()]))
-        )
-        if pa.types.is_integer(field.type)
-        else field
-        for field in kept
-    ]
-    kind = pa.struct(swapped)
+    odd = data.draw(st.sets(st.sampled_from(whole.names), max_size=3))
+    kept = [field.with_nullable(True) for field in whole if field.name in odd or data.draw(st.booleans())]
+    kind = pa.struct(
+        [
+            field.with_type(data.draw(st.sampled_from(list(TYPES)))) if field.name in odd else field
+            for field in kept
+        ]
+    )
     rows = []
     for _ in range(3):
         message = data.draw(ANY[3])
-        row = {}
-        for field in kind:
-            value = message.get(field.name)
-            if pa.types.is_integer(field.type) and value is not None:
-                value = data.draw(st.integers(0, 127) | st.none())
-            row[field.name] = value
-        rows.append(row)
+        row = {field.name: message.get(field.name) for field in kind}
+        for name in odd & row.keys():
+            row[name] = data.draw(st.none() | TYPES[kind.field(name).type])
+        rows.append(data.draw(st.sampled_from([row, row, row, None])))
     array = pa.array(rows, kind)
     plan = encode_plan([Part(EVERYTHING, version)], kind)
     encoded = []
