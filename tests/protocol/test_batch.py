@@ -399,3 +399,58 @@ def test_values_come_back(rows, codec, max_bytes):
         (data,) = written
         both(patch, data)
         assert plain(read_batches(data)) == table.to_pylist()
+
+
+def test_every_byte_of_every_vector_changed(impl, capsys):
+    """The same answer from both for small ones; for all of them an answer."""
+    count = 0
+    for data in VECTORS.values():
+        small = len(data) < 100
+        for place in range(len(data)):
+            for value in (0, 0x7F, 0x80, data[place] ^ 1) if small else (data[place] ^ 0x41,):
+                changed = data[:place] + bytes([value]) + data[place + 1 :]
+                if small and impl == "native":
+                    with pytest.MonkeyPatch.context() as patch:
+                        both(patch, changed, check_crc=False)
+                elif impl == "native" or place % 40 == 0:
+                    read(changed, check_crc=False, max_decompressed=1 << 20)
+                count += 1
+    with capsys.disabled():
+        print(f"\nbatches changed: {count} ({impl})")
+    assert count > 1000
+
+
+def test_others_take_views():
+    """What is no view of pyarrow's own: polars and DuckDB."""
+    duckdb = pytest.importorskip("duckdb")
+    polars = pytest.importorskip("polars")
+    table = read_batches(write_batches(TABLE, codec="lz4") + VECTORS["v2/control-abort"], control="keep")
+    frame = polars.from_arrow(table).filter(polars.col("offset") < 77).select("key", "value", "control_type")
+    assert frame["key"].to_list() == TABLE["key"].to_pylist()
+    assert frame["value"].to_list() == TABLE["value"].to_pylist()
+    connection = duckdb.connect()
+    connection.register("records", table)
+    rows = connection.sql('SELECT key, value FROM records WHERE "offset" < 77 ORDER BY "offset"').fetchall()
+    assert rows == list(zip(TABLE["key"].to_pylist(), TABLE["value"].to_pylist(), strict=True))
+    assert polars.from_arrow(table)["control_type"].to_list() == [None] * 4 + ["ABORT"]
+
+
+@pytest.mark.parametrize("views", [True, False])
+def test_memory_is_given_back(impl, views):
+    import gc
+
+    data = pa.py_buffer(write_batches(TABLE) * 20 + write_batches(TABLE, codec="zstd") * 20)
+    read_batches(data)
+    gc.collect()
+    before = pa.total_allocated_bytes()
+    for _ in range(20):
+        table = read_batches(data, views=views)
+        column = table.column("value").chunk(0)
+        del table
+        assert column[0].as_py() == b"x" * 100
+        with pytest.raises(DecodeError):
+            read_batches(data.slice(1), views=views)
+    assert pa.total_allocated_bytes() > before or impl == "pure"
+    del column
+    gc.collect()
+    assert pa.total_allocated_bytes() <= before
