@@ -90,9 +90,11 @@ cdef struct State:
     Slice slices[BLOCK_ROWS]
 
 
-cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """Tell whether the key of an op stands here; it may go beyond the end."""
-    if ((load_le64(p) ^ op.key.words[0]) & op.key.masks[0]) | ((load_le64(p + 8) ^ op.key.words[1]) & op.key.masks[1]):
+cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *end, uint64_t never) noexcept nogil:
+    """Tell whether the key of an op stands here, which may go beyond the end; False if `never` is not 0."""
+    cdef uint64_t first = (load_le64(p) ^ op.key.words[0]) & op.key.masks[0]
+    cdef uint64_t second = (load_le64(p + 8) ^ op.key.words[1]) & op.key.masks[1]
+    if first | second | never:
         return False
     return op.key_size <= 16 or (op.key_size <= end - p and memcmp(p, op.name, op.key_size) == 0)
 
@@ -178,7 +180,7 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
     context.folded = False
     if likely(at < end and at[0] == 34):
         op = container + container.table[key_hash(name, size, container.seed) & container.table_mask]
-        if likely(op != container and op.key_size == size + 3) and likely(is_key(op, p, end)):
+        if likely(op != container and op.key_size == size + 3) and likely(is_key(op, p, end, 0)):
             context.after = p + op.key_size
             return op
         at += 1
@@ -242,7 +244,7 @@ cdef const uint8_t *fill_missing(
 ) noexcept nogil:
     """Give the fields that did not come what they then are; `p` is behind the object."""
     cdef const Op *op = container + 1
-    cdef const Op *stop = container + container.next
+    cdef const Op *stop = container + container.next - 1
     while op != stop:
         if op.number >= 64:
             seen = bits_of(context, container, op, False)[0] | bits_of(context, container, op, True)[0]
@@ -362,7 +364,7 @@ cdef const uint8_t *run(
 
     while True:
         if values_t is fields_t:
-            if likely(expected != stop and expected.bit and not unique) and likely(is_key(expected, p, end)):
+            if likely(is_key(expected, p, end, expected.looked_up)):
                 op = expected
                 exact |= op.bit
                 expected = op + op.next
@@ -374,6 +376,10 @@ cdef const uint8_t *run(
                 expected = op + op.next
                 p += op.key_size
             else:
+                at = json_space(p, end)
+                if at != p:
+                    p = at
+                    continue
                 if unlikely(p >= end):
                     return fail(context, TRUNCATED, container, end)
                 if unlikely(p[0] != 34):
@@ -522,7 +528,7 @@ cdef const uint8_t *run(
                 return p
         if unlikely(p >= end or p[0] <= 32):
             p = json_space(p, end)
-            if unlikely(p >= end):
+            if p >= end:
                 return fail(context, TRUNCATED, container, end)
         if values_t is items_t:
             if keyed:
@@ -542,8 +548,8 @@ cdef const uint8_t *run(
                     op = container + 1
                 if kind != TUPLE:
                     context.items[context.level - 1] = slot - begin
-            if unlikely(p >= end or p[0] <= 32):
-                p = json_space(p, end)
+                if unlikely(p >= end or p[0] <= 32):
+                    p = json_space(p, end)
         elif likely(p[0] == closer):
             p += 1
             if values_t is fields_t:

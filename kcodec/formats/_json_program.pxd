@@ -21,6 +21,7 @@ cdef enum Code:
     BYTES
     ISO_TIME
     RAW
+    BEHIND              # what follows the last field of an object: no key is its own
 
 
 cdef enum Flag:         # members of plan.node.Form
@@ -64,6 +65,7 @@ cdef struct Op:
     const uint8_t *plain    # the name itself
     int32_t plain_size
     uint64_t bit            # of the number, if below 64
+    uint64_t looked_up      # not 0: its key is not looked for where it is expected
     # Of an object:
     uint64_t all            # bits of all fields below 64
     int32_t fields

@@ -21,7 +21,7 @@ import sys
 import pyarrow as pa
 
 from kcodec.columns.layout import layout
-from kcodec.plan.node import MAX_DEPTH, Form, Limits, Op as Step
+from kcodec.plan.node import MAX_DEPTH, Form, Limits, Node, Op as Step
 
 _CODES = {
     Step.JSON_OBJECT: OBJECT, Step.JSON_TUPLE: TUPLE, Step.JSON_LIST: ITEMS, Step.JSON_MAP: ENTRIES,
@@ -35,6 +35,8 @@ _FLAGS = {
     Form.SCALAR: SCALAR, Form.NONFINITE: NONFINITE, Form.FOLD: FOLD, Form.UNIQUE: UNIQUE,
     Form.SCIENTIFIC: SCIENTIFIC, Form.ESCAPED: ESCAPED, Form.CANONICAL: CANONICAL,
 }
+
+_BEHIND = Node(Step.JSON_NULL)
 
 _TEXTS = ("string", "large_string", "binary", "large_binary")
 
@@ -206,6 +208,10 @@ cdef class Program:
                 if number < 64:
                     self.ops[child].bit = <uint64_t>1 << number
                     self.ops[at].all |= self.ops[child].bit
+                if number >= 64 or node.forms & Form.UNIQUE:
+                    self.ops[child].looked_up = 1
+            if code == OBJECT and self.plan.direction == "decode":
+                self.ops[self.add(BEHIND, _BEHIND, path)].looked_up = 1
             self.ops[at].fields = len(children)
             self.ops[at].words = self.words
             if code == OBJECT:
