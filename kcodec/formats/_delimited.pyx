@@ -8,10 +8,10 @@ right; the output is given room for all that a block of rows can become before t
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_put_string, json_string
+from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
 from kcodec.wire.utf8 cimport utf8_valid
 
 import pyarrow as pa
@@ -254,51 +254,59 @@ def to_json(values, delimiter, kinds, large=False):
         free(scratch)
 
 
-cdef uint8_t *put_quoted(uint8_t *text, int64_t size, bint first, const Delimiter *delimiter) noexcept nogil:
-    """Put quotes around the text behind the first byte here, or move it there; return behind it.
+cdef bint holds(const uint8_t *text, int64_t size, const Delimiter *delimiter) noexcept nogil:
+    """Tell whether a delimiter is in a text."""
+    cdef const uint8_t *end = text + size
+    cdef const uint8_t *at = <const uint8_t *>memchr(text, delimiter.text[0], size)
+    while at != NULL and not is_delimiter(delimiter, at, end):
+        at = <const uint8_t *>memchr(at + 1, delimiter.text[0], end - at - 1)
+    return at != NULL
+
+
+cdef inline uint8_t *finish_plain(uint8_t *text, int64_t size, bint first, const Delimiter *delimiter) noexcept nogil:
+    """Put quotes around a text without quotes and line ends, if it needs them; return the position behind.
 
     Commons-csv compares characters: those beyond ASCII are above all of it.
     """
-    cdef const uint8_t *end = text + 1 + size
-    cdef const uint8_t *at = text + 1
     cdef uint8_t start
-    cdef int64_t quotes = 0
-    cdef bint needed = False
-    cdef uint8_t *source
-    cdef uint8_t *target
     if size == 0:
         if not first:
             return text
         text[0] = text[1] = 34
         return text + 2
-    start = at[0]
-    if first and not (48 <= start <= 57 or 65 <= start <= 90 or 97 <= start <= 122):
-        needed = True
-    if start <= 35 or at[size - 1] <= 32:
-        needed = True
-    while at < end:
-        if at[0] == 34:
-            quotes += 1
-            needed = True
-        elif at[0] == 10 or at[0] == 13 or is_delimiter(delimiter, at, end):
-            needed = True
-        at += 1
-    if not needed:
-        memmove(text, text + 1, size)
-        return text + size
-    text[0] = 34
-    source = text + size
-    target = source + quotes
-    while target != source:
+    start = text[0]
+    if start > 35 and text[size - 1] > 32 and not holds(text, size, delimiter):
+        if not first or 48 <= start <= 57 or 65 <= start <= 90 or 97 <= start <= 122:
+            return text + size
+    memmove(text + 1, text, size)
+    text[0] = text[size + 1] = 34
+    return text + size + 2
+
+
+cdef uint8_t *finish_escaped(uint8_t *text, int64_t size, bint first, const Delimiter *delimiter) noexcept nogil:
+    """The same for any text."""
+    cdef int64_t quotes = 0
+    cdef int64_t at
+    cdef uint8_t *source
+    cdef uint8_t *target
+    cdef bint lines = False
+    for at in range(size):
+        quotes += text[at] == 34
+        lines |= text[at] == 10 or text[at] == 13
+    if not quotes and not lines:
+        return finish_plain(text, size, first, delimiter)
+    source = text + size - 1
+    target = source + quotes + 1
+    while source >= text:
         target[0] = source[0]
         if source[0] == 34:
             target -= 1
             target[0] = 34
         target -= 1
         source -= 1
-    target = text + 1 + size + quotes
-    target[0] = 34
-    return target + 1
+    text[0] = 34
+    text[size + quotes + 1] = 34
+    return text + size + quotes + 2
 
 
 cdef uint8_t *put_record(
@@ -307,7 +315,7 @@ cdef uint8_t *put_record(
     """Write a list as a record. The scratch holds as many bytes as the list, and JSON_MARGIN."""
     cdef const uint8_t *at = slice.start
     cdef const uint8_t *end = slice.end
-    cdef const uint8_t *begin
+    cdef const uint8_t *stop
     cdef JsonFault fault
     cdef int64_t size = 0
     cdef bint first = True
@@ -319,20 +327,26 @@ cdef uint8_t *put_record(
     at += 1
     while True:
         if at[0] == 34:
-            at = json_string(at + 1, end, out + 1, &size, &fault)
-            out = put_quoted(out, size, first, delimiter)
+            stop = json_plain(at + 1, end, out)
+            if stop[0] == 34:
+                out = finish_plain(out, stop - at - 1, first, delimiter)
+                at = stop + 1
+            else:
+                at = json_string(at + 1, end, out, &size, &fault)
+                out = finish_escaped(out, size, first, delimiter)
         elif at[0] == 110:
             at += 4
         else:
-            begin = at
-            while at[0] != 44 and at[0] != 93:
-                at += 1
-            memcpy(out + 1, begin, at - begin)
-            out = put_quoted(out, at - begin, first, delimiter)
+            size = 0
+            while at[size] != 44 and at[size] != 93:
+                out[size] = at[size]
+                size += 1
+            out = finish_plain(out, size, first, delimiter)
+            at += size
         if at[0] == 93:
             return out
         at += 1
-        memcpy(out, delimiter.text, delimiter.size)
+        memcpy(out, delimiter.text, MOST)
         out += delimiter.size
         first = False
 
