@@ -32,6 +32,10 @@ _DUPLICATES = ("last", "error")
 #: Programs that an encoder keeps: one for each Arrow type it has seen.
 _KEPT = 32
 
+#: Schemas that may meet in one run of rows, however small the cache is; and rows of a run after the first.
+_FEWEST = 16
+_WINDOW = 1024
+
 _NO_SCHEMA = "the row has no schema, and there is no other to read it as"
 
 
@@ -52,13 +56,15 @@ class _Target:
         self.inner = kind if inner is None else inner
         self.options = options
         self.limits = limits
-        self.programs: dict[tuple[str, bytes], _Reading] = {}
+        self.readings: dict[tuple[str, bytes], _Reading] = {}
+        self.lock = threading.Lock()
 
     def reading(self, text: bytes, most: int) -> "_Reading":
         """Return how payloads of a schema's text are read; no text is the target's own."""
         module = kernel("formats._json")
         key = (module.__name__, text)
-        found = self.programs.get(key)
+        with self.lock:
+            found = self.readings.get(key)
         if found is None:
             writer = self.schema if text in (b"", b"null") else None
             try:
@@ -68,10 +74,10 @@ class _Target:
             except (SchemaError, Beyond) as error:
                 code = "schema_error" if writer is None else "unresolvable"
                 found = _Reading(writer, None, code, str(error))
-            # Threads that come here at once make the same; what is dropped is made again when it is needed.
-            while len(self.programs) > most:
-                self.programs.pop(next(iter(self.programs)), None)
-            self.programs[key] = found
+            with self.lock:
+                while len(self.readings) >= most:
+                    del self.readings[next(iter(self.readings))]
+                self.readings[key] = found
         return found
 
 
@@ -308,8 +314,8 @@ class ConnectJsonCodec(Codec):
                 "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
             )
         for chunk in chunks:
-            for value in chunk:
-                text = self._schema_text(_bytes(value)) if value.is_valid else b"null"
+            for row in pc.indices_nonzero(chunk.is_valid()):
+                text = self._schema_text(_bytes(chunk[row.as_py()]))
                 if text == b"null":
                     continue
                 with self._lock:
@@ -344,18 +350,21 @@ class ConnectJsonCodec(Codec):
         parts: list[pa.Array] = []
         faults: list[Fault] = []
         done = 0
+        window = len(values)
         while not parts or done < len(values):
-            run = self._split(target, values.slice(done))
+            run = self._split(target, values.slice(done, window))
             part, found = self._read_run(target, run, stop)
             faults += [each._replace(row=each.row + done) for each in found]
             if stop and faults:
                 return pa.nulls(0, target.kind), faults
             parts.append(part)
             done += len(run.values)
+            # Where a run ends for its many schemas, the next one is not going to be much longer.
+            window = max(4 * len(run.values), _WINDOW)
         return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), faults
 
     def _split(self, target: _Target, values: pa.Array) -> _Split:
-        most = max(self._config.schemas_cache_size, 1)
+        most = max(self._config.schemas_cache_size, _FEWEST)
         if not self._enveloped:
             return _Split(values, None, None, None, [target.reading(b"", most)], [])
         selector, starts, ends, texts, faults, count = kernel("formats._connect").split(values, most)

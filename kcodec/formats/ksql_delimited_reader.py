@@ -126,7 +126,7 @@ class _Lexer:
         return True
 
     def records(self) -> list[list[tuple[int, str]]]:
-        records = []
+        records: list[list[tuple[int, str]]] = []
         while True:
             while self.end_of_line():
                 pass

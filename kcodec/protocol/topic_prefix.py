@@ -58,13 +58,15 @@ def int16_prefix(array: pa.Array) -> tuple[Any, Any]:
         views = np.frombuffer(array.buffers()[1], np.uint8)
         views = views[array.offset * _VIEW : (array.offset + len(array)) * _VIEW].reshape(-1, _VIEW)
         lengths = views[:, :4].copy().view(np.int32)[:, 0].astype(np.int64)
-        first, second = views[:, 4], views[:, 5]
+        numbers = views[:, 4:6].copy().view(">i2")[:, 0]
     else:
         data, starts, lengths = _placed(array)
-        first, second = _bytes(data, starts), _bytes(data, starts + 1)
-    lengths = np.where(array.is_valid().to_numpy(zero_copy_only=False), lengths, 0)
-    numbers = (first.astype(np.uint16) << 8 | second).astype(np.int16)
-    return np.where(lengths < 2, np.int16(0), numbers), lengths
+        # The int16 at each byte; what is behind the last is read for rows that have none.
+        every = np.ndarray(max(len(data) - 1, 0), ">i2", data, strides=(1,))
+        numbers = every.take(starts, mode="clip") if len(every) else np.zeros(len(array), np.int16)
+    if array.null_count:
+        lengths = np.where(array.is_valid().to_numpy(zero_copy_only=False), lengths, 0)
+    return np.where(lengths < 2, np.int16(0), numbers.astype(np.int16)), lengths
 
 
 def frames(array: pa.Array) -> Frames:
@@ -116,4 +118,4 @@ def _placed(array: pa.Array) -> tuple[Any, Any, Any]:
 
 def _bytes(data: Any, at: Any) -> Any:
     """Return the bytes at some places; anything for places behind the last."""
-    return data[np.minimum(at, len(data) - 1)] if len(data) else np.zeros(len(at), np.uint8)
+    return data.take(at, mode="clip") if len(data) else np.zeros(len(at), np.uint8)

@@ -53,11 +53,6 @@ class _Message(NamedTuple):
         versions = tuple(spec.valid_versions)
         return cls(label, spec, versions, message_type(spec, versions, unknown_tags=unknown_tags))
 
-    def places(self, versions: Any) -> Any:
-        """Return the number of the program of each version; -1 where there is none."""
-        known = (versions >= self.versions[0]) & (versions <= self.versions[-1])
-        return np.where(known, versions - self.versions[0], -1).astype(np.int32)
-
 
 class TopicCodec:
     r"""The records of an internal topic.
@@ -150,11 +145,14 @@ class TopicCodec:
             _Message.of(each.name if each.key is None else f"{each.name}.value", each.value, unknown_tags)
             for each in records
         ]
-        #: Record type and key version of each number, -1 for those that are none.
+        #: By number of the record type: its place, and the program of its key; -1 for numbers that are of none.
         self._numbers = np.full((2, 1 << 16), -1, np.int32)
-        for place, each in enumerate(records):
+        for place, (each, key) in enumerate(zip(records, self._keys, strict=True)):
             for number, version in each.types:
-                self._numbers[:, number] = place, version
+                self._numbers[:, number] = place, 0 if key is None else version - key.versions[0]
+        #: By place: the lowest version of the value, and how many there are; the last entry is that of no type.
+        self._lowest = np.array([*(value.versions[0] for value in self._values), 0], np.int32)
+        self._counts = np.array([*(len(value.versions) for value in self._values), 0], np.int32)
         columns = [
             pa.field(each.name, value.kind if key is None else _pair(key.kind, value.kind))
             for each, key, value in zip(records, self._keys, self._values, strict=True)
@@ -218,20 +216,20 @@ class TopicCodec:
         columns: list[pa.Array] = []
         zeros = pa.py_buffer(bytes(_WIDEST * (len(values) + 1)))
         kinds, faults = rows.kinds, rows.faults
+        occurs = np.bincount(rows.places + 1, minlength=len(self.records) + 1)[1:]
         for place, (key, value) in enumerate(zip(self._keys, self._values, strict=True)):
-            mine = rows.places == place
             kind = self.schema.field(len(_LEADING) + place).type
-            if not mine.any():
+            if not occurs[place]:
                 columns.append(_absent(kind, len(values), True, zeros))
                 continue
-            chosen = np.where(mine & (kinds == _RECORD), rows.values, -1)
+            mine = rows.places == place
             read = functools.partial(self._read, faults, kinds)
-            column = read(value, values, chosen, rows.starts)
-            if key is not None:
-                before = _present(read(key, keys, np.where(mine, rows.keys, -1), None))
-                there = mine & (kinds != _ERROR)
+            before = None if key is None else read(key, keys, np.where(mine, rows.keys, -1), None)
+            column = read(value, values, np.where(mine & (kinds == _RECORD), rows.values, -1), rows.starts)
+            if before is not None:
+                absent = pa.array(~mine | (kinds == _ERROR))
                 column = pa.StructArray.from_arrays(
-                    [before, column], fields=list(kind), mask=pa.array(~there)
+                    [_present(before), column], fields=list(kind), mask=absent
                 )
             columns.append(column)
         leading = [
@@ -281,20 +279,13 @@ class TopicCodec:
         types, key_lengths = int16_prefix(keys)
         versions, value_lengths = int16_prefix(values)
         keyless, valueless = _nulls(keys), _nulls(values)
-        places, key_versions = self._numbers[:, types.astype(np.uint16)]
-        rows = _Rows.empty(len(keys))
+        rows = _Rows(len(keys))
         rows.kinds[valueless] = _TOMBSTONE
-        rows.places, rows.types, rows.untyped = (
-            np.where(keyless, -1, places),
-            types,
-            keyless | (key_lengths < 2),
-        )
+        rows.places, rows.keys = self._numbers.take(types.view(np.uint16), axis=1)
+        rows.places[keyless] = -1
+        rows.types, rows.untyped = types, keyless | (key_lengths < 2)
         rows.versions, rows.unversioned = versions, value_lengths < 2
-        for place, (key, value) in enumerate(zip(self._keys, self._values, strict=True)):
-            assert key is not None
-            mine = rows.places == place
-            rows.keys = np.where(mine, key.places(key_versions), rows.keys)
-            rows.values = np.where(mine, value.places(versions), rows.values)
+        rows.values = self._value_programs(rows.places, versions)
         rows.kinds[(rows.values < 0) & ~valueless] = _UNKNOWN_VERSION
         rows.kinds[rows.places < 0] = _UNKNOWN_TYPE
         if self.topic == "__consumer_offsets":
@@ -306,17 +297,20 @@ class TopicCodec:
         rows.fail((rows.places >= 0) & ~valueless & (value_lengths < 2), "truncated", "value", value_lengths)
         return rows
 
+    def _value_programs(self, places: Any, versions: Any) -> Any:
+        """Return which program reads the value of each row; -1 for none."""
+        programs = versions - self._lowest[places]
+        return np.where((programs >= 0) & (programs < self._counts[places]), programs, -1)
+
     def _framed(self, keys: pa.Array | None, values: pa.Array) -> "_Rows":
         """Find what the rows of a framed topic are: unsigned varints of frame version, type and version."""
         found = frames(values)
         valueless = _nulls(values)
         known = found.type < 1 << 15
-        places, _ = self._numbers[:, np.where(known, found.type, 0)]
-        rows = _Rows.empty(len(values))
-        rows.places = np.where(known, places, -1)
+        rows = _Rows(len(values))
+        rows.places = np.where(known, self._numbers[0].take(found.type, mode="clip"), -1)
         rows.starts = found.starts
-        for place, value in enumerate(self._values):
-            rows.values = np.where(rows.places == place, value.places(found.version), rows.values)
+        rows.values = self._value_programs(rows.places, found.version)
         rows.types, rows.versions = (
             found.type.astype(np.int16),
             np.minimum(found.version, 32767).astype(np.int16),
@@ -340,20 +334,18 @@ class TopicCodec:
 class _Rows:
     """What is found out about rows before they are read."""
 
-    def __init__(self, kinds: Any, none: Any) -> None:
-        self.kinds = kinds
+    def __init__(self, rows: int) -> None:
+        self.kinds: Any = np.full(rows, _RECORD, np.int8)
         self.faults: list[Fault] = []
         #: Record type of each row, and the programs of its key and value; -1 for none.
-        self.places = self.keys = self.values = none
+        self.places: Any = None
+        self.keys: Any = None
+        self.values: Any = None
         self.starts: Any = None
         self.types: Any = None
         self.versions: Any = None
         self.untyped: Any = None
         self.unversioned: Any = None
-
-    @classmethod
-    def empty(cls, rows: int) -> "_Rows":
-        return cls(np.full(rows, _RECORD, np.int8), np.full(rows, -1, np.int32))
 
     def fail(self, rows: Any, code: str, path: str, offsets: Any, reason: str | None = None) -> None:
         for row in np.flatnonzero(rows).tolist():

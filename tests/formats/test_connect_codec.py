@@ -277,8 +277,8 @@ def test_more_schemas_than_the_cache_holds(impl):
     reader = struct(a={"type": "int32"})
     codec = ConnectJsonCodec(reader, schemas_cache_size=2)
     array, report = codec.decode([*values, b"x", *values], errors="report")
-    assert array.to_pylist() == [*({"a": n} for n in range(9)), None, *({"a": n} for n in range(9))]
-    assert codes(report) == ([9], ["json_type"])
+    assert array.to_pylist() == [*({"a": n} for n in range(40)), None, *({"a": n} for n in range(40))]
+    assert codes(report) == ([40], ["json_type"])
 
 
 def test_settings_under_the_names_of_connect():

@@ -413,8 +413,9 @@ class TestHttp:
             address = server.url.replace("http://", "http://me:hunter2%3Ax@")
             handle = registries.open(address, {"max.retries": 0})
             assert handle.register("s", INT).id == 1
-            assert "hunter2" not in repr(handle) + handle.url
-            copy = pickle.loads(pickle.dumps(handle))
+            pickled = pickle.dumps(handle)
+            assert "hunter2" not in repr(handle) + handle.url + repr(pickled)
+            copy = pickle.loads(pickled)
             assert copy.get(1).schema == INT
             given = registries.open(server.url, {"basic.auth.user.info": "me:hunter2:x"})
             assert given.get(1).schema == INT
@@ -426,6 +427,31 @@ class TestHttp:
             assert "hunter2" not in str(info.value)
             for each in (handle, given, wrong):
                 each.close()
+
+    def test_numbers_may_be_text(self):
+        with serve(MemoryRegistry()) as server:
+            given = {"timeout": "2.5", "max.retries": "0", "retries.wait.ms": "10", "cache.capacity": "5"}
+            handle = registries.open(server.url, given)
+            handle.register("s", INT)
+            rest = handle._client()._rest_client
+            assert (rest.timeout, rest.max_retries, rest.retries_wait_ms) == (2.5, 0, 10)
+            handle.close()
+            with pytest.raises(ConfigError, match=r"max\.retries='often' is not a number"):
+                registries.open(server.url, {"max.retries": "often"})
+
+    def test_failures_tell_where_and_how_long(self):
+        class Failing(MemoryRegistry):
+            def get(self, schema_id):
+                raise RegistryError("Error in the backend data store", 500, 50001)
+
+        with serve(Failing()) as server:
+            handle = registries.open(server.url, {"max.retries": "1", "retries.wait.ms": "1"})
+            told = rf"^{server.url}: HTTP 500: Error in the backend data store \(after \d+\.\d s\)$"
+            with pytest.raises(RegistryError, match=told) as info:
+                handle.get(1)
+            assert (info.value.status, info.value.error_code) == (500, 50001)
+            assert server.requests == ["GET /schemas/ids/1"] * 2
+            handle.close()
 
     def test_one_client_per_process(self):
         with serve(MemoryRegistry()) as server:

@@ -15,6 +15,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 HERE = Path(__file__).parent
 
@@ -27,8 +30,21 @@ THIN_CLIENT = ("pyspark-client==4.2.0", "confluent-kafka[schemaregistry]>=2.11")
 _MINUTES = 15
 
 
+REQUIRED = os.environ.get("KCODEC_REQUIRE_SERVICES") == "1"
+
+
 class Lacking(Exception):
     """Something that this machine does not have."""
+
+
+def had(get: Callable[[], Any]) -> Any:
+    """Get what a service is made of; without it the test is skipped, or fails where services are required."""
+    try:
+        return get()
+    except Lacking as lacking:
+        if REQUIRED:
+            pytest.fail(f"KCODEC_REQUIRE_SERVICES=1, but {lacking}", pytrace=False)
+        pytest.skip(str(lacking))
 
 
 def _javas() -> Iterator[Path]:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import processes
 import pytest
-from artifacts import Lacking, copy_packages, java, spark_jars, thin_python
+from artifacts import REQUIRED, copy_packages, had, java, spark_jars, thin_python
 from front import front as fronted
+from front import make_certificate
 from topics import Kafka
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 REMOTE = "SPARK_CONNECT_MODE_ENABLED"
-REQUIRED = os.environ.get("KCODEC_REQUIRE_SERVICES") == "1"
 
 
 def missing() -> str | None:
@@ -46,16 +46,6 @@ def pytest_collection_modifyitems(items):
             # pyspark warns of newer pandas, and of what pandas and grpc deprecate.
             for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
-
-
-def had(get):
-    """Get what a service is made of; without it the test is skipped, or fails where services are required."""
-    try:
-        return get()
-    except Lacking as lacking:
-        if REQUIRED:
-            pytest.fail(f"KCODEC_REQUIRE_SERVICES=1, but {lacking}", pytrace=False)
-        pytest.skip(str(lacking))
 
 
 def running(make, tmp_path_factory):
@@ -100,6 +90,12 @@ def front(registry_url):
     """Put something that can fail, wait and refuse before the registry."""
     with fronted(registry_url) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory) -> Path:
+    """Make a certificate, and its key beside it."""
+    return had(lambda: make_certificate(tmp_path_factory.mktemp("tls")))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import base64
 import http.client
+import shutil
 import ssl
 import subprocess
 import threading
@@ -12,6 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from artifacts import Lacking
 
 HOST = "127.0.0.1"
 
@@ -136,6 +139,8 @@ def front(target: str, certificate: Path | None = None) -> Iterator[Front]:
 
 def make_certificate(folder: Path) -> Path:
     """Make a certificate for this host, signed by itself, and its key beside it."""
+    if shutil.which("openssl") is None:
+        raise Lacking("no openssl on the PATH, which makes a certificate")
     certificate = folder / "registry.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
     command += ["-subj", f"/CN={HOST}", "-addext", f"subjectAltName=IP:{HOST}"]

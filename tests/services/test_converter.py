@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from artifacts import converter, java
-from conftest import had
+from artifacts import converter, had, java
 
 from kcodec import ConnectJsonCodec, ConnectSchema
 from kcodec.formats.connect_converter import SYNTAX, JsonConverter, converter_config

@@ -28,6 +28,9 @@ def example(kafka, registry_url, connect_server, tmp_path, monkeypatch):
             ("http://registry:8081", registry_url),
             ("broker:9092", kafka.address),
             ("sc://spark:15002", connect_server.address),
+            # Java does not know where Python has gone to.
+            ('"path", "orders"', f'"path", "{tmp_path}/orders"'),
+            ('"orders-checkpoint"', f'"{tmp_path}/checkpoint"'),
             ('"orders"', f'"orders-{mark}"'),
             ('"orders-value"', f'"orders-{mark}-value"'),
             ('"orders-dead"', f'"dead-{mark}"'),

@@ -5,7 +5,6 @@ import pickle
 
 import pytest
 from front import front as fronted
-from front import make_certificate
 from pyspark.errors import PySparkException
 from topics import of_spark, order, order_schema, serializer
 
@@ -20,11 +19,6 @@ BEARER = {
     "bearer.auth.token": SECRET,
     "bearer.auth.logical.cluster": "lsrc-1",
 }
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    return make_certificate(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture(params=["basic", "bearer"])

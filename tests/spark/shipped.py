@@ -27,5 +27,14 @@ report["after"] = str(check_server(spark))
 report["value"] = df.select(from_avro("value", '"int"')).first()[0]
 register(spark, {"number": AvroCodec('"int"')})
 report["sql"] = spark.sql("SELECT number(X'04')").first()[0]
+# Spark has the workers of a streaming query look in another folder.
+rows = spark.readStream.format("rate").load().selectExpr("X'06' AS value")
+query = rows.select(from_avro("value", '"int"').alias("n")).writeStream.format("memory").queryName("stream")
+query = query.start()
+query.processAllAvailable()
+while not spark.table("stream").count():
+    assert query.isActive, query.exception()
+report["stream"] = spark.table("stream").first()[0]
+query.stop()
 spark.stop()
 json.dump(report, sys.stdout)

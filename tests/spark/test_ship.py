@@ -69,7 +69,14 @@ def test_a_worker_without_kcodec_gets_it(bare_python, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in report["before"]
-    assert report == {"before": report["before"], "unshipped": True, "after": READY, "value": 1, "sql": 2}
+    assert report == {
+        "before": report["before"],
+        "unshipped": True,
+        "after": READY,
+        "value": 1,
+        "sql": 2,
+        "stream": 3,
+    }
 
 
 def found(**changed):
