@@ -271,7 +271,7 @@ def test_more_schemas_than_the_cache_holds(impl):
     values = rows(
         *(
             (struct(a={"type": "int32"}, **{f"b{n}": {"type": "int8"}}), {"a": n, f"b{n}": 1})
-            for n in range(9)
+            for n in range(40)
         )
     )
     reader = struct(a={"type": "int32"})
