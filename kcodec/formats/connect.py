@@ -253,7 +253,7 @@ class ConnectJsonCodec(Codec):
             return None
         if isinstance(schema, (pa.DataType, pa.Schema)):
             kind = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
-            target = _Target(ConnectSchema.from_arrow(kind), kind, self._options, self._limits)
+            target = _Target(ConnectSchema.from_arrow(kind, nullable=True), kind, self._options, self._limits)
         else:
             target = self._made(ConnectSchema.from_json(schema, replace_null=self._options.replace_null))
         with contextlib.suppress(Beyond):
@@ -313,10 +313,11 @@ class ConnectJsonCodec(Codec):
             raise ConfigError(
                 "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
             )
+        passed = {b"null"}
         for chunk in chunks:
             for row in pc.indices_nonzero(chunk.is_valid()):
                 text = self._schema_text(_bytes(chunk[row.as_py()]))
-                if text == b"null":
+                if text in passed:
                     continue
                 with self._lock:
                     target = self._found.get(text)
@@ -327,6 +328,7 @@ class ConnectJsonCodec(Codec):
                         ConnectSchema.from_json(text, replace_null=self._options.replace_null)
                     )
                 except SchemaError:
+                    passed.add(text)
                     continue
                 with self._lock:
                     while len(self._found) >= _KEPT:
@@ -491,7 +493,9 @@ class ConnectJsonCodec(Codec):
             raise SchemaError("there is no plan: values of this type are converted one by one") from None
 
     def _schema_of(self, kind: pa.DataType) -> ConnectSchema:
-        return ConnectSchema.from_arrow(kind) if self._target is None else self._target.schema
+        if self._target is not None:
+            return self._target.schema
+        return ConnectSchema.from_arrow(kind, nullable=True)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         writing = self._writing(array.type)
@@ -509,6 +513,8 @@ class ConnectJsonCodec(Codec):
             large=self._arguments["large"],
             stop=stop,
         )
+        if self._options.exact:
+            faults = [self._refused(writing.schema, plain, fault) for fault in faults]
         if self._tombstones or not array.null_count or (stop and faults):
             return encoded, faults
         missing = array.is_null()
@@ -542,6 +548,14 @@ class ConnectJsonCodec(Codec):
                     del self._writings[next(iter(self._writings))]
                 self._writings[key] = found
         return found
+
+    def _refused(self, schema: ConnectSchema, array: pa.Array, fault: Fault) -> Fault:
+        """Give the fault of a row JsonConverter's words."""
+        try:
+            self._converter.from_connect_data(schema, row_value(array, fault.row))
+        except DataError as error:
+            return Fault(fault.row, None, error.path, error.code, error.message)
+        return fault
 
     def _encode_rows(
         self, array: pa.Array, schema: ConnectSchema, stop: bool

@@ -446,8 +446,8 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
 
 def _from_arrow(kind: pa.DataType, optional: bool, path: str) -> ConnectSchema:
     types = pa.types
-    while types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        kind = kind.value_type
+    if types.is_dictionary(kind):
+        return _from_arrow(kind.value_type, optional, path)
     if isinstance(kind, pa.BaseExtensionType):
         return _from_arrow(kind.storage_type, optional, path)
     if types.is_struct(kind):

@@ -87,7 +87,9 @@ def reread(
         try:
             value = read(data.encode() if isinstance(data, str) else data, fault.row)
         except Refused as refused:
-            left.append(Fault(fault.row, refused.offset, refused.path, refused.code, refused.reason))
+            # Where both refuse the same part, the kernel knows where it stands.
+            offset = fault.offset if refused.offset is None and refused.path == fault.path else refused.offset
+            left.append(Fault(fault.row, offset, refused.path, refused.code, refused.reason))
             if stop:
                 return array, left
         else:

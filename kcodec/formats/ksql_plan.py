@@ -173,7 +173,7 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
     types = pa.types
     if isinstance(given, pa.BaseExtensionType):
         return written_type(kind, given.storage_type, path)
-    if types.is_dictionary(given) or types.is_run_end_encoded(given):
+    if types.is_dictionary(given):
         return written_type(kind, given.value_type, path)
     if types.is_null(given):
         return given

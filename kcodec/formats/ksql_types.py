@@ -514,7 +514,7 @@ def sql_type(kind: pa.DataType) -> SqlType:
     STRUCT<`ID` BIGINT, `At` TIMESTAMP>
     """
     types = pa.types
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+    if types.is_dictionary(kind):
         return sql_type(kind.value_type)
     if types.is_struct(kind):
         fields = tuple(SqlField(field.name, sql_type(field.type)) for field in kind)

@@ -165,6 +165,42 @@ def test_tombstones(impl):
     assert codes(required.encode(array, errors="report")[1]) == ([1], ["null_value"])
 
 
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_columns_of_arrow_may_be_null(compat, impl):
+    array = pa.array([{"a": 1}, None], pa.struct([("a", pa.int8())]))
+    for codec in (ConnectJsonCodec(compat=compat), ConnectJsonCodec(array.type, compat=compat)):
+        written = codec.encode(array)
+        assert (written[1].as_py() is None) == (compat is None)
+        assert codec.decode(written).to_pylist() == array.to_pylist()
+    plain = ConnectJsonCodec(array.type, schemas_enable=False, compat=compat)
+    assert plain.decode([b'{"a":1}', b"null"]).to_pylist() == array.to_pylist()
+
+
+def test_faults_have_the_words_of_connect_and_their_place(impl):
+    schema = struct(
+        a={"type": "array", "items": {"type": "int32"}},
+        d={"type": "int32", "name": "org.apache.kafka.connect.data.Date", "optional": True},
+    )
+    codec = ConnectJsonCodec(schema, schemas_enable=False, compat="connect")
+    _, report = codec.decode([b'{"a":[1, null]}', b'{"a":[],"d":"x"}', b'{"a":7'], errors="report")
+    reason = "Invalid type for Date, underlying representation should be integer but was STRING"
+    assert [tuple(row.values())[:5] for row in report.to_pylist()][:2] == [
+        (0, 9, "a[1]", "null_value", "Invalid null value for required INT32 field"),
+        (1, 12, "d", "type_mismatch", reason),
+    ]
+    assert report["offset"][2].as_py() == 6
+    kind = pa.struct([("a", pa.list_(pa.int32())), ("d", pa.date64())])
+    values = pa.array([{"a": [1, None]}, {"a": []}], kind)
+    values = pa.StructArray.from_arrays([values.field(0), pa.array([None, 5], pa.date64())], ["a", "d"])
+    found, report = codec.encode(values, errors="report")
+    assert found.null_count == 2
+    assert report["path"].to_pylist() == ["a[1]", "d"]
+    assert report["reason"].to_pylist() == [
+        "Conversion error: null value for field that is required and has no default value",
+        "Kafka Connect Date type should not have any time fields set to non-zero values.",
+    ]
+
+
 def test_without_any_schema(impl):
     codec = ConnectJsonCodec()
     assert codec.decode([None, b'{"schema":null,"payload":null}']).type == pa.null()

@@ -139,7 +139,7 @@ def test_chunks_and_errors(impl):
         {"row": 1, "code": "json_type", "path": ""},
         {"row": 3, "code": "invalid_number", "path": "A"},
     ]
-    with pytest.raises(DecodeError, match=r"json_type: row 1: Can't convert type. sourceType: ArrayNode"):
+    with pytest.raises(DecodeError, match=r"json_type: row 1, byte 0: Can't convert type. sourceType: ArrayNode"):
         codec.decode(chunks)
     assert codec.decode(chunks, errors="null").null_count == 3
 
