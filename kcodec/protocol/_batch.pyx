@@ -128,11 +128,11 @@ cdef class Batches:
     cdef Batch *append(self) noexcept nogil:
         cdef Batch *grown
         if self.length == self.room:
-            grown = <Batch *>realloc(self.batches, (2 * self.room + 16) * sizeof(Batch))
+            grown = <Batch *>realloc(self.batches, (2 * self.room + 4) * sizeof(Batch))
             if grown == NULL:
                 return NULL
             self.batches = grown
-            self.room = 2 * self.room + 16
+            self.room = 2 * self.room + 4
         self.length += 1
         return &self.batches[self.length - 1]
 
@@ -452,7 +452,6 @@ cdef Status row_loop(
     cdef int64_t last
     cdef int64_t base_offset = batch.offset
     cdef int64_t base_timestamp = batch.base_timestamp
-    cdef bint control = batch.attributes & CONTROL
     cdef int64_t *offsets = columns.offset
     cdef int64_t *timestamps = columns.timestamp
     cdef int32_t *header_offsets = columns.headers
@@ -504,10 +503,6 @@ cdef Status row_loop(
             status = TRUNCATED
             break
         valid_key[row] = size >= 0
-        if control:
-            columns.control[row] = UNKNOWN_CONTROL
-            if size >= 4 and at[2] == 0 and at[3] < UNKNOWN_CONTROL:
-                columns.control[row] = at[3]
         if size < 0:
             size = 0
         put_view(keys + 16 * row, at, size, limit, base, piece)
@@ -528,6 +523,11 @@ cdef Status row_loop(
         put_view(values + 16 * row, at, size, limit, base, piece)
         at += size
 
+        if likely(stop - at == 1 and at[0] == 0):
+            row += 1
+            at = stop
+            header_offsets[row] = <int32_t>header_count
+            continue
         status = record_varint32(&at, stop, limit, &count)
         if unlikely(status != OK):
             break
@@ -656,10 +656,18 @@ cdef Status count_messages(Batch *batch, const uint8_t *source) noexcept nogil:
     return OK
 
 
+cdef inline int8_t control_type(const uint8_t *view) noexcept nogil:
+    """Read the type in a key, int16 version | int16 type, of which a view holds at least the first 4 bytes."""
+    if (<const int32_t *>view)[0] < 4 or view[6] or view[7] >= UNKNOWN_CONTROL:
+        return UNKNOWN_CONTROL
+    return view[7]
+
+
 cdef void fill_in(Batch *batch, int32_t number, Columns *columns, int64_t first, int64_t last) noexcept nogil:
     """Fill what follows from the header of a batch and from what the row loop has read: one column at a time."""
     cdef int64_t row
     cdef bint modern = batch.magic == 2
+    cdef bint control = modern and batch.attributes & CONTROL != 0
     cdef int64_t *timestamps = columns.timestamp
     cdef int64_t *offsets = columns.offset
     cdef int32_t *sequences = columns.sequence
@@ -694,7 +702,10 @@ cdef void fill_in(Batch *batch, int32_t number, Columns *columns, int64_t first,
     for row in range(first, last):
         batches[row] = number
     memset(columns.timestamp_type + first, type_of(batch), last - first)
-    memset(columns.valid[VALID_CONTROL] + first, modern and batch.attributes & CONTROL != 0, last - first)
+    memset(columns.valid[VALID_CONTROL] + first, control, last - first)
+    if control:
+        for row in range(first, last):
+            columns.control[row] = control_type(columns.key + 16 * row)
     fill_bits(columns.transactional, first, last, modern and batch.attributes & TRANSACTIONAL != 0)
 
 

@@ -17,9 +17,8 @@ static KC_INLINE int kc_record_varint32(
             *at = p + 1;
             return KC_VARINT_OK;
         }
-        if (KC_LIKELY(end - p >= 2 && p[1] < 0x80)) {
-            raw = (first & 0x7F) | (uint32_t)p[1] << 7;
-            *value = (int32_t)((raw >> 1) ^ (0 - (raw & 1)));
+        if (KC_LIKELY(p + 1 != end && p[1] < 0x80)) {
+            *value = (int32_t)(((first & 0x7E) >> 1 | (uint32_t)p[1] << 6) ^ (0 - (first & 1)));
             *at = p + 2;
             return KC_VARINT_OK;
         }
@@ -42,7 +41,7 @@ static KC_INLINE int kc_record_varint64(
             *at = p + 1;
             return KC_VARINT_OK;
         }
-        if (end - p >= 2 && p[1] < 0x80) {
+        if (p + 1 != end && p[1] < 0x80) {
             *value = kc_unzigzag((first & 0x7F) | (uint32_t)p[1] << 7);
             *at = p + 2;
             return KC_VARINT_OK;
