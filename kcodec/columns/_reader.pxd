@@ -25,6 +25,10 @@ cdef class Inputs:
     cdef object layout
 
     cdef int read(self, object array, int32_t at, int32_t scope) except -1
+    cdef bint any_null(self, object columns) except *
+    cdef int64_t most_bytes(
+        self, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end
+    ) noexcept nogil
 
 
 cdef inline int64_t start_of(const Input *column, int64_t index) noexcept nogil:

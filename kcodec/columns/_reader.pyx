@@ -78,3 +78,44 @@ cdef class Inputs:
             column.data = address(buffers[2]) if buffers[2] is not None else &EMPTY
             column.limit = column.data + size_of(buffers[2])
         return 0
+
+    cdef bint any_null(self, object columns) except *:
+        """Tell whether any of some columns has nulls."""
+        cdef int32_t at
+        for at in columns:
+            if self.columns[at].validity != NULL or self.columns[at].all_null:
+                return True
+        return False
+
+    cdef int64_t most_bytes(
+        self, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end
+    ) noexcept nogil:
+        """Bound what some rows take: so much for each value of a column, and for each byte of text (NULL: one)."""
+        cdef int32_t at
+        cdef int64_t total = 0
+        cdef int64_t first
+        cdef int64_t last
+        cdef int64_t longer
+        cdef const Input *column
+        for at in range(self.count):
+            column = &self.columns[at]
+            span(self.columns, at, row, end, &first, &last)
+            total += (last - first) * costs[at]
+            longer = stretch[at] if stretch != NULL else column.data != NULL
+            if longer and column.offsets != NULL and last > first:
+                total += (start_of(column, last) - start_of(column, first)) * longer
+        return total
+
+
+cdef void span(
+    const Input *columns, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last
+) noexcept nogil:
+    """Tell which values of a column belong to some rows."""
+    cdef int32_t scope = columns[at].scope
+    first[0] = row
+    last[0] = end
+    if scope >= 0:
+        span(columns, scope, row, end, first, last)
+        if last[0] > first[0]:
+            last[0] = start_of(&columns[scope], last[0])
+            first[0] = start_of(&columns[scope], first[0])

@@ -34,3 +34,9 @@ cdef class Rows:
     cdef int64_t fill(
         self, int64_t row, Slice *out, int64_t most, int64_t most_bytes, int64_t *total
     ) noexcept nogil
+
+
+cdef class Int32Buffer:
+    cdef const int32_t *data  # one per row; NULL for None
+    cdef Py_buffer view
+    cdef bint held

@@ -12,6 +12,7 @@ Arrow keeps a column of bytes in one of four ways::
 A slice of a column shares its buffers and starts at a row of its own.
 """
 
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
@@ -152,3 +153,20 @@ cdef class Rows:
 
 
 cdef uint8_t EMPTY = 0
+
+
+cdef class Int32Buffer:
+    """Hold a buffer of one int32 per row."""
+
+    def __cinit__(self, values, int64_t rows, name):
+        if values is None:
+            return
+        PyObject_GetBuffer(values, &self.view, PyBUF_SIMPLE)
+        self.held = True
+        self.data = <const int32_t *>self.view.buf
+        if self.view.len < rows * 4:
+            raise ValueError(f"{name} has {self.view.len} bytes for {rows} rows of int32")
+
+    def __dealloc__(self):
+        if self.held:
+            PyBuffer_Release(&self.view)

@@ -6,17 +6,14 @@ The row loop of JSON reads and writes the columns of the lists. Both ways a row 
 right; the output is given room for all that a block of rows can become before the block.
 """
 
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
+from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
 from kcodec.wire.utf8 cimport utf8_valid
-
-import pyarrow as pa
-
-from kcodec.errors import CapacityError
 
 __all__ = ["from_json", "to_json"]
 
@@ -30,71 +27,6 @@ cdef enum:
 cdef struct Delimiter:
     uint8_t text[MOST]
     int32_t size
-
-
-cdef class Output:
-    """A binary array that grows, a row after the other."""
-
-    cdef object data_buffer
-    cdef object offset_buffer
-    cdef object valid_buffer
-    cdef uint8_t *data
-    cdef uint8_t *valid
-    cdef int64_t used
-    cdef int64_t room
-    cdef int32_t *offsets32
-    cdef int64_t *offsets64
-    cdef int64_t rows
-    cdef int64_t nulls
-
-    def __cinit__(self, int64_t rows, bint large):
-        self.rows = rows
-        self.data_buffer = pa.allocate_buffer(0, resizable=True)
-        self.offset_buffer = pa.allocate_buffer((rows + 1) * (8 if large else 4))
-        self.valid_buffer = pa.allocate_buffer((rows + 7) // 8)
-        self.valid = <uint8_t *><uintptr_t>self.valid_buffer.address
-        memset(self.valid, 0, (rows + 7) // 8)
-        if large:
-            self.offsets64 = <int64_t *><uintptr_t>self.offset_buffer.address
-            self.offsets64[0] = 0
-        else:
-            self.offsets32 = <int32_t *><uintptr_t>self.offset_buffer.address
-            self.offsets32[0] = 0
-
-    cdef int reserve(self, int64_t row, int64_t more, int64_t ahead) except -1:
-        """Make room for a block, and by what the rows so far took for those that follow."""
-        cdef int64_t room = self.used + more
-        if room <= self.room:
-            return 0
-        if self.offsets32 != NULL and room > INT32_MAX:
-            raise CapacityError("more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows")
-        if row:
-            room = max(room, min(<int64_t>(1.02 * self.used / row * self.rows) + 2 * more, room + ahead))
-        if self.offsets32 != NULL:
-            room = min(room, INT32_MAX)
-        self.data_buffer.resize(room, False)
-        self.data = <uint8_t *><uintptr_t>self.data_buffer.address
-        self.room = room
-        return 0
-
-    cdef void end_row(self, int64_t row, uint8_t *out) noexcept nogil:
-        """Say where a row ends; NULL: it is null."""
-        if out == NULL:
-            self.nulls += 1
-        else:
-            self.used = out - self.data
-            self.valid[row >> 3] |= <uint8_t>(1 << (row & 7))
-        if self.offsets64 != NULL:
-            self.offsets64[row + 1] = self.used
-        else:
-            self.offsets32[row + 1] = <int32_t>self.used
-
-    cdef object finish(self):
-        self.data_buffer.resize(self.used, True)
-        return pa.Array.from_buffers(
-            pa.large_binary() if self.offsets64 != NULL else pa.binary(), self.rows,
-            [self.valid_buffer if self.nulls else None, self.offset_buffer, self.data_buffer], self.nulls,
-        )
 
 
 cdef int set_delimiter(Delimiter *delimiter, object text) except -1:
@@ -213,7 +145,7 @@ def to_json(values, delimiter, kinds, large=False):
         The rows that are odd.
     """
     cdef Rows rows = Rows(values)
-    cdef Output output = Output(rows.length, large)
+    cdef BinaryBuilder output = BinaryBuilder(rows.length, large)
     cdef bytes held = kinds
     cdef const uint8_t *kind_of = held
     cdef int64_t count = len(held)
@@ -232,7 +164,8 @@ def to_json(values, delimiter, kinds, large=False):
         while row < rows.length:
             block = rows.fill(row, slices, BLOCK_ROWS, BLOCK_BYTES, &payload)
             # A byte becomes six at most, and a cell, of which the delimiter is one, five more.
-            output.reserve(row, 11 * payload + 8 * block + SLOP, 11 * rows.bytes_from(row))
+            if not output.has_room(11 * payload + 8 * block + SLOP):
+                output.grow(0, 11 * rows.bytes_from(row))
             if payload > longest or scratch == NULL:
                 free(scratch)
                 longest = 2 * payload
@@ -244,7 +177,7 @@ def to_json(values, delimiter, kinds, large=False):
                     out = NULL
                     if slices[at].start != NULL:
                         out = put_list(&slices[at], &mark, kind_of, count, scratch, output.data + output.used)
-                    output.end_row(row + at, out)
+                    output.end_row(out)
             for at in range(block):
                 if slices[at].start != NULL and not (output.valid[(row + at) >> 3] >> ((row + at) & 7)) & 1:
                     odd.append(row + at)
@@ -370,7 +303,7 @@ def from_json(values, delimiter, large=False):
         Binary.
     """
     cdef Rows rows = Rows(values)
-    cdef Output output = Output(rows.length, large)
+    cdef BinaryBuilder output = BinaryBuilder(rows.length, large)
     cdef Delimiter mark
     cdef Slice slices[BLOCK_ROWS]
     cdef int64_t row = 0
@@ -385,7 +318,8 @@ def from_json(values, delimiter, large=False):
         while row < rows.length:
             block = rows.fill(row, slices, BLOCK_ROWS, BLOCK_BYTES, &payload)
             # A number may get quotes, and a comma become four bytes.
-            output.reserve(row, 4 * payload + SLOP, 4 * rows.bytes_from(row))
+            if not output.has_room(4 * payload + SLOP):
+                output.grow(0, 4 * rows.bytes_from(row))
             if payload > longest or scratch == NULL:
                 free(scratch)
                 longest = 2 * payload
@@ -397,7 +331,7 @@ def from_json(values, delimiter, large=False):
                     out = NULL
                     if slices[at].start != NULL:
                         out = put_record(&slices[at], &mark, scratch, output.data + output.used)
-                    output.end_row(row + at, out)
+                    output.end_row(out)
             row += block
         return output.finish()
     finally:

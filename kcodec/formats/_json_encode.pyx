@@ -1,16 +1,15 @@
 """Columns to JSON: the row loop.
 
-Documents have no space. Rows are written one behind the other into one buffer, which with the offsets of the rows is
-already the Arrow array. A block of rows is given room for all that its values can take before it is written, so
-writing is not checked. Every value of an object or list is written with a comma in front; the first one is then
+Documents have no space. A block of rows is given room for all that its values can take before it is written, so writing
+is not checked. Every value of an object or list is written with a comma in front; the first one is then
 written over by the bracket.
 """
 
-from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, \
-    uint64_t, uintptr_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
+from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._reader cimport Input, Inputs, is_valid, start_of
 from kcodec.formats._json_program cimport *
 from kcodec.wire._floats cimport put_double, put_single
@@ -23,9 +22,7 @@ from kcodec.wire.status cimport (
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
-import pyarrow as pa
-
-from kcodec.errors import CODES, CapacityError, Fault
+from kcodec.errors import CODES, Fault
 from kcodec.plan.node import MAX_DEPTH
 
 __all__ = ["encode"]
@@ -34,7 +31,8 @@ _CODES = list(CODES)
 
 cdef enum:
     BLOCK_ROWS = 256
-    SLOP = 128       # short texts and numbers are moved in fixed steps
+    SAMPLE_ROWS = 1024  # what the room for all rows is guessed from
+    SLOP = 128          # short texts and numbers are moved in fixed steps
     LEVELS = 1001
 
 
@@ -338,47 +336,7 @@ cdef uint8_t *put(
     return out + 1
 
 
-cdef int64_t most_bytes(
-    Inputs inputs, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end
-) noexcept nogil:
-    """Bound what some rows can take."""
-    cdef int32_t at
-    cdef int64_t total = 0
-    cdef int64_t first
-    cdef int64_t last
-    cdef const Input *column
-    for at in range(inputs.count):
-        column = &inputs.columns[at]
-        span(inputs.columns, at, row, end, &first, &last)
-        total += (last - first) * costs[at]
-        if stretch[at] and column.offsets != NULL and last > first:
-            total += (start_of(column, last) - start_of(column, first)) * stretch[at]
-    return total
-
-
-cdef void span(
-    const Input *columns, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last
-) noexcept nogil:
-    """Tell which values of a column belong to some rows."""
-    cdef int32_t scope = columns[at].scope
-    first[0] = row
-    last[0] = end
-    if scope >= 0:
-        span(columns, scope, row, end, first, last)
-        if last[0] > first[0]:
-            last[0] = start_of(&columns[scope], last[0])
-            first[0] = start_of(&columns[scope], first[0])
-
-
-cdef struct Output:
-    uint8_t *data
-    int64_t room
-    int64_t used
-    int32_t *offsets32
-    int64_t *offsets64
-    uint8_t *validity
-    int64_t row
-    int64_t needed
+cdef struct Around:
     const uint8_t *prefix
     int64_t prefix_size
     const uint8_t *suffix
@@ -386,37 +344,32 @@ cdef struct Output:
 
 
 cdef Answer advance(
-    Context *context, Inputs inputs, Output *output, const int64_t *costs, const int64_t *stretch, const Op *root
+    Context *context, Inputs inputs, BinaryBuilder builder, const int64_t *costs, const int64_t *stretch,
+    const Op *root, const Around *around
 ) noexcept nogil:
     """Write rows until all are done, the output must grow, or a row has failed."""
     cdef uint8_t *out
-    cdef uint8_t *start
     cdef int64_t end
-    while output.row < inputs.length:
-        end = min(output.row + BLOCK_ROWS, inputs.length)
-        output.needed = most_bytes(inputs, costs, stretch, output.row, end) + SLOP
-        output.needed += (end - output.row) * (output.prefix_size + output.suffix_size)
-        if output.used + output.needed > output.room:
+    while builder.row < builder.rows:
+        end = min(builder.row + BLOCK_ROWS, builder.rows)
+        if not builder.has_room(
+            inputs.most_bytes(costs, stretch, builder.row, end)
+            + (end - builder.row) * (around.prefix_size + around.suffix_size) + SLOP
+        ):
             return GROW
-        while output.row < end:
-            out = start = output.data + output.used
-            if is_valid(&inputs.columns[0], output.row):
-                memcpy(out, output.prefix, output.prefix_size)
+        while builder.row < end:
+            out = NULL
+            if is_valid(&inputs.columns[0], builder.row):
+                out = builder.data + builder.used
+                memcpy(out, around.prefix, around.prefix_size)
                 context.level = 0
-                out = put(context, NULL, root, output.row, 1, out + output.prefix_size)
-                if likely(out != NULL):
-                    memcpy(out, output.suffix, output.suffix_size)
-                    out += output.suffix_size
-                    output.validity[output.row >> 3] |= <uint8_t>(1 << (output.row & 7))
-            if likely(out != NULL):
-                output.used += out - start
-            output.row += 1
-            if output.offsets64 != NULL:
-                output.offsets64[output.row] = output.used
-            else:
-                output.offsets32[output.row] = <int32_t>output.used
-            if unlikely(out == NULL):
-                return FAULT
+                out = put(context, NULL, root, builder.row, 1, out + around.prefix_size)
+                if unlikely(out == NULL):
+                    builder.end_row(NULL)
+                    return FAULT
+                memcpy(out, around.suffix, around.suffix_size)
+                out += around.suffix_size
+            builder.end_row(out)
     return DONE
 
 
@@ -449,13 +402,12 @@ def encode(array, Program program, *, prefix=b"", suffix=b"", large=False, stop=
         If the documents hold more than 2 GiB and `large` is not set.
     """
     cdef Inputs inputs = Inputs(array, program.layout)
+    cdef int64_t rows = inputs.length
+    cdef BinaryBuilder builder = BinaryBuilder(rows, large)
     cdef Context *context = <Context *>calloc(1, sizeof(Context))
-    cdef Output output
     cdef int64_t *costs = <int64_t *>calloc(2 * inputs.count, sizeof(int64_t))
     cdef int64_t *stretch = costs + inputs.count
-    cdef int64_t rows = inputs.length
-    cdef int64_t room
-    cdef int64_t guess
+    cdef Around around
     cdef Answer answer
     cdef int32_t at
     faults = []
@@ -467,62 +419,28 @@ def encode(array, Program program, *, prefix=b"", suffix=b"", large=False, stop=
             stretch[at] = program.stretch[at]
         context.columns = inputs.columns
         context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
-        data = pa.allocate_buffer(0, resizable=True)
-        offsets = pa.allocate_buffer((rows + 1) * (8 if large else 4), resizable=True)
-        validity = pa.allocate_buffer((rows + 7) // 8, resizable=True)
-        memset(&output, 0, sizeof(output))
-        output.prefix = prefix
-        output.prefix_size = len(prefix)
-        output.suffix = suffix
-        output.suffix_size = len(suffix)
-        output.validity = <uint8_t *><uintptr_t>validity.address
-        memset(output.validity, 0, (rows + 7) // 8)
-        if large:
-            output.offsets64 = <int64_t *><uintptr_t>offsets.address
-            output.offsets64[0] = 0
-        else:
-            output.offsets32 = <int32_t *><uintptr_t>offsets.address
-            output.offsets32[0] = 0
+        around.prefix = prefix
+        around.prefix_size = len(prefix)
+        around.suffix = suffix
+        around.suffix_size = len(suffix)
         while True:
             with nogil:
-                answer = advance(context, inputs, &output, costs, stretch, program.ops)
+                answer = advance(context, inputs, builder, costs, stretch, program.ops, &around)
             if answer == DONE:
-                break
-            if answer == FAULT:
-                faults.append(fault_of(context, program, output.row - 1))
-                if stop:
-                    return None, faults
-                continue
-            room = output.used + output.needed
-            if not large and room > INT32_MAX:
-                raise CapacityError(
-                    "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
+                return builder.finish(), faults
+            if answer == GROW:
+                builder.grow(
+                    inputs.most_bytes(costs, stretch, 0, min(rows, SAMPLE_ROWS)),
+                    inputs.most_bytes(costs, stretch, builder.row, rows)
+                    + (rows - builder.row) * (around.prefix_size + around.suffix_size),
                 )
-            if output.row:
-                # A few large rows are no guide to the rest.
-                guess = <int64_t>(1.02 * output.used / output.row * rows) + 2 * output.needed
-                room = max(room, min(guess, 8 * room))
-            if not large:
-                # No more room than offsets reach: what does not fit must come by here.
-                room = min(room, INT32_MAX)
-            data.resize(room, False)
-            output.data = <uint8_t *><uintptr_t>data.address
-            output.room = room
-        data.resize(output.used, True)
-        kind = pa.large_binary() if large else pa.binary()
-        nulls = rows - ones(output.validity, rows)
-        return pa.Array.from_buffers(kind, rows, [validity if nulls else None, offsets, data], nulls), faults
+                continue
+            faults.append(fault_of(context, program, builder.row - 1))
+            if stop:
+                return None, faults
     finally:
         free(context)
         free(costs)
-
-
-cdef int64_t ones(const uint8_t *bits, int64_t count) noexcept nogil:
-    cdef int64_t total = 0
-    cdef int64_t at
-    for at in range(count):
-        total += (bits[at >> 3] >> (at & 7)) & 1
-    return total
 
 
 cdef object fault_of(Context *context, Program program, int64_t row):

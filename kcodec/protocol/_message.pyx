@@ -18,14 +18,13 @@ rows can hold (kcodec/columns/_builder.pyx), so storing is never checked; what c
 wire is counted against `Context.room` instead. A row that fails is written over with null.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from kcodec.columns._builder cimport Builder, Column, set_null
-from kcodec.columns._rows cimport Rows, Slice
+from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.protocol._message_program cimport (
     Program as Compiled, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
     GET_SIZED_BYTES, GET_COMPACT_BYTES, GET_COUNTED_ARRAY, GET_COMPACT_ARRAY, GET_RECORD, GET_NULLABLE_RECORD,
@@ -499,23 +498,6 @@ cdef Answer advance(
             return FAULT
 
 
-cdef class _Int32Buffer:
-    """A buffer of one int32 per row."""
-
-    cdef Py_buffer view
-    cdef bint held
-
-    def __cinit__(self, values, int64_t rows, name):
-        PyObject_GetBuffer(values, &self.view, PyBUF_SIMPLE)
-        self.held = True
-        if self.view.len < rows * 4:
-            raise ValueError(f"{name} has {self.view.len} bytes for {rows} rows of int32")
-
-    def __dealloc__(self):
-        if self.held:
-            PyBuffer_Release(&self.view)
-
-
 cdef object fault_of(State *state, Compiled program):
     """Put the facts of a failed row together."""
     cdef Context *context = &state.context
@@ -567,24 +549,16 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
     cdef const Op **ops = <const Op **>calloc(count, sizeof(Op *))
     cdef int32_t *stops = <int32_t *>calloc(count, sizeof(int32_t))
     cdef int64_t *divisor = <int64_t *>calloc(builder.count, sizeof(int64_t))
-    cdef const int32_t *select = NULL
-    cdef const int32_t *start_of = NULL
     cdef int64_t start_everywhere = start
     cdef bint accept = trailing
-    cdef _Int32Buffer chosen
-    cdef _Int32Buffer places
+    cdef Int32Buffer chosen = Int32Buffer(selector, rows.length, "selector")
+    cdef Int32Buffer places = Int32Buffer(starts, rows.length, "starts")
     cdef Answer answer
     cdef int32_t at
     faults = []
     try:
         if state == NULL or ops == NULL or stops == NULL or divisor == NULL:
             raise MemoryError
-        if selector is not None:
-            chosen = _Int32Buffer(selector, rows.length, "selector")
-            select = <const int32_t *>chosen.view.buf
-        if starts is not None:
-            places = _Int32Buffer(starts, rows.length, "starts")
-            start_of = <const int32_t *>places.view.buf
         for at in range(builder.count):
             divisor[at] = 1 << 30
         for at in range(count):
@@ -604,7 +578,8 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
         while True:
             with nogil:
                 answer = advance(
-                    state, builder, rows, ops, stops, count, select, start_of, start_everywhere, divisor, accept
+                    state, builder, rows, ops, stops, count, chosen.data, places.data, start_everywhere,
+                    divisor, accept
                 )
             if answer == DONE:
                 return builder.finish(), faults

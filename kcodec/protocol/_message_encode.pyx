@@ -1,18 +1,16 @@
 """Columns to Kafka's messages: the row loop.
 
-Rows are written one behind the other into one buffer, which with the offsets of the rows is already the Arrow array. A
-block of rows is given room for all that its values can take before it is written, so writing is not checked. Sizes of
+A block of rows is given room for all that its values can take before it is written, so writing is not checked. Sizes of
 tagged fields are known only when they are written: a byte is left for them, and if they need more the field is moved.
 """
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport (
-    INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t,
-)
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.string cimport memcmp, memcpy, memmove
 
+from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._reader cimport Input, Inputs, is_valid, start_of
+from kcodec.columns._rows cimport Int32Buffer
 from kcodec.protocol._message_program cimport (
     Program, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
     PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES, PUT_COUNTED_ARRAY, PUT_COMPACT_ARRAY, PUT_RECORD,
@@ -24,15 +22,14 @@ from kcodec.wire.status cimport (
     OUT_OF_RANGE, NULL_VALUE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
 
-import pyarrow as pa
-
-from kcodec.errors import CODES, CapacityError, Fault
+from kcodec.errors import CODES, Fault
 
 _CODES = list(CODES)
 
 cdef enum:
     BLOCK_ROWS = 256
-    SLOP = 40        # short values are moved as 32 bytes
+    SAMPLE_ROWS = 1024  # what the room for all rows is guessed from
+    SLOP = 40           # short values are moved as 32 bytes
 
 
 cdef enum Answer:
@@ -45,6 +42,7 @@ cdef struct Writing:
     const Input *columns
     Status status
     const Op *op
+    int32_t program      # of the row that failed
     int32_t trail_size
     int64_t trail[TRAIL]
 
@@ -388,86 +386,36 @@ cdef uint8_t *put_tags(Writing *context, const Op *op, int64_t item, uint8_t *ou
     return close_size(section, out, count)
 
 
-cdef int64_t most_bytes(Inputs inputs, const int64_t *costs, int64_t row, int64_t end) noexcept nogil:
-    """Bound what some rows can take."""
-    cdef int32_t at
-    cdef int64_t total = 0
-    cdef int64_t first
-    cdef int64_t last
-    cdef const Input *column
-    for at in range(inputs.count):
-        column = &inputs.columns[at]
-        span(inputs.columns, at, row, end, &first, &last)
-        total += (last - first) * costs[at]
-        if column.offsets != NULL and column.data != NULL and last > first:
-            total += start_of(column, last) - start_of(column, first)
-    return total
-
-
-cdef void span(
-    const Input *columns, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last
-) noexcept nogil:
-    """Tell which values of a column belong to some rows."""
-    cdef int32_t scope = columns[at].scope
-    first[0] = row
-    last[0] = end
-    if scope >= 0:
-        span(columns, scope, row, end, first, last)
-        if last[0] > first[0]:
-            last[0] = start_of(&columns[scope], last[0])
-            first[0] = start_of(&columns[scope], first[0])
-
-
-cdef struct Output:
-    uint8_t *data
-    int64_t room
-    int64_t used
-    int32_t *offsets32
-    int64_t *offsets64
-    uint8_t *validity
-    int64_t row
-    int64_t needed
-    int32_t program      # of the row that failed
-
-
 cdef struct Choice:
     const Op *first
     const Op *stop
 
 
 cdef Answer advance(
-    Writing *context, Inputs inputs, Output *output, const int64_t *costs, const Choice *choices, int32_t count,
-    const int32_t *selector
+    Writing *context, Inputs inputs, BinaryBuilder builder, const int64_t *costs, const Choice *choices,
+    int32_t count, const int32_t *selector
 ) noexcept nogil:
     """Write rows until all are done, the output must grow, or a row has failed."""
     cdef uint8_t *out
-    cdef uint8_t *start
     cdef int64_t end
     cdef int32_t chosen = 0
-    while output.row < inputs.length:
-        end = min(output.row + BLOCK_ROWS, inputs.length)
-        output.needed = most_bytes(inputs, costs, output.row, end) + SLOP
-        if output.used + output.needed > output.room:
+    while builder.row < builder.rows:
+        end = min(builder.row + BLOCK_ROWS, builder.rows)
+        if not builder.has_room(inputs.most_bytes(costs, NULL, builder.row, end) + SLOP):
             return GROW
-        while output.row < end:
-            out = start = output.data + output.used
+        while builder.row < end:
+            out = NULL
             if selector != NULL:
-                chosen = selector[output.row]
-            if 0 <= chosen < count and choices[chosen].first != NULL and is_valid(&inputs.columns[0], output.row):
-                out = put(context, choices[chosen].first, choices[chosen].stop, output.row, 1, out)
-                output.validity[output.row >> 3] |= <uint8_t>(1 << (output.row & 7))
-            if unlikely(out == NULL):
-                output.validity[output.row >> 3] &= <uint8_t>~(1 << (output.row & 7))
-                output.program = chosen
-            else:
-                output.used += out - start
-            output.row += 1
-            if output.offsets64 != NULL:
-                output.offsets64[output.row] = output.used
-            else:
-                output.offsets32[output.row] = <int32_t>output.used
-            if unlikely(out == NULL):
-                return FAULT
+                chosen = selector[builder.row]
+            if 0 <= chosen < count and choices[chosen].first != NULL and is_valid(&inputs.columns[0], builder.row):
+                out = put(
+                    context, choices[chosen].first, choices[chosen].stop, builder.row, 1, builder.data + builder.used
+                )
+                if unlikely(out == NULL):
+                    context.program = chosen
+                    builder.end_row(NULL)
+                    return FAULT
+            builder.end_row(out)
     return DONE
 
 
@@ -501,103 +449,48 @@ def encode(array, programs, *, selector=None, large=False, stop=False):
     """
     cdef Program program = [each for each in programs if each is not None][0]
     cdef Inputs inputs = Inputs(array, program.layout)
+    cdef int64_t rows = inputs.length
+    cdef BinaryBuilder builder = BinaryBuilder(rows, large)
     cdef Writing *context = <Writing *>calloc(1, sizeof(Writing))
-    cdef Output output
     cdef int32_t count = len(programs)
     cdef int64_t *costs = <int64_t *>calloc(inputs.count, sizeof(int64_t))
     cdef Choice *choices = <Choice *>calloc(count, sizeof(Choice))
-    cdef int64_t rows = inputs.length
-    cdef int64_t room
-    cdef int64_t guess
+    cdef Int32Buffer chosen = Int32Buffer(selector, rows, "selector")
     cdef Answer answer
     cdef int32_t at
-    cdef const int32_t *select = NULL
-    cdef Py_buffer view
-    cdef bint held = False
     faults = []
     try:
         if context == NULL or costs == NULL or choices == NULL:
             raise MemoryError
-        if selector is not None:
-            PyObject_GetBuffer(selector, &view, PyBUF_SIMPLE)
-            held = True
-            if view.len < rows * 4:
-                raise ValueError(f"selector has {view.len} bytes for {rows} rows of int32")
-            select = <const int32_t *>view.buf
         for number in range(count):
             program = programs[number]
             if program is None:
                 continue
             # Where no column has a null that must not be there, nothing is checked.
-            checked = any_null(inputs, program.required)
+            checked = inputs.any_null(program.required)
             choices[number].first = program.ops + (program.stop if checked else 0)
             choices[number].stop = program.ops + (program.checked_stop if checked else program.stop)
             for at in range(inputs.count):
                 costs[at] = max(costs[at], <int64_t>program.costs[at])
         context.columns = inputs.columns
-        data = pa.allocate_buffer(0, resizable=True)
-        offsets = pa.allocate_buffer((rows + 1) * (8 if large else 4), resizable=True)
-        validity = pa.allocate_buffer((rows + 7) // 8, resizable=True)
-        memset(&output, 0, sizeof(output))
-        output.validity = <uint8_t *><uintptr_t>validity.address
-        memset(output.validity, 0, (rows + 7) // 8)
-        if large:
-            output.offsets64 = <int64_t *><uintptr_t>offsets.address
-            output.offsets64[0] = 0
-        else:
-            output.offsets32 = <int32_t *><uintptr_t>offsets.address
-            output.offsets32[0] = 0
         while True:
             with nogil:
-                answer = advance(context, inputs, &output, costs, choices, count, select)
+                answer = advance(context, inputs, builder, costs, choices, count, chosen.data)
             if answer == DONE:
-                break
-            if answer == FAULT:
-                faults.append(fault_of(context, programs[output.program], output.row - 1))
-                if stop:
-                    return None, faults
-                continue
-            room = output.used + output.needed
-            if not large and room > INT32_MAX:
-                raise CapacityError(
-                    "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
+                return builder.finish(), faults
+            if answer == GROW:
+                builder.grow(
+                    inputs.most_bytes(costs, NULL, 0, min(rows, SAMPLE_ROWS)),
+                    inputs.most_bytes(costs, NULL, builder.row, rows),
                 )
-            if output.row:
-                # A few large rows are no guide to the rest.
-                guess = <int64_t>(1.02 * output.used / output.row * rows) + 2 * output.needed
-                room = max(room, min(guess, 8 * room))
-            if not large:
-                # No more room than offsets reach: what does not fit must come by here.
-                room = min(room, INT32_MAX)
-            data.resize(room, False)
-            output.data = <uint8_t *><uintptr_t>data.address
-            output.room = room
-        data.resize(output.used, True)
-        kind = pa.large_binary() if large else pa.binary()
-        nulls = rows - ones(output.validity, rows)
-        return pa.Array.from_buffers(kind, rows, [validity if nulls else None, offsets, data], nulls), faults
+                continue
+            faults.append(fault_of(context, programs[context.program], builder.row - 1))
+            if stop:
+                return None, faults
     finally:
-        if held:
-            PyBuffer_Release(&view)
         free(context)
         free(costs)
         free(choices)
-
-
-cdef bint any_null(Inputs inputs, object columns) except *:
-    cdef int32_t at
-    for at in columns:
-        if inputs.columns[at].validity != NULL or inputs.columns[at].all_null:
-            return True
-    return False
-
-
-cdef int64_t ones(const uint8_t *bits, int64_t count) noexcept nogil:
-    cdef int64_t total = 0
-    cdef int64_t at
-    for at in range(count):
-        total += (bits[at >> 3] >> (at & 7)) & 1
-    return total
 
 
 cdef object fault_of(Writing *context, Program program, int64_t row):

@@ -1,0 +1,24 @@
+"""A binary array that grows, a row after the other."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+cdef class BinaryBuilder:
+    cdef object data_buffer
+    cdef object offset_buffer
+    cdef object valid_buffer
+    cdef uint8_t *data
+    cdef uint8_t *valid      # a bit a row
+    cdef int32_t *offsets32  # one of both
+    cdef int64_t *offsets64
+    cdef int64_t rows
+    cdef int64_t row         # the next one
+    cdef int64_t nulls
+    cdef int64_t used
+    cdef int64_t room
+    cdef int64_t needed      # by the rows that `has_room` was asked for last
+
+    cdef bint has_room(self, int64_t needed) noexcept nogil
+    cdef int grow(self, int64_t sample, int64_t ahead) except -1
+    cdef void end_row(self, uint8_t *out) noexcept nogil
+    cdef object finish(self)

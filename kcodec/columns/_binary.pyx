@@ -1,0 +1,75 @@
+"""A binary array that grows, a row after the other.
+
+Rows stand one behind the other in one buffer, which with the offsets of the rows is already the Arrow array. Who writes
+asks for room for all that a block of rows can take before the block, so that writing is not checked.
+"""
+
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.string cimport memset
+
+import pyarrow as pa
+
+from kcodec.errors import CapacityError
+
+
+cdef class BinaryBuilder:
+    """Make a binary array of a number of rows, in the memory pool of pyarrow."""
+
+    def __cinit__(self, int64_t rows, bint large):
+        self.rows = rows
+        self.data_buffer = pa.allocate_buffer(0, resizable=True)
+        self.offset_buffer = pa.allocate_buffer((rows + 1) * (8 if large else 4))
+        self.valid_buffer = pa.allocate_buffer((rows + 7) // 8)
+        self.valid = <uint8_t *><uintptr_t>self.valid_buffer.address
+        memset(self.valid, 0, (rows + 7) // 8)
+        if large:
+            self.offsets64 = <int64_t *><uintptr_t>self.offset_buffer.address
+            self.offsets64[0] = 0
+        else:
+            self.offsets32 = <int32_t *><uintptr_t>self.offset_buffer.address
+            self.offsets32[0] = 0
+
+    cdef bint has_room(self, int64_t needed) noexcept nogil:
+        """Tell whether the next rows have room; if not, `grow` makes it."""
+        self.needed = needed
+        return self.used + needed <= self.room
+
+    cdef int grow(self, int64_t sample, int64_t ahead) except -1:
+        """Make room for what is needed, and by what the rows so far took for those that follow.
+
+        The first time these are taken to need `sample` bytes; they never need more than `ahead`.
+        """
+        cdef int64_t room = self.used + self.needed
+        if self.offsets32 != NULL and room > INT32_MAX:
+            raise CapacityError("more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows")
+        if self.row:
+            sample = <int64_t>(1.02 * self.used / self.row * self.rows) + 2 * self.needed - room
+        room += max(0, min(sample, ahead))
+        if self.offsets32 != NULL:
+            # No more room than offsets reach: what does not fit must come by here.
+            room = min(room, INT32_MAX)
+        self.data_buffer.resize(room, False)
+        self.data = <uint8_t *><uintptr_t>self.data_buffer.address
+        self.room = room
+        return 0
+
+    cdef void end_row(self, uint8_t *out) noexcept nogil:
+        """Say where the next row ends; NULL: it is null."""
+        if out == NULL:
+            self.nulls += 1
+        else:
+            self.used = out - self.data
+            self.valid[self.row >> 3] |= <uint8_t>(1 << (self.row & 7))
+        self.row += 1
+        if self.offsets64 != NULL:
+            self.offsets64[self.row] = self.used
+        else:
+            self.offsets32[self.row] = <int32_t>self.used
+
+    cdef object finish(self):
+        """Give the array."""
+        self.data_buffer.resize(self.used, True)
+        return pa.Array.from_buffers(
+            pa.large_binary() if self.offsets64 != NULL else pa.binary(), self.rows,
+            [self.valid_buffer if self.nulls else None, self.offset_buffer, self.data_buffer], self.nulls,
+        )
