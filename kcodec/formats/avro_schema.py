@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from kcodec.errors import SchemaError
+from kcodec.formats.connect_values import java_double
+from kcodec.formats.jackson import quote
 
-__all__ = ["MAX_NESTING", "NAMED", "PRIMITIVES", "Field", "Schema", "canonical", "parse", "same"]
+__all__ = ["MAX_NESTING", "NAMED", "PRIMITIVES", "Field", "Schema", "canonical", "parse", "parse_all", "same"]
 
 PRIMITIVES = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 NAMED = frozenset(["record", "enum", "fixed"])
@@ -43,6 +45,11 @@ _TYPE_KEYS = frozenset(
 )
 _FIELD_KEYS = frozenset(["name", "type", "doc", "default", "order", "aliases"])
 
+#: Simple names that Avro Java never prints without their namespace.
+_TYPE_NAMES = PRIMITIVES | {"record", "enum", "fixed", "array", "map", "union"}
+
+_UNSAFE = re.compile(r'["\\\x00-\x1f]+')
+
 #: What java.lang.Double.valueOf reads, but for hexadecimal forms.
 _DOUBLE_TEXT = re.compile(r"[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?)")
 
@@ -64,6 +71,8 @@ class Schema:
         Full names.
     fields : list of Field
         Of a record.
+    error : bool
+        Whether a record is declared as an error, which makes no difference but to its text.
     symbols : tuple of str
         Of an enum.
     default : str or None
@@ -89,6 +98,7 @@ class Schema:
         "branches",
         "default",
         "doc",
+        "error",
         "fields",
         "item",
         "logical",
@@ -106,6 +116,7 @@ class Schema:
         self.name = name or kind
         self.aliases: tuple[str, ...] = ()
         self.fields: list[Field] = []
+        self.error = False
         self.symbols: tuple[str, ...] = ()
         self.default: str | None = None
         self.size = 0
@@ -211,6 +222,33 @@ def parse(schema: object, named: Iterable[object] = ()) -> Schema:
     return parser.add(schema)
 
 
+def parse_all(schemas: Iterable[object]) -> list[Schema]:
+    """Parse schemas, each of which may use the names of those before it.
+
+    Parameters
+    ----------
+    schemas : iterable of str, dict or list
+        As for `parse`.
+
+    Returns
+    -------
+    list of Schema
+        Their roots.
+
+    Raises
+    ------
+    SchemaError
+        With the JSON path of what is wrong.
+
+    Examples
+    --------
+    >>> [each.type for each in parse_all(['{"type": "fixed", "name": "F", "size": 2}', '["null", "F"]'])]
+    ['fixed', 'union']
+    """
+    parser = _Parser()
+    return [parser.add(schema) for schema in schemas]
+
+
 def _load(source: object, known: Mapping[str, Schema]) -> object:
     if not isinstance(source, str):
         return source
@@ -298,7 +336,7 @@ class _Parser:
         if kind in PRIMITIVES:
             result = Schema(kind)
         elif kind in ("record", "error", "enum", "fixed"):
-            return self.named(node, "record" if kind == "error" else kind, space, path, depth)
+            return self.named(node, kind, space, path, depth)
         elif kind in ("array", "map"):
             key = "items" if kind == "array" else "values"
             if key not in node:
@@ -331,7 +369,9 @@ class _Parser:
         _check_name(full.rpartition(".")[2], path)
         if full in PRIMITIVES:
             raise SchemaError(f"{path}: a {kind} may not be named after the primitive type {full}")
-        result = Schema(kind, full)
+        error = kind == "error"
+        result = Schema("record" if error else kind, full)
+        result.error = error
         inner = full.rpartition(".")[0]
         aliases = node.get("aliases", ())
         if not _is_texts(aliases):
@@ -342,7 +382,7 @@ class _Parser:
             self.names[full] = result
         else:
             self.repeated.append((before, result, path))
-        if kind == "record":
+        if result.type == "record":
             self.record(result, node, inner, path, depth)
         elif kind == "enum":
             _read_symbols(result, node, path)
@@ -590,12 +630,20 @@ def canonical(schema: Schema, known: Iterable[str] = ()) -> str:
     str
         JSON without spaces; a type is written out where it first occurs and named after that.
 
+    Raises
+    ------
+    SchemaError
+        If types, written out within each other, are nested too deeply.
+
     Examples
     --------
     >>> canonical(parse('{"name": "n.F", "size": 2, "type": "fixed", "doc": "two"}'))
     '{"type":"fixed","name":"F","namespace":"n","doc":"two","size":2}'
     """
-    return json.dumps(_print(schema, "", set(known)), ensure_ascii=False, separators=(",", ":"))
+    try:
+        return _json(_print(schema, "", set(known)))
+    except RecursionError:
+        raise SchemaError("types written out within each other are nested too deeply") from None
 
 
 def _print(schema: Schema, space: str, known: set[str]) -> object:
@@ -603,11 +651,11 @@ def _print(schema: Schema, space: str, known: set[str]) -> object:
         return [_print(branch, space, known) for branch in schema.branches]
     if schema.type in PRIMITIVES and not schema.props:
         return schema.type
-    result: dict[str, object] = {"type": schema.type}
+    result: dict[str, object] = {"type": "error" if schema.error else schema.type}
+    own, _, simple = schema.name.rpartition(".")
     if schema.type in NAMED:
-        own, _, simple = schema.name.rpartition(".")
         if schema.name in known:
-            return simple if own == space else schema.name
+            return _relative(schema.name, space)
         known.add(schema.name)
         result["name"] = simple
         if own != space:
@@ -626,11 +674,13 @@ def _print(schema: Schema, space: str, known: set[str]) -> object:
         result["items" if schema.type == "array" else "values"] = _print(schema.item, space, known)
     result.update(schema.props)
     if schema.aliases:
-        own = schema.name.rpartition(".")[0]
-        result["aliases"] = [
-            alias.rpartition(".")[2] if alias.rpartition(".")[0] == own else alias for alias in schema.aliases
-        ]
+        result["aliases"] = [_relative(alias, own) for alias in schema.aliases]
     return result
+
+
+def _relative(name: str, space: str) -> str:
+    own, _, simple = name.rpartition(".")
+    return simple if own == space and simple not in _TYPE_NAMES else name
 
 
 def _print_field(field: Field, space: str, known: set[str]) -> dict[str, object]:
@@ -645,3 +695,16 @@ def _print_field(field: Field, space: str, known: set[str]) -> dict[str, object]
         result["aliases"] = list(field.aliases)
     result.update(field.props)
     return result
+
+
+def _json(value: Any) -> str:
+    """Write a JSON value as Jackson does."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{_json(key)}:{_json(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_json, value)) + "]"
+    if isinstance(value, float):
+        return java_double(value) if math.isfinite(value) else f'"{java_double(value)}"'
+    if isinstance(value, str):
+        return f'"{_UNSAFE.sub(lambda found: quote(found[0])[1:-1], value)}"'
+    return json.dumps(value)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
 from kcodec.errors import RegistryError, SchemaError
-from kcodec.formats.avro_schema import parse
+from kcodec.formats.avro_schema import canonical, parse_all
 from kcodec.registry.base import (
     SCHEMA_TYPES,
     Metadata,
@@ -19,7 +19,6 @@ from kcodec.registry.base import (
     check_subject,
     guid,
 )
-from kcodec.registry.canonical import avro_text
 from kcodec.registry.references import resolve
 
 __all__ = ["EmbeddedRegistry"]
@@ -453,14 +452,19 @@ class EmbeddedRegistry:
         kept = Schema(schema.text, schema.type, tuple(references), schema.metadata)
         if schema.type == "AVRO":
             try:
-                others = [each.schema.text for each in resolve(self, kept)]
-                text = avro_text(schema.text, others)
-                parse(text, others)
-                kept = Schema(text, "AVRO", kept.references, kept.metadata)
+                kept = Schema(self._avro_text(kept), "AVRO", kept.references, kept.metadata)
             except SchemaError as error:
                 _invalid(f"Invalid schema: {error}")
         guid(kept)
         return kept
+
+    def _avro_text(self, schema: Schema, *, inline: bool = False) -> str:
+        """Print an Avro schema as the server does; types that other texts define only deeper down are written out."""
+        if not schema.text.lstrip().startswith(("{", "[", '"')):
+            raise SchemaError("not JSON that can be a schema")
+        others = (each.schema.text for each in resolve(self, schema))
+        *named, root = parse_all([*others, schema.text])
+        return canonical(root, () if inline else [each.name for each in named])
 
     def _versions(
         self, connection: sqlite3.Connection, subject: str, *, deleted: bool = False
@@ -485,10 +489,9 @@ class EmbeddedRegistry:
         self, connection: sqlite3.Connection, subject: str, kept: Schema
     ) -> RegisteredSchema | None:
         for found in self._versions(connection, subject):
-            if found.schema.type == "AVRO" and found.schema.references:
-                others = [each.schema.text for each in resolve(self, found.schema)]
-                if avro_text(found.schema.text, others, inline=True) == kept.text:
-                    return found
+            written_out = found.schema.type == "AVRO" and found.schema.references
+            if written_out and self._avro_text(found.schema, inline=True) == kept.text:
+                return found
         return None
 
     def _check_subject_exists(
