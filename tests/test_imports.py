@@ -13,7 +13,17 @@ import pytest
 import kcodec
 
 ROOT = Path(__file__).parents[1]
-OPTIONAL = ("numpy", "pyarrow", "fastavro", "confluent_kafka", "pyspark", "pandas", "polars", "rich")
+OPTIONAL = (
+    "numpy",
+    "pyarrow",
+    "fastavro",
+    "confluent_kafka",
+    "cramjam",
+    "pyspark",
+    "pandas",
+    "polars",
+    "rich",
+)
 
 SCHEMA = """{"type": "record", "name": "R", "fields": [
     {"name": "id", "type": "long"},
@@ -70,7 +80,9 @@ def test_import_is_light(module):
     assert not [name for name in OPTIONAL if name in loaded]
 
 
-@pytest.mark.parametrize("module", ["kcodec.serde", "kcodec.registry", "kcodec.formats.avro", "kcodec_spark"])
+@pytest.mark.parametrize(
+    "module", ["kcodec.serde", "kcodec.registry", "kcodec.formats.avro", "kcodec.protocol", "kcodec_spark"]
+)
 def test_import_needs_pyarrow_at_most(module):
     # pyarrow itself imports numpy where it is installed.
     blocked = [name for name in OPTIONAL if name != "pyarrow"]

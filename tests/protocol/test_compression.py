@@ -5,9 +5,18 @@ import struct
 import pyarrow as pa
 import pytest
 
+from kcodec.protocol import compression
 from kcodec.protocol.compression import CODECS, CompressionError, Expanded, SizeLimitError, compress
 
 DATA = b"".join(b"record %d, " % (row * row) for row in range(20_000))
+
+
+@pytest.fixture(params=["cramjam", "pyarrow"], autouse=True)
+def library(request, monkeypatch):
+    if request.param == "pyarrow":
+        monkeypatch.setattr(compression, "cramjam", None)
+    else:
+        pytest.importorskip("cramjam")
 
 
 def expand(codec: str, data: bytes, magic: int = 2, limit: int = 1 << 24) -> bytes:
@@ -52,8 +61,18 @@ def test_damage(codec):
             continue
 
 
-def test_several_gzip_members():
-    assert expand("gzip", compress("gzip", b"one ") + compress("gzip", b"two")) == b"one two"
+@pytest.mark.parametrize(
+    "parts", [(b"one ", b"two"), (b"", b"long enough"), (b"long enough", b""), (DATA, DATA)]
+)
+def test_several_gzip_members(parts):
+    assert expand("gzip", b"".join(compress("gzip", part) for part in parts)) == b"".join(parts)
+
+
+def test_gzip_that_lies_about_its_size():
+    packed = compress("gzip", DATA)
+    for size in (0, len(DATA) - 1, len(DATA) + 1, 0xFFFFFFFF):
+        with pytest.raises(CompressionError):
+            expand("gzip", packed[:-4] + struct.pack("<I", size))
 
 
 def test_snappy_as_others_write_it():
