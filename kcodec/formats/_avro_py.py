@@ -13,56 +13,16 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.lists import from_lists
-from kcodec.errors import CODES, Fault
+from kcodec.errors import Fault
 from kcodec.formats.avro_defaults import varint
-from kcodec.plan.node import MAX_DEPTH, Limits, Node, Op, Plan
+from kcodec.plan.node import MAX_DEPTH, Limits, Node, Op
+from kcodec.plan.program_py import BadRow, Program, step
 
 __all__ = ["Program", "decode", "encode"]
 
 _LONG_MIN = -(1 << 63)
 
 _NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?)(\d+))?", re.ASCII)
-
-
-class Program:
-    """A plan made ready to run.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-    limits : Limits, optional
-        What a row may cost.
-    """
-
-    def __init__(self, plan: Plan, limits: Limits = Limits()) -> None:  # noqa: B008
-        self._plan = plan
-        self._limits = limits
-
-    @property
-    def plan(self) -> Plan:
-        """The plan."""
-        return self._plan
-
-    @property
-    def limits(self) -> Limits:
-        """The limits."""
-        return self._limits
-
-
-class _BadRow(Exception):
-    """What is wrong with the row at hand."""
-
-    def __init__(self, code: str, offset: int | None, path: str, reason: str = "") -> None:
-        super().__init__(code)
-        self.code = code
-        self.offset = offset
-        self.path = path
-        self.reason = reason or CODES[code]
-
-
-def _step(path: str, name: str) -> str:
-    return f"{path}.{name}" if path and name else path or name
 
 
 # Decoding -------------------------------------------------------------------------------------------
@@ -121,8 +81,8 @@ def decode(
                 row.run(program.plan.root, "")
                 if not trailing and row.at < len(value):
                     row.fail("trailing_bytes", row.at, "")
-            except _BadRow as bad:
-                faults.append(Fault(number, bad.offset, bad.path, bad.code, bad.reason))
+            except BadRow as bad:
+                faults.append(bad.fault(number))
                 if stop:
                     break
                 row = None
@@ -157,7 +117,7 @@ class _Row:
         self.outside: int | None = None
 
     def fail(self, code: str, offset: int, path: str, reason: str = "") -> NoReturn:
-        raise _BadRow(code, offset if self.outside is None else self.outside, path, reason)
+        raise BadRow(code, offset if self.outside is None else self.outside, path, reason)
 
     def put(self, column: int, value: Any) -> None:
         if column >= 0:
@@ -206,7 +166,7 @@ class _Row:
         return self.take(size, path)
 
     def run(self, node: Node, path: str) -> None:
-        path = _step(path, node.name)
+        path = step(path, node.name)
         if node.column < 0 and node.op in (Op.RECORD, Op.ARRAY, Op.MAP, Op.UNION):
             self.call(node, path)
         else:
@@ -385,7 +345,7 @@ class _Row:
                 stack.pop()
             else:
                 child, where = inner
-                stack.append(self.drop(child, _step(where, child.name)))
+                stack.append(self.drop(child, step(where, child.name)))
 
     def drop(self, node: Node, path: str) -> Iterator[tuple[Node, str]]:
         """Read a node past; give the nodes below it to read past in between."""
@@ -549,8 +509,8 @@ def encode(
         if not pa.types.is_null(array.type) and array[row].is_valid:
             try:
                 data = prefix + writer.run(program.plan.root, row, "")
-            except _BadRow as bad:
-                faults.append(Fault(row, None, bad.path, bad.code, bad.reason))
+            except BadRow as bad:
+                faults.append(bad.fault(row))
                 if stop:
                     break
         result.append(data)
@@ -591,11 +551,11 @@ class _Writer:
     def value(self, node: Node, row: int, path: str) -> Any:
         value = self.arrays[node.column][row]
         if not value.is_valid:
-            raise _BadRow("null_value", None, path)
+            raise BadRow("null_value", None, path)
         return value.as_py()
 
     def run(self, node: Node, row: int, path: str) -> bytes:
-        return _ENCODERS[node.op](self, node, row, _step(path, node.name))
+        return _ENCODERS[node.op](self, node, row, step(path, node.name))
 
     def nothing(self, node: Node, row: int, path: str) -> bytes:
         return b""
@@ -608,12 +568,12 @@ class _Writer:
         if node.factor < 0:
             value *= -node.factor
         elif value % node.factor:
-            raise _BadRow("inexact", None, path)
+            raise BadRow("inexact", None, path)
         else:
             value //= node.factor
         bits = 31 if node.op is Op.INT else 63
         if not -(1 << bits) <= value < 1 << bits:
-            raise _BadRow("out_of_range", None, path)
+            raise BadRow("out_of_range", None, path)
         return varint(value)
 
     def floating(self, node: Node, row: int, path: str) -> bytes:
@@ -628,28 +588,28 @@ class _Writer:
         try:
             data = struct.pack("<f", number)
         except OverflowError:
-            raise _BadRow("inexact", None, path) from None
+            raise BadRow("inexact", None, path) from None
         if number == number and struct.unpack("<f", data)[0] != number:
-            raise _BadRow("inexact", None, path)
+            raise BadRow("inexact", None, path)
         return data
 
     def string(self, node: Node, row: int, path: str) -> bytes:
         data: bytes = self.value(node, row, path)
         if node.op is Op.STRING and not _is_text(self.kinds[node.column]) and not _is_utf8(data):
-            raise _BadRow("invalid_utf8", None, path)
+            raise BadRow("invalid_utf8", None, path)
         return varint(len(data)) + data
 
     def fixed(self, node: Node, row: int, path: str) -> bytes:
         data = self.value(node, row, path)
         if len(data) != node.size:
-            raise _BadRow("fixed_size", None, path)
+            raise BadRow("fixed_size", None, path)
         return bytes(data)
 
     def enum(self, node: Node, row: int, path: str) -> bytes:
         symbols = [symbol.encode() for symbol in node.symbols if symbol is not None]
         data = self.value(node, row, path)
         if data not in symbols:
-            raise _BadRow("unknown_symbol", None, path)
+            raise BadRow("unknown_symbol", None, path)
         return varint(symbols.index(data))
 
     def decimal(self, node: Node, row: int, path: str) -> bytes:
@@ -663,9 +623,9 @@ class _Writer:
         core = digits.rstrip("0")
         shift += len(digits) - len(core) + node.scale
         if core and shift < 0:
-            raise _BadRow("inexact", None, path)
+            raise BadRow("inexact", None, path)
         if core and len(core) + shift > node.precision:
-            raise _BadRow("decimal_precision", None, path)
+            raise BadRow("decimal_precision", None, path)
         unscaled = _number(core) * 10**shift if core else 0
         if negative:
             unscaled = -unscaled
@@ -678,12 +638,12 @@ class _Writer:
 
     def record(self, node: Node, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
-            raise _BadRow("null_value", None, path)
+            raise BadRow("null_value", None, path)
         return b"".join(self.run(child, row, path) for child in node.children)
 
     def items(self, node: Node, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
-            raise _BadRow("null_value", None, path)
+            raise BadRow("null_value", None, path)
         begin, end = self.offsets[node.column][row : row + 2]
         out = [varint(end - begin)] if end > begin else []
         for i in range(begin, end):
@@ -706,14 +666,14 @@ class _Writer:
             or (child.op is Op.MEMBER and valid and self.has_member(child, row))
         ]
         if not branches:
-            raise _BadRow("union_members" if valid else "null_value", None, path)
+            raise BadRow("union_members" if valid else "null_value", None, path)
         if len(branches) > 1 and node.children[branches[0]].op is Op.MEMBER:
-            raise _BadRow("union_members", None, path)
+            raise BadRow("union_members", None, path)
         # Several PRESENT nodes are numbers of different width: the first that holds the value is written.
         for index in branches[:-1]:
             try:
                 return varint(index) + self.run(node.children[index], row, path)
-            except _BadRow:
+            except BadRow:
                 continue
         return varint(branches[-1]) + self.run(node.children[branches[-1]], row, path)
 
@@ -727,7 +687,7 @@ class _Writer:
         return node.data
 
     def failure(self, node: Node, row: int, path: str) -> NoReturn:
-        raise _BadRow(node.code, None, path, node.reason)
+        raise BadRow(node.code, None, path, node.reason)
 
 
 _ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
@@ -758,7 +718,7 @@ def _parse(text: str, path: str) -> tuple[bool, str, int]:
     """Split a number's text into its sign, its digits without leading zeros, and a power of ten."""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise _BadRow("type_mismatch", None, path)
+        raise BadRow("type_mismatch", None, path)
     sign, whole, fraction, only, power_sign, power = match.groups()
     fraction = fraction or only or ""
     digits = ((whole or "") + fraction).lstrip("0")

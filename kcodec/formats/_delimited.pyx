@@ -8,7 +8,7 @@ right; the output is given room for all that a block of rows can become before t
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memchr, memcmp, memcpy, memmove, memset
+from libc.string cimport memchr, memcmp, memcpy, memmove
 
 from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._rows cimport Rows, Slice

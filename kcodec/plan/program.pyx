@@ -19,6 +19,8 @@ from kcodec.columns.layout import layout
 from kcodec.errors import CODES
 from kcodec.plan.node import Limits, Op as Step
 
+__all__ = ["Program"]
+
 _CODES = list(CODES)
 
 #: What is dropped as a run of bytes, or by its varint, or by its length.

@@ -9,8 +9,10 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kcodec.errors import CODES, Fault
+from kcodec.errors import Fault
+from kcodec.plan import program_py
 from kcodec.plan.node import Limits, Node, Op, Plan
+from kcodec.plan.program_py import BadRow, step
 from kcodec.protocol.message_plan import UNKNOWN, unknown_entries
 
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
@@ -32,7 +34,7 @@ _ARRAYS = (Op.COUNTED_ARRAY, Op.COMPACT_ARRAY)
 _COMPACT = (Op.COMPACT_STRING, Op.COMPACT_BYTES, Op.COMPACT_ARRAY)
 
 
-class Program:
+class Program(program_py.Program):
     """A plan made ready to run.
 
     Parameters
@@ -46,42 +48,13 @@ class Program:
     """
 
     def __init__(self, plan: Plan, limits: Limits = Limits(), lenient: bool = False) -> None:  # noqa: B008
-        self._plan = plan
-        self._limits = limits
+        super().__init__(plan, limits)
         self._lenient = lenient
-
-    @property
-    def plan(self) -> Plan:
-        """The plan."""
-        return self._plan
-
-    @property
-    def limits(self) -> Limits:
-        """The limits."""
-        return self._limits
 
     @property
     def lenient(self) -> bool:
         """Whether all is read that Kafka's own reader accepts."""
         return self._lenient
-
-
-class _BadRow(Exception):
-    """What is wrong with the row at hand."""
-
-    def __init__(self, code: str, offset: int | None, path: str, reason: str = "") -> None:
-        super().__init__(code)
-        self.code = code
-        self.offset = offset
-        self.path = path
-        self.reason = reason or CODES[code]
-
-    def fault(self, row: int) -> Fault:
-        return Fault(row, self.offset, self.path, self.code, self.reason)
-
-
-def _step(path: str, name: str) -> str:
-    return f"{path}.{name}" if path and name else path or name
 
 
 # Decoding -------------------------------------------------------------------------------------------
@@ -135,7 +108,7 @@ def decode(
         if value is not None and program is not None:
             try:
                 message = _read(value, program, start if offsets is None else offsets[number], trailing)
-            except _BadRow as bad:
+            except BadRow as bad:
                 faults.append(bad.fault(number))
                 if stop:
                     break
@@ -168,7 +141,7 @@ def decode_one(
     """
     try:
         return _read(bytes(data), program, start, trailing, sparse=True), None
-    except _BadRow as bad:
+    except BadRow as bad:
         return None, bad.fault(0)
 
 
@@ -230,7 +203,7 @@ class _Reader:
         self.expansion = 0
 
     def fail(self, code: str, offset: int, path: str, reason: str = "") -> NoReturn:
-        raise _BadRow(code, offset, path, reason)
+        raise BadRow(code, offset, path, reason)
 
     def take(self, size: int, path: str) -> bytes:
         if size > len(self.data) - self.at:
@@ -269,7 +242,7 @@ class _Reader:
         return max(length, -1)
 
     def value(self, node: Node, path: str) -> Any:
-        path = _step(path, node.name)
+        path = step(path, node.name)
         op = node.op
         if op in _NUMBERS:
             return _NUMBERS[op].unpack(self.take(_NUMBERS[op].size, path))[0]
@@ -371,7 +344,7 @@ class _Reader:
         unknown = []
         for field in node.children:
             if len(field.children) > 1:
-                values[field.name] = self.value(field.children[1], _step(path, field.name))
+                values[field.name] = self.value(field.children[1], step(path, field.name))
         begin = self.at
         count = self.uvarint(path)
         if self.lenient:
@@ -391,7 +364,7 @@ class _Reader:
                 unknown.append({"tag": tag, "data": self.take(size, path)})
                 continue
             field = known[tag]
-            inside = _step(path, field.name)
+            inside = step(path, field.name)
             if size > len(self.data) - self.at and not self.lenient:
                 self.fail("truncated", self.at, inside)
             start = self.at
@@ -505,7 +478,7 @@ def encode(
         if value is not None and program is not None:
             try:
                 data = _write(value, program)
-            except _BadRow as bad:
+            except BadRow as bad:
                 faults.append(bad.fault(number))
                 if stop:
                     break
@@ -532,7 +505,7 @@ def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None
     """
     try:
         return _write(value, program), None
-    except _BadRow as bad:
+    except BadRow as bad:
         return None, bad.fault(0)
 
 
@@ -553,10 +526,10 @@ def _uvarint(value: int) -> bytes:
 
 class _Writer:
     def fail(self, code: str, path: str, reason: str = "") -> NoReturn:
-        raise _BadRow(code, None, path, reason)
+        raise BadRow(code, None, path, reason)
 
     def value(self, node: Node, value: Any, out: bytearray, path: str) -> None:
-        path = _step(path, node.name)
+        path = step(path, node.name)
         op = node.op
         if op is Op.NULLABLE:
             self.sized(node.children[0], value, out, path)
@@ -645,7 +618,7 @@ class _Writer:
                 self.tags(child, value, out, path)
             elif child.op is Op.UNSET:
                 if child.children and child.name in value and not _is_default(child, value[child.name]):
-                    self.fail(child.code, _step(path, child.name), child.reason)
+                    self.fail(child.code, step(path, child.name), child.reason)
             elif child.op is not Op.DEFAULT and child.name in value:
                 self.value(child, value[child.name], out, path)
             elif child.op is Op.FAIL:
@@ -662,16 +635,16 @@ class _Writer:
         last = -1
         rest = unknown_entries(value.get(UNKNOWN)) if node.column >= 0 else []
         if isinstance(rest, str):
-            self.fail(rest, _step(path, UNKNOWN))
+            self.fail(rest, step(path, UNKNOWN))
 
         def unknown(below: int) -> None:
             nonlocal last
             while rest and rest[0][0] <= below:
                 tag, data = rest.pop(0)
                 if tag == below:
-                    self.fail("invalid_tag", _step(path, UNKNOWN))
+                    self.fail("invalid_tag", step(path, UNKNOWN))
                 if tag <= last:
-                    self.fail("tag_order", _step(path, UNKNOWN))
+                    self.fail("tag_order", step(path, UNKNOWN))
                 last = tag
                 entries.append(_uvarint(tag) + _uvarint(len(data)) + data)
 
@@ -679,7 +652,7 @@ class _Writer:
             unknown(tag.size)
             if tag.name in value and not _is_default(tag.children[1], value[tag.name]):
                 data = bytearray()
-                self.value(tag.children[0], value[tag.name], data, _step(path, tag.name))
+                self.value(tag.children[0], value[tag.name], data, step(path, tag.name))
                 entries.append(_uvarint(tag.size) + _uvarint(len(data)) + data)
         unknown(1 << 32)
         out += _uvarint(len(entries))
