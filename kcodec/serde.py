@@ -30,6 +30,13 @@ __all__ = ["Serde"]
 #: Arrow types whose columns an encoder is kept for.
 _KEPT = 32
 
+#: Ids that the registry does not have, for which it is asked for one column. Any bytes may be ids, and Confluent's
+#: clients too remember only those that exist.
+_MISSES = 100
+_NOT_ASKED = (
+    f"one of more than {_MISSES} ids in these values that are not known, too many to ask the registry for"
+)
+
 
 class _Text(NamedTuple):
     """An Avro schema and those it refers to, deepest first."""
@@ -268,7 +275,8 @@ class Serde:
         ------
         DecodeError
             If ``errors="raise"``: the first row that cannot be read. An id that the registry does not have is
-            ``unknown_schema_id``, a schema that cannot be used ``schema_error``.
+            ``unknown_schema_id``, and so is, with a reason of its own, an id that it was not asked for because
+            100 others of the column were not there; a schema that cannot be used is ``schema_error``.
         RegistryError
             If the registry cannot be asked. With ``errors="report"`` and a reader's schema that is known, it
             is an error of the rows whose schema is missing instead, ``registry_error``; the next column asks
@@ -399,23 +407,29 @@ class Serde:
         return framed
 
     def _look_up(self, keys: list[int | bytes], errors: str) -> dict[int | bytes, _Source]:
-        """Find out how the payloads of ids are read; a registry that fails is asked once."""
+        """Find out how the payloads of ids are read, at the cost of one failure of the registry at most."""
         sources: dict[int | bytes, _Source] = {}
-        failure = ""
+        failure, misses = "", 0
+        # Keys come in the order of their first rows: if only the first bad row counts, no key after one that is not
+        # there matters.
+        most = 1 if errors == "raise" else _MISSES
         for key in keys:
+            if key not in self._sources and (failure or misses >= most):
+                schema_id = key if isinstance(key, int) else None
+                code, reason = ("registry_error", failure) if failure else ("unknown_schema_id", _NOT_ASKED)
+                sources[key] = _Source(schema_id, code=code, reason=reason)
+                continue
             try:
-                if failure and key not in self._sources:
-                    raise RegistryError(failure)
-                sources[key] = self._source(key)
+                source = self._source(key)
             except RegistryError as error:
                 if errors != "report":
                     raise
-                if not failure:
-                    failure = f"{CODES['registry_error']}: {error}"
-                    logger.warning("%s", failure, extra={"schema_id": key})
-                sources[key] = _Source(
-                    key if isinstance(key, int) else None, code="registry_error", reason=failure
-                )
+                failure = f"{CODES['registry_error']}: {error}"
+                logger.warning("%s", failure, extra={"schema_id": key})
+                schema_id = key if isinstance(key, int) else None
+                source = _Source(schema_id, code="registry_error", reason=failure)
+            misses += source.code == "unknown_schema_id"
+            sources[key] = source
         return sources
 
     def _source(self, key: int | bytes) -> _Source:
@@ -555,7 +569,8 @@ class Serde:
         if raw and not (stop and faults):
             array = framed.payloads(raw, array)
         faults.sort(key=lambda fault: fault.row)
-        self._meter.read(len(framed), used, faults[:1] if stop else faults)
+        there = [key for key in used if key in self._sources]
+        self._meter.read(len(framed), there, faults[:1] if stop else faults)
         return array, faults
 
     # Writing

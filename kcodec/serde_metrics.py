@@ -27,7 +27,7 @@ class SerdeMetrics:
     bad_rows : int
         Values that could not be read. With ``errors="raise"`` the first of a column ends it, and counts alone.
     schema_ids : int
-        Different schema ids (or GUIDs) that stood in values.
+        Different schema ids (or GUIDs) that stood in values and that the registry has.
     fetched : int
         Schemas asked of the registry by their id.
 

@@ -164,6 +164,33 @@ class TestRead:
         serde.deserialize(column, errors="null")
         assert orders.calls == [("get", 99)]
 
+    def test_ids_that_are_not_there_cost_few_questions(self, orders, mixed):
+        """Bytes of any kind may look like frames."""
+        serde = Serde("AVRO", orders, topic="orders")
+        hostile = [frame(number, b"x") for number in range(1000, 11_000)]
+        column = [mixed[0], *hostile, mixed[0], mixed[1]]
+        array, report = serde.deserialize(column, errors="report")
+        asked = [call[1] for call in orders.calls if call[0] == "get"]
+        assert asked == [1, *range(1000, 1100)]
+        assert set(report["code"].to_pylist()) == {"unknown_schema_id"}
+        assert report["schema_id"].to_pylist() == [*range(1000, 11_000), 2]
+        told = report["reason"].to_pylist()
+        assert told[0] == told[99] == "the registry has no schema of this id"
+        assert set(told[100:]) == {
+            "one of more than 100 ids in these values that are not known, too many to ask the registry for"
+        }
+        assert (array[0].as_py()["id"], array[10_001].as_py()["id"]) == (1, 1)
+        # The next column asks for what it has.
+        assert serde.deserialize(mixed).null_count == 0
+        assert serde.metrics.schema_ids == serde.metrics.fetched == 3
+
+    def test_the_first_id_that_is_not_there_is_the_last_asked_for(self, orders, mixed):
+        serde = Serde("AVRO", orders, topic="orders")
+        with pytest.raises(DecodeError) as info:
+            serde.deserialize([mixed[0], frame(98, b"x"), frame(99, b"x"), mixed[1]])
+        assert (info.value.row, info.value.code, info.value.schema_id) == (1, "unknown_schema_id", 98)
+        assert [call[1] for call in orders.calls if call[0] == "get"] == [1, 98]
+
     def test_each_fault_costs_its_row(self, orders, mixed):
         column = [
             mixed[0],
