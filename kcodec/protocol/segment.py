@@ -263,9 +263,8 @@ def _open_before(path: Any, before: list[str], filesystem: Any) -> tuple[Any, An
         found = [_transactions(name, filesystem) for name in before]
         batches = [np.empty((0, 2), np.int64), *(each[0] for each in found)]
         return np.concatenate(batches), np.concatenate([markers, *(each[1] for each in found)])
-    table = table.select(["producer_id", "current_txn_first_offset"]).drop_null()
-    columns = [column.to_numpy() for column in table.columns]
-    return np.stack(columns, axis=1), markers
+    names = ("producer_id", "current_txn_first_offset")
+    return _matrix(table.select(names).drop_null(), names), markers
 
 
 def _beside(path: Any, suffix: str) -> str:
@@ -297,14 +296,22 @@ def _resolve(batches: Any, markers: Any) -> Any:
     """Tell of each batch how its transaction ended: 0 committed, 1 aborted, -1 not among these markers."""
     import numpy as np
 
+    markers = markers[np.lexsort((markers[:, 1], markers[:, 0]))]
+    own, ends = _ranks(batches, markers[:, :2])
+    place = np.searchsorted(ends, own)
+    rows = np.flatnonzero(place < len(ends))
+    rows = rows[markers[place[rows], 0] == batches[rows, 0]]
     state = np.full(len(batches), -1, np.int8)
-    for producer in np.unique(markers[:, 0]):
-        own = markers[markers[:, 0] == producer]
-        rows = np.flatnonzero(batches[:, 0] == producer)
-        place = np.searchsorted(own[:, 1], batches[rows, 1])
-        ended = place < len(own)
-        state[rows[ended]] = own[place[ended], 2]
+    state[rows] = markers[place[rows], 2]
     return state
+
+
+def _ranks(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the places of the pairs of two arrays in their common order."""
+    import numpy as np
+
+    ranks = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)[1].reshape(-1)
+    return ranks[: len(first)], ranks[len(first) :]
 
 
 def _index(path: Any, filesystem: Any) -> list[pa.Table]:
@@ -316,15 +323,26 @@ def _index(path: Any, filesystem: Any) -> list[pa.Table]:
 
 
 def _aborted(batches: Any, indexes: list[pa.Table]) -> Any:
-    """Mark the batches that an index says are aborted."""
+    """Mark the batches that an index says are aborted; transactions of one producer do not overlap."""
     import numpy as np
 
+    names = ("producer_id", "first_offset", "last_offset")
+    entries = np.concatenate([np.empty((0, 3), np.int64), *(_matrix(table, names) for table in indexes)])
+    entries = entries[np.lexsort((entries[:, 1], entries[:, 0]))]
+    own, starts = _ranks(batches, entries[:, :2])
+    place = np.searchsorted(starts, own, side="right") - 1
+    rows = np.flatnonzero(place >= 0)
+    entry = entries[place[rows]]
     aborted = np.zeros(len(batches), bool)
-    for table in indexes:
-        columns = (table.column(name).to_pylist() for name in ("producer_id", "first_offset", "last_offset"))
-        for producer, first, last in zip(*columns, strict=True):
-            aborted |= (batches[:, 0] == producer) & (batches[:, 1] >= first) & (batches[:, 1] <= last)
+    aborted[rows] = (entry[:, 0] == batches[rows, 0]) & (batches[rows, 1] <= entry[:, 2])
     return aborted
+
+
+def _matrix(table: pa.Table, names: tuple[str, ...]) -> Any:
+    """Return integer columns side by side."""
+    import numpy as np
+
+    return np.stack([table.column(name).to_numpy() for name in names], axis=1)
 
 
 # --------------------------------------------------------------------------------------------------- entries
