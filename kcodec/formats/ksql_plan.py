@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.avro_types import plain_type
+from kcodec.formats.ksql_json_reader import fit, java_decimal
 from kcodec.formats.ksql_types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.plan.node import Form, Node, Op, Plan
 
@@ -229,7 +231,7 @@ _WRITTEN = {
     ),
     # Spark has milliseconds of the day as an integer.
     "TIME": ((pa.types.is_time, None), *_INTEGERS),
-    "DATE": ((pa.types.is_date, None),),
+    "DATE": ((pa.types.is_date32, None), (pa.types.is_date64, pa.timestamp("ms"))),
     "TIMESTAMP": ((pa.types.is_timestamp, None),),
 }
 
@@ -239,21 +241,87 @@ def cast_rows(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[Fault]
 
     Examples
     --------
-    >>> cast_rows(pa.array(["1.50", "x"]), pa.decimal128(3, 1))[0].to_pylist()
-    [Decimal('1.5'), None]
+    >>> found, faults = cast_rows(pa.array([["1.50"], ["1", "x"]]), pa.list_(pa.decimal128(3, 1)))
+    >>> found.to_pylist(), faults[0].path, faults[0].code
+    ([[Decimal('1.5')], None], '[1]', 'invalid_number')
     """
     if array.type == kind:
         return array, []
     try:
         return array.cast(kind), []
     except pa.ArrowInvalid:
+        # Arrow casts what is behind nulls and outside of slices too.
+        plain = array.cast(plain_type(array.type))
+        return _cast_apart(_seen(_rows(plain, 0, len(plain))), kind)
+
+
+def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:
+    """Copy rows: unlike a slice, without the values of others."""
+    return array.take(pa.array(range(start, stop), pa.int64()))
+
+
+def _seen(array: pa.Array) -> pa.Array:
+    """Make null what is behind nulls of a copy of plain columns."""
+    kind, types = array.type, pa.types
+    if types.is_struct(kind):
+        parts = [_seen(part) for part in array.flatten()]
+        fields = [field.with_type(part.type) for field, part in zip(kind, parts, strict=True)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
+    if types.is_map(kind):
+        items = _seen(array.items)
+        kind = pa.map_(kind.key_field, kind.item_field.with_type(items.type))
+        below = pa.StructArray.from_arrays([array.keys, items], fields=[kind.key_field, kind.item_field])
+    elif types.is_list(kind) or types.is_large_list(kind):
+        below = _seen(array.values)
+        item = kind.value_field.with_type(below.type)
+        kind = pa.list_(item) if types.is_list(kind) else pa.large_list(item)
+    else:
+        return array
+    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], offset=array.offset, children=[below])
+
+
+def _cast_apart(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
+    """Cast by halves, down to the rows that cannot be."""
+    try:
+        return array.cast(kind), []
+    except pa.ArrowInvalid:
         if len(array) == 1:
-            return pa.nulls(1, kind), [Fault(0, None, "", "inexact", CODES["inexact"])]
+            path, code = _lost(array, kind, "")
+            return pa.nulls(1, kind), [Fault(0, None, path, code, CODES[code])]
     half = len(array) // 2
-    before, lost = cast_rows(array.slice(0, half), kind)
-    after, more = cast_rows(array.slice(half), kind)
+    before, lost = _cast_apart(_rows(array, 0, half), kind)
+    after, more = _cast_apart(_rows(array, half, len(array)), kind)
     lost += [fault._replace(row=fault.row + half) for fault in more]
     return pa.concat_arrays([before, after]), lost
+
+
+def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, str]:
+    """Find which DECIMAL of a single row is not cast, and why."""
+    types = pa.types
+    if types.is_struct(kind):
+        parts = [
+            (f"{path}.{field.name}".lstrip("."), part, field.type)
+            for field, part in zip(kind, array.flatten(), strict=True)
+        ]
+    elif types.is_map(kind):
+        items = array.items
+        parts = [(f"{path}[{n}].value", _rows(items, n, n + 1), kind.item_type) for n in range(len(items))]
+    elif types.is_list(kind) or types.is_large_list(kind):
+        items = array.flatten()
+        parts = [(f"{path}[{n}]", _rows(items, n, n + 1), kind.value_type) for n in range(len(items))]
+    elif not types.is_decimal(kind):
+        return path, "inexact"
+    else:
+        value = array[0].as_py()
+        number = java_decimal(value) if isinstance(value, str) else value
+        wanted = SqlType("DECIMAL", kind.precision, kind.scale)
+        return path, ("invalid_number" if number is None else fit(number, wanted)[1]) or "inexact"
+    for inner, part, wanted in parts:
+        try:
+            part.cast(wanted)
+        except pa.ArrowInvalid:
+            return _lost(part, wanted, inner)
+    raise AssertionError("what is not cast has a part that is not cast")
 
 
 def encode_plan(kind: SqlType, given: pa.DataType) -> Plan:
@@ -329,7 +397,7 @@ class _Encoder:
         if kind.base == "BYTES":
             return Node(Op.JSON_BYTES, column, name, forms=Form.NULL)
         factor, bounds = 1, _BOUNDS[kind.base]
-        if pa.types.is_date64(given):
+        if kind.base == "DATE" and pa.types.is_timestamp(given):
             factor = _DAY
         elif pa.types.is_time(given) or pa.types.is_timestamp(given):
             factor = _UNITS[given.unit]

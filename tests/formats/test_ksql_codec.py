@@ -139,7 +139,9 @@ def test_chunks_and_errors(impl):
         {"row": 1, "code": "json_type", "path": ""},
         {"row": 3, "code": "invalid_number", "path": "A"},
     ]
-    with pytest.raises(DecodeError, match=r"json_type: row 1, byte 0: Can't convert type. sourceType: ArrayNode"):
+    with pytest.raises(
+        DecodeError, match=r"json_type: row 1, byte 0: Can't convert type. sourceType: ArrayNode"
+    ):
         codec.decode(chunks)
     assert codec.decode(chunks, errors="null").null_count == 3
 
@@ -258,8 +260,8 @@ def test_columns_of_other_types(impl, sql, given, text):
         ("TIME", pa.array([1001, 1000], pa.time64("us")), "inexact"),
         ("TIMESTAMP", pa.array([1, 1000], pa.timestamp("us")), "inexact"),
         ("DECIMAL(4,2)", pa.array([Decimal("1.555"), Decimal("1.550")]), "inexact"),
-        ("DECIMAL(4,2)", pa.array(["x", "1"]), "inexact"),
-        ("DECIMAL(4,2)", pa.array([Decimal("100.0"), Decimal("1.0")]), "inexact"),
+        ("DECIMAL(4,2)", pa.array(["x", "1"]), "invalid_number"),
+        ("DECIMAL(4,2)", pa.array([Decimal("100.0"), Decimal("1.0")]), "decimal_precision"),
     ],
     ids=str,
 )
@@ -316,3 +318,31 @@ def test_doubles_after_longer_ones(impl):
     ]
     written = KsqlCodec("JSON", "A DOUBLE", wrap=False).encode(pa.array(values)).to_pylist()
     assert [float(text) for text in written] == values
+
+
+def test_decimals_that_cannot_be_written_cost_their_row(impl):
+    text = pa.struct([("D", pa.string())])
+    kind = pa.struct([("S", text), ("A", pa.list_(text)), ("M", pa.map_(pa.string(), pa.list_(text)))])
+    codec = KsqlCodec(
+        "JSON",
+        "S STRUCT<D DECIMAL(3,1)>, A ARRAY<STRUCT<D DECIMAL(3,1)>>, M MAP<STRING, ARRAY<STRUCT<D DECIMAL(3,1)>>>",
+    )
+    rows = [
+        ({"S": {"D": "1.50"}}, b'{"S":{"D":1.5},"A":null,"M":null}'),
+        ({"S": {"D": "1.55"}}, ("S.D", "inexact")),
+        ({"A": [None, {"D": "1"}, {"D": "1000"}]}, ("A[2].D", "decimal_precision")),
+        (None, None),
+        ({"M": {"k": [], "l": [{"D": "x"}]}}, ("M[1].value[0].D", "invalid_number")),
+        ({"A": [{"D": None}, None], "M": {"k": None}}, b'{"S":null,"A":[{"D":null},null],"M":{"k":null}}'),
+    ]
+    array = pa.array([each for each, _ in rows], kind)
+    for start in (0, 1, 5):
+        written, report = codec.encode(array.slice(start), errors="report")
+        expected = [answer for _, answer in rows[start:]]
+        assert written.to_pylist() == [None if isinstance(each, tuple) else each for each in expected]
+        faults = {row: each for row, each in enumerate(expected) if isinstance(each, tuple)}
+        found = zip(*(report[name].to_pylist() for name in ("row", "path", "code")), strict=True)
+        assert {row: (path, code) for row, path, code in found} == faults
+    views = pa.array([["1"], ["x"]], pa.list_(pa.string_view()))
+    written, report = KsqlCodec("JSON", "A ARRAY<DECIMAL(2,1)>", wrap=False).encode(views, errors="report")
+    assert (written.to_pylist(), report["path"].to_pylist()) == ([b"[1.0]", None], ["[0]"])
