@@ -388,12 +388,8 @@ class _Parser:
             if base not in _SIMPLE:
                 self.begin = begin
                 self.fail(f"{base} is not a type: DECIMAL, ARRAY, MAP, STRUCT, {', '.join(_SIMPLE)} are")
-            if base == "STRING" and self.take("("):
-                # ksqlDB takes VARCHAR(STRING) and VARCHAR(255), and makes nothing of either.
-                if self.kind != "number" and self.token.upper() != "STRING":
-                    self.fail(f"{self.token!r} is neither a number nor STRING")
-                self.next()
-                self.need(")")
+            if self.take("("):
+                self.parameters()
             kind = SqlType(base)
         while self.take("ARRAY"):
             kind = SqlType("ARRAY", item=kind)
@@ -401,6 +397,16 @@ class _Parser:
             if depth > MAX_NESTING:
                 self.fail(f"types are nested deeper than {MAX_NESTING}")
         return kind
+
+    def parameters(self) -> None:
+        """Step over what ksqlDB takes and makes nothing of, as in VARCHAR(255)."""
+        while True:
+            if self.kind != "number" and self.token.upper() != "STRING":
+                self.fail(f"{self.token!r} is neither a number nor STRING")
+            self.next()
+            if not self.take(","):
+                break
+        self.need(")")
 
     def decimal(self, begin: int) -> SqlType:
         self.need("(")

@@ -21,7 +21,8 @@ from kcodec.formats.ksql_types import (
 EVERYTHING = """(
     id BIGINT PRIMARY KEY, -- of the order
     `Order Key` varchar(20) KEY, "q""uote" STRING,
-    b BOOLEAN, i int, n INTEGER, d double, amount DECIMAL(10 , 2), raw BYTES, t TIME, day DATE, at TIMESTAMP,
+    b BOOLEAN, i int(3), n INTEGER(1, STRING), d double, amount DECIMAL(10 , 2),
+    raw BYTES, t TIME, day DATE, at TIMESTAMP,
     a ARRAY<ARRAY<INT>>, suffix INT ARRAY ARRAY, m MAP<STRING, STRUCT<x INT, `y z` DECIMAL(38,0)>>, /* all
     */ e STRUCT<>, 2nd STRING, h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS, one BYTES HEADER('one')
 )"""
@@ -53,8 +54,7 @@ def test_no_columns(text):
         ("ID INT,", "a column is missing"),
         ("ID INT NAME STRING", "unexpected 'NAME' at position 7"),
         ("ID FOO", "FOO is not a type: DECIMAL, ARRAY, MAP, STRUCT, BOOLEAN, INTEGER"),
-        ("ID INT(3)", "unexpected '('"),
-        ("ID STRING (KEY)", "'KEY' is neither a number nor STRING"),
+        ("ID STRING (1, KEY)", "'KEY' is neither a number nor STRING"),
         ("(ID INT", "')' is missing at position 7"),
         ("ID INT)", "unexpected ')'"),
         ("ID DECIMAL", "'(' is missing"),
