@@ -103,9 +103,9 @@ class MessageCodec(Codec):
 
     def _build(self, spec: MessageSpec | str, versions: tuple[int, ...], **options: Any) -> None:
         self.spec = spec if isinstance(spec, MessageSpec) else MessageSpec.parse(spec)
-        self.versions = versions
         self._options = options
-        self._check()
+        self._check(versions)
+        self.versions = tuple(sorted(set(versions)))
         unknown, large = options["unknown_tags"], options["large"]
         self.arrow_type = self._type(versions, unknown, large)
         self._encoded_type = pa.large_binary() if large else pa.binary()
@@ -153,7 +153,7 @@ class MessageCodec(Codec):
         spec = spec if isinstance(spec, MessageSpec) else MessageSpec.parse(spec)
         codec._build(
             spec,
-            tuple(sorted(set(spec.valid_versions if versions is None else versions))),
+            tuple(spec.valid_versions if versions is None else versions),
             header=header,
             compat=compat,
             unknown_tags=unknown_tags,
@@ -163,7 +163,7 @@ class MessageCodec(Codec):
         )
         return codec
 
-    def _check(self) -> None:
+    def _check(self, versions: tuple[int, ...]) -> None:
         header, compat = self._options["header"], self._options["compat"]
         if header not in (None, *HEADERS, "version"):
             raise ConfigError(f"header={header!r} is not one of None, {', '.join(HEADERS)}, version")
@@ -171,10 +171,12 @@ class MessageCodec(Codec):
             raise ConfigError(f"compat={compat!r} is not one of None, kafka")
         if header in HEADERS and self.spec.type != header:
             raise ConfigError(f"{self.spec.name} is of type {self.spec.type}: it has no {header} header")
-        if not self.versions:
+        if not versions:
             raise ConfigError("there must be at least one version")
         valid = self.spec.valid_versions
-        for version in self.versions:
+        for version in versions:
+            if not isinstance(version, int) or isinstance(version, bool):
+                raise ConfigError(f"version {version!r} is not an int")
             if version not in valid and (compat != "kafka" or not 0 <= version <= MAX_VERSION):
                 raise ConfigError(f"version {version} of {self.spec.name} is not one of {valid}")
 
@@ -317,12 +319,13 @@ class MessageCodec(Codec):
             return None
         if isinstance(versions, int):
             versions = [versions] * rows
-        given = (
-            versions if isinstance(versions, (pa.Array, pa.ChunkedArray)) else pa.array(versions, pa.int64())
-        )
+        given = versions if isinstance(versions, (pa.Array, pa.ChunkedArray)) else _column(versions)
         if len(given) != rows:
             raise ConfigError(f"there are {len(given)} versions for {rows} rows")
-        places = pc.index_in(given.cast(pa.int64()), pa.array(self.versions, pa.int64()))
+        if not (pa.types.is_integer(given.type) or pa.types.is_null(given.type)):
+            raise ConfigError(f"versions are integers, not {given.type}")
+        # Unsigned ones that are too large become negative, which none of those known is.
+        places = pc.index_in(given.cast(pa.int64(), safe=False), pa.array(self.versions, pa.int64()))
         places = pc.fill_null(places, len(self.versions))
         places = pa.concat_arrays(places.chunks) if isinstance(places, pa.ChunkedArray) else places
         buffer = places.buffers()[1] or pa.py_buffer(b"")
@@ -522,6 +525,13 @@ class MessageCodec(Codec):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.spec, self.versions, self._options)
+
+
+def _column(versions: Any) -> pa.Array:
+    try:
+        return pa.array(versions)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise ConfigError(f"versions are no column of integers: {error}") from None
 
 
 def _rebuild(

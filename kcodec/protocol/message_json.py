@@ -29,6 +29,15 @@ def _fail(code: str, path: str, reason: str) -> EncodeError:
     return EncodeError(0, None, path, code, reason)
 
 
+_PYTHON: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(_INTEGERS, int),
+    **dict.fromkeys(("bytes", "records", "uuid"), (bytes, bytearray, memoryview)),
+    "bool": bool,
+    "float64": (float, int),
+    "string": str,
+}
+
+
 def _step(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
@@ -57,7 +66,7 @@ def to_json(
     Raises
     ------
     EncodeError
-        If a field is set that the version does not have and that is not ignorable.
+        If a field is set that the version does not have and that is not ignorable, or a value is not of its type.
 
     Examples
     --------
@@ -76,13 +85,17 @@ def is_default(structs: dict[str, StructSpec], field: FieldSpec, value: Any) -> 
     if value is None or default is None:
         return value is default
     if field.type.is_array:
-        return len(value) == 0
+        return isinstance(value, (list, tuple)) and not value
     if field.type.is_struct:
         struct = structs[field.type.element]
-        return not value.get(UNKNOWN) and all(
-            is_default(structs, each, value[each.json_name])
-            for each in struct.fields
-            if each.json_name in value
+        return (
+            isinstance(value, dict)
+            and not value.get(UNKNOWN)
+            and all(
+                is_default(structs, each, value[each.json_name])
+                for each in struct.fields
+                if each.json_name in value
+            )
         )
     return bool(getattr(value, "bytes", value) == getattr(default, "bytes", default))
 
@@ -94,6 +107,7 @@ class _Writer:
         self.serialize_records = serialize_records
 
     def struct(self, struct: StructSpec, message: dict[str, Any], path: str) -> dict[str, Any]:
+        _expect(message, dict, path)
         node: dict[str, Any] = {}
         for field in struct.fields:
             name = field.json_name
@@ -116,18 +130,25 @@ class _Writer:
                 raise _fail("null_value", path, "a null stands where the schema has no null")
             return None
         if field.type.is_array:
+            _expect(value, (list, tuple), path)
             return [self.item(field.type.element, each, f"{path}[{i}]") for i, each in enumerate(value)]
         return self.item(field.type.element, value, path)
 
     def item(self, element: str, value: Any, path: str) -> Any:
         if element in self.structs:
             return self.struct(self.structs[element], value, path)
+        value = getattr(value, "bytes", value) if element == "uuid" else value
+        _expect(value, _PYTHON[element], path, bool if element != "bool" else ())
         if element == "uuid":
-            data = getattr(value, "bytes", value)
-            return base64.urlsafe_b64encode(data).decode().rstrip("=")
+            return base64.urlsafe_b64encode(value).decode().rstrip("=")
         if element in ("bytes", "records"):
             return base64.b64encode(value).decode()
         return value
+
+
+def _expect(value: Any, kind: Any, path: str, other: Any = ()) -> None:
+    if not isinstance(value, kind) or isinstance(value, other):
+        raise _fail("type_mismatch", path, f"the field takes no {type(value).__name__}")
 
 
 def _python(value: Any) -> Any:

@@ -376,6 +376,17 @@ def test_json_form(impl):
             codec.from_json(bad)
     with pytest.raises(EncodeError, match="non-default expireTimestamp at version 0"):
         MessageCodec(COMMIT, 0).to_json({"expireTimestamp": 5})
+    for wrong, path in (
+        ([], ""),
+        ({"topics": 5}, "topics"),
+        ({"topics": [{"name": b""}]}, "topics[0].name"),
+        ({"cursor": 5}, "cursor"),
+        ({"cursor": {"at": True}}, "cursor.at"),
+        ({"note": "text"}, "note"),
+    ):
+        with pytest.raises(EncodeError, match="the field takes no") as caught:
+            codec.to_json(wrong)
+        assert (caught.value.code, caught.value.path) == ("type_mismatch", path)
     # Keys of other versions are taken, as Kafka's converters do; keys of no field are ignored.
     assert from_json(
         COMMIT, 0, {"offset": 1, "metadata": "", "commitTimestamp": 2, "leaderEpoch": 3, "x": 0}
@@ -407,6 +418,8 @@ def test_json_form_of_every_type():
 def test_versions_and_options_that_are_not(impl):
     for arguments, text in (
         ({"version": 5}, "version 5 of Commit is not one of 0-4"),
+        ({"version": "0"}, "version '0' is not an int"),
+        ({"version": True}, "version True is not an int"),
         ({"version": 0, "header": "both"}, "None, request, response, version"),
         ({"version": 0, "header": "request"}, "Commit is of type data"),
         ({"version": 0, "compat": "connect"}, "None, kafka"),
@@ -415,6 +428,19 @@ def test_versions_and_options_that_are_not(impl):
             MessageCodec(COMMIT, **arguments)
     with pytest.raises(ConfigError, match="at least one version"):
         MessageCodec.for_versions(COMMIT, [])
+    several = MessageCodec.for_versions(COMMIT)
+    for versions, text in (
+        ([0.5], "integers, not double"),
+        (["0"], "integers, not string"),
+        ([0, "0"], "no column of integers"),
+        ([1 << 64], "no column of integers"),
+        ([0, 0], "2 versions for 1 rows"),
+    ):
+        with pytest.raises(ConfigError, match=text):
+            several.decode([b""], versions=versions)
+    for versions in ([None], [-1], [5], [1 << 32], pa.array([(1 << 64) - 1], pa.uint64())):
+        report = several.decode([b""], "report", versions=versions)[1]
+        assert report["code"].to_pylist() == ["unsupported_version"]
     with pytest.raises(SpecError):
         MessageCodec("{}", 0)
     # Kafka's reader does not look at the version of the message itself.
