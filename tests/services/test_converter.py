@@ -11,10 +11,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from artifacts import converter, had, java
+from topics import Message
 
 from kcodec import ConnectJsonCodec, ConnectSchema
 from kcodec.formats.connect_converter import SYNTAX, JsonConverter, converter_config
 from kcodec.formats.connect_values import DataError
+from kcodec_spark import from_connect_json, to_connect_json
 
 HERE = Path(__file__).parent
 NAMES = [f"org.apache.kafka.connect.data.{name}" for name in ("Decimal", "Date", "Time", "Timestamp")]
@@ -276,3 +278,59 @@ def struct_of(r: random.Random) -> dict:
     while made["type"] != "struct" or ConnectSchema.from_json(text(made)).to_arrow().num_fields < 2:
         made = schema(r)
     return made
+
+
+def test_through_the_broker(spark, kafka, topic, oracle):
+    """What JsonConverter wrote to a topic, in both forms of decimals, is read; and written as it writes it."""
+    schema = {"type": "struct", "optional": False, "name": "shop.Order", "fields": [
+        {"field": "id", "type": "int64"},
+        {"field": "price", "type": "bytes", "optional": True, "name": NAMES[0], "version": 1,
+         "parameters": {"scale": "2", "connect.decimal.precision": "9"}},
+        {"field": "at", "type": "int64", "name": NAMES[3], "version": 1, "optional": True},
+        {"field": "tags", "type": "map", "keys": {"type": "string"}, "values": {"type": "int32"}},
+    ]}  # fmt: skip
+    key_schema = {"type": "string"}
+    count = 40
+    orders = [
+        {
+            "id": n,
+            "price": None if n % 7 == 0 else Decimal(n * n - 99) / 100,
+            "at": 1_700_000_000_000_000 + n * 1000,
+            "tags": [("t", n)] * (n % 2),
+        }
+        for n in range(count)
+    ]
+    orders[3] = None
+    values_codec = ConnectJsonCodec(schema)
+    keys_codec = ConnectJsonCodec(key_schema, schemas_enable=False)
+    column = pa.array(orders, values_codec.arrow_type)
+    keys = keys_codec.encode(pa.array([f"{n:03}" for n in range(count)])).to_pylist()
+    # Given what kcodec wrote, JsonConverter writes both forms.
+    written = values_codec.encode(column).to_pylist()
+    questions = [
+        ({"decimal.format": "BASE64" if n % 2 else "NUMERIC"}, data)
+        for n, data in enumerate(written)
+        if data is not None
+    ]
+    answers = iter(oracle(questions))
+    theirs = [None if data is None else next(answers)[1] for data in written]
+    numbers = [n for n in range(0, count, 2) if orders[n]["price"] is not None]
+    assert [n for n in range(count) if theirs[n] != written[n]] == numbers
+    kafka.produce(topic, map(Message, keys, theirs))
+
+    messages = kafka.consume(topic, count)
+    assert keys_codec.decode([each.key for each in messages]).to_pylist() == [f"{n:03}" for n in range(count)]
+    assert values_codec.decode([each.value for each in messages]).equals(column)
+
+    frame = kafka.source(spark.read, topic).select(
+        from_connect_json("key", key_schema, {"schemas.enable": "false"}, key=True).alias("key"),
+        from_connect_json("value", schema).alias("order"),
+    )
+    again = kafka.create(f"{topic}-again")
+    frame.select(
+        to_connect_json("key", key_schema, {"schemas.enable": "false"}, key=True).alias("key"),
+        to_connect_json("order", schema).alias("value"),
+    ).write.format("kafka").option("kafka.bootstrap.servers", kafka.address).option("topic", again).save()
+    messages = kafka.consume(again, count)
+    assert [each.key for each in messages] == keys
+    assert [each.value for each in messages] == written
