@@ -12,6 +12,9 @@ __all__ = ["main"]
 
 _ROWS = 200_000
 
+#: As shells report what SIGPIPE has ended: nothing is said of what was not printed any more.
+_BROKEN_PIPE = 128 + 13
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``kcodec``.
@@ -37,12 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         status: int = given.run(given)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # Whoever reads the output has seen enough; what is left in the buffer has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _BROKEN_PIPE
     except (KcodecError, OSError) as error:
         print(f"kcodec {given.command}: {error}", file=sys.stderr)
         return 2

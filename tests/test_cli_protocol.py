@@ -1,6 +1,9 @@
 """``kcodec protocol``."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -62,3 +65,18 @@ def test_describe(folders, capsys):
     assert "its versions are 0-1" in capsys.readouterr().err
     assert main(["protocol", "describe", str(old), "Bar"]) == 2
     assert "there is no message Bar" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", [1, 3000])
+def test_a_reader_that_has_left_is_no_success(folders, count):
+    for folder, kind in zip(folders, ("int32", "int64"), strict=True):
+        for number in range(count):
+            (folder / f"Foo{number}.json").write_text(definition(kind, name=f"Foo{number}", apiKey=number))
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "kcodec.cli", "protocol", "check-evolution", *map(str, folders)]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
