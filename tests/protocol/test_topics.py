@@ -226,7 +226,7 @@ def test_framed_topics(impl, definitions):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_vectors(impl, shared, definitions, topic):
+def test_vectors(impl, shared, definitions, topic, capsys):
     """Records made of the vectors of keys and values decode to the JSON form of their parts."""
     codec = TopicCodec(topic, definitions)
     by_name = {}
@@ -270,7 +270,8 @@ def test_vectors(impl, shared, definitions, topic):
         for spec, vector, message in parts:
             assert to_json(spec, vector["version"], message) == vector["json"], vector["id"]
         assert sum(table[each.name][number].is_valid for each in codec.records) == 1
-    print(f"{topic}: {len(rows)} records of {len(codec.records)} types")
+    with capsys.disabled():
+        print(f"\n{impl}: {len(rows)} records of {len(codec.records)} types of {topic}")
 
 
 def test_definitions_are_found(definitions):
