@@ -6,83 +6,37 @@ rare: the row loop only counts them and remembers where they start, and a second
 exact size.
 """
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from kcodec.protocol._batch_columns cimport (
     VALID_CONTROL, VALID_KEY, VALID_TIMESTAMP, VALID_VALUE, Area, Columns, Pieces, export, lay_out,
 )
-from kcodec.wire.crc32 cimport crc32, crc32_init
-from kcodec.wire.crc32c cimport crc32c
+from kcodec.protocol._batch_scan cimport (
+    CONTROL, HEADER, LOG_APPEND, LOG_OVERHEAD, MESSAGE_HEADER, SMALLEST, TRANSACTIONAL, Batch, Batches as Found,
+    Message, message,
+)
 from kcodec.wire.cursor cimport (
     likely, load_be32, load_be64, load_le32, load_le64, store_le32, store_le64, unlikely,
 )
 from kcodec.wire.record_varint cimport record_varint32, record_varint64
 from kcodec.wire.status cimport (
-    BLOCK_COUNT, BLOCK_SIZE, COMPRESSION, CRC_MISMATCH, INVALID_BATCH, INVALID_UTF8, NEGATIVE_LENGTH, NO_MEMORY,
-    NULL_VALUE, OK, TRAILING_BYTES, TRUNCATED, Status,
+    BLOCK_COUNT, BLOCK_SIZE, COMPRESSION, INVALID_BATCH, INVALID_UTF8, NEGATIVE_LENGTH, OK, TRAILING_BYTES, TRUNCATED,
+    Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
-import numpy as np
-
 from kcodec.errors import CODES
-from kcodec.protocol.batch_schema import BATCH_HEADER
+from kcodec.protocol._batch_scan import Batches, scan
 
 __all__ = ["Batches", "records", "scan"]
 
 cdef enum:
-    LOG_OVERHEAD = 12
-    SMALLEST = 14
     SMALLEST_RECORD = 7
-    HEADER = 61
-    MESSAGE_HEADER = 18
-    LOG_APPEND = 8
-    TRANSACTIONAL = 16
-    CONTROL = 32
     UNKNOWN_CONTROL = 7
 
-cdef enum Stop:
-    MORE
-    END
-    PARTIAL
-    ZEROS
-    DAMAGED
-
-cdef struct Batch:
-    int64_t position
-    int64_t offset
-    int64_t start           # of the records, or of the message set that a message holds
-    int64_t end
-    int64_t base_timestamp
-    int64_t max_timestamp
-    int64_t producer_id
-    int64_t fault_at
-    int32_t size
-    int32_t leader_epoch
-    int32_t last_delta
-    int32_t base_sequence
-    int32_t count
-    int32_t status
-    uint32_t crc
-    int32_t done            # records before the bad one
-    int16_t producer_epoch
-    uint8_t magic
-    uint8_t attributes
-    int8_t crc_valid        # -1: not compared
-    bint expanded
-    bint wanted
-
 cdef list CODE_NAMES = ["", *CODES]
-cdef list HEADER_FIELDS = [name for name, _ in BATCH_HEADER]
-
-crc32_init()
-
-
-cdef inline int16_t load16(const uint8_t *place) noexcept nogil:
-    return <int16_t>((<uint16_t>place[0] << 8) | place[1])
 
 
 cdef inline int64_t wrapped(int64_t a, int64_t b) noexcept nogil:
@@ -96,319 +50,9 @@ cdef inline int32_t sequence_of(int32_t base, int32_t delta) noexcept nogil:
     return <int32_t>((<uint32_t>base + <uint32_t>delta) & 0x7FFFFFFF)
 
 
-cdef inline void fail(Batch *batch, int32_t status, int64_t at) noexcept nogil:
-    if batch.status == OK:
-        batch.status = status
-        batch.fault_at = at
-        batch.done = -1
-
-
-cdef class Batches:
-    """The batches that one scan found; see the twin."""
-
-    cdef Batch *batches
-    cdef Py_ssize_t room
-    cdef Py_ssize_t length
-    cdef Stop reason
-    cdef readonly int64_t end
-    cdef readonly int64_t stop_at
-
-    def __dealloc__(self):
-        free(self.batches)
-
-    def __len__(self):
-        return self.length
-
-    @property
-    def stop(self):
-        if self.reason == DAMAGED:
-            return CODE_NAMES[INVALID_BATCH]
-        return ("", "end", "partial", "zeros")[<int>self.reason]
-
-    cdef Batch *append(self) noexcept nogil:
-        cdef Batch *grown
-        if self.length == self.room:
-            grown = <Batch *>realloc(self.batches, (2 * self.room + 4) * sizeof(Batch))
-            if grown == NULL:
-                return NULL
-            self.batches = grown
-            self.room = 2 * self.room + 4
-        self.length += 1
-        return &self.batches[self.length - 1]
-
-    cdef Batch *at(self, Py_ssize_t number) except NULL:
-        if not 0 <= number < self.length:
-            raise IndexError(number)
-        return &self.batches[number]
-
-    def select(self, control: str, keep=None) -> None:
-        """Choose which batches are wanted: by their kind (``skip``, ``keep``, ``only``), and one byte a batch."""
-        cdef Py_ssize_t number
-        cdef bint is_control
-        cdef bint both = control == "keep"
-        cdef bint only = control == "only"
-        cdef Batch *batch
-        for number in range(self.length):
-            batch = &self.batches[number]
-            is_control = batch.magic == 2 and batch.attributes & CONTROL
-            batch.wanted = both or is_control == only
-            if batch.wanted and keep is not None:
-                batch.wanted = keep[number] != 0
-
-    def compressed(self):
-        """List what is to be expanded: number of the batch, codec, magic, start and end."""
-        cdef Py_ssize_t number
-        cdef Batch *batch
-        found = []
-        for number in range(self.length):
-            batch = &self.batches[number]
-            if batch.wanted and batch.status == OK and batch.attributes & 7:
-                found.append((number, batch.attributes & 7, batch.magic, batch.start, batch.end))
-        return found
-
-    def expand(self, number: int, start: int, end: int) -> None:
-        """Say where the expanded records of a batch stand."""
-        cdef Batch *batch = self.at(number)
-        batch.start = start
-        batch.end = end
-        batch.expanded = True
-
-    def fail(self, number: int, code: str) -> None:
-        """Say that a batch could not be expanded."""
-        cdef Batch *batch = self.at(number)
-        fail(batch, CODE_NAMES.index(code), batch.start)
-
-    def headers(self):
-        """Return the headers as a NumPy array of the fields of `BATCH_HEADER`."""
-        return np.frombuffer(
-            PyBytes_FromStringAndSize(<char *>self.batches, self.length * sizeof(Batch)), PLACES
-        )[HEADER_FIELDS]
-
-
-# Where the fields of a header stand in the struct.
-cdef Batch SAMPLE
-PLACES = np.dtype({
-    "names": HEADER_FIELDS,
-    "formats": [np.dtype(kind).newbyteorder("=") for _, kind in BATCH_HEADER],
-    "offsets": [
-        <char *>&SAMPLE.position - <char *>&SAMPLE,
-        <char *>&SAMPLE.size - <char *>&SAMPLE,
-        <char *>&SAMPLE.magic - <char *>&SAMPLE,
-        <char *>&SAMPLE.attributes - <char *>&SAMPLE,
-        <char *>&SAMPLE.offset - <char *>&SAMPLE,
-        <char *>&SAMPLE.last_delta - <char *>&SAMPLE,
-        <char *>&SAMPLE.base_timestamp - <char *>&SAMPLE,
-        <char *>&SAMPLE.max_timestamp - <char *>&SAMPLE,
-        <char *>&SAMPLE.leader_epoch - <char *>&SAMPLE,
-        <char *>&SAMPLE.producer_id - <char *>&SAMPLE,
-        <char *>&SAMPLE.producer_epoch - <char *>&SAMPLE,
-        <char *>&SAMPLE.base_sequence - <char *>&SAMPLE,
-        <char *>&SAMPLE.count - <char *>&SAMPLE,
-        <char *>&SAMPLE.crc - <char *>&SAMPLE,
-        <char *>&SAMPLE.crc_valid - <char *>&SAMPLE,
-    ],
-    "itemsize": sizeof(Batch),
-})
-
-
 cdef inline int8_t type_of(const Batch *batch) noexcept nogil:
     return (batch.attributes >> 3) & 1 if batch.magic else -1
 
-
-cdef bint all_zero(const uint8_t *data, int64_t size) noexcept nogil:
-    cdef int64_t i = 0
-    while i + 8 <= size:
-        if load_le64(data + i):
-            return False
-        i += 8
-    while i < size:
-        if data[i]:
-            return False
-        i += 1
-    return True
-
-
-cdef Status find(
-    Batches batches, const uint8_t *data, int64_t size, int64_t start, int64_t most, bint check
-) noexcept nogil:
-    cdef int64_t at = start
-    cdef int64_t left
-    cdef int32_t length
-    cdef int8_t magic
-    cdef Batch *batch
-    while True:
-        batches.end = at
-        left = size - at
-        if left == 0:
-            batches.reason = END
-            return OK
-        if at - start >= most:
-            return OK
-        if left >= LOG_OVERHEAD and all_zero(data + at, LOG_OVERHEAD) and all_zero(data + at, left):
-            batches.reason = ZEROS
-            return OK
-        if left < LOG_OVERHEAD + 5:
-            batches.reason = PARTIAL
-            return OK
-        length = <int32_t>load_be32(data + at + 8)
-        magic = <int8_t>data[at + 16]
-        if length < SMALLEST or magic < 0 or magic > 2:
-            batches.reason = DAMAGED
-            batches.stop_at = at + 8 if length < SMALLEST else at + 16
-            return OK
-        if length > left - LOG_OVERHEAD:
-            batches.reason = PARTIAL
-            return OK
-        batch = batches.append()
-        if batch == NULL:
-            return NO_MEMORY
-        memset(batch, 0, sizeof(Batch))
-        batch.position = at
-        batch.size = LOG_OVERHEAD + length
-        batch.magic = magic
-        batch.crc_valid = -1
-        batch.wanted = True
-        if magic == 2:
-            modern(batch, data, check)
-        else:
-            legacy(batch, data, check)
-        at += batch.size
-
-
-cdef void modern(Batch *batch, const uint8_t *data, bint check) noexcept nogil:
-    cdef const uint8_t *header = data + batch.position
-    batch.offset = <int64_t>load_be64(header)
-    batch.crc = load_be32(header + 17)
-    batch.base_timestamp = -1
-    batch.max_timestamp = -1
-    batch.producer_id = -1
-    batch.producer_epoch = -1
-    batch.base_sequence = -1
-    batch.leader_epoch = -1
-    batch.start = batch.position
-    batch.end = batch.position
-    if batch.size < HEADER:
-        fail(batch, INVALID_BATCH, batch.position + 8)
-        return
-    batch.start = batch.position + HEADER
-    batch.end = batch.position + batch.size
-    batch.leader_epoch = <int32_t>load_be32(header + 12)
-    batch.attributes = header[22]
-    batch.last_delta = <int32_t>load_be32(header + 23)
-    batch.base_timestamp = <int64_t>load_be64(header + 27)
-    batch.max_timestamp = <int64_t>load_be64(header + 35)
-    batch.producer_id = <int64_t>load_be64(header + 43)
-    batch.producer_epoch = load16(header + 51)
-    batch.base_sequence = <int32_t>load_be32(header + 53)
-    batch.count = <int32_t>load_be32(header + 57)
-    if check:
-        batch.crc_valid = crc32c(0, header + 21, batch.size - 21) == batch.crc
-    if batch.crc_valid == 0:
-        fail(batch, CRC_MISMATCH, batch.position + 17)
-    elif batch.count < 0:
-        fail(batch, BLOCK_COUNT, batch.position + 57)
-    elif batch.attributes & 7 > 4:
-        fail(batch, COMPRESSION, batch.position + 21)
-
-
-cdef struct Message:
-    int64_t timestamp
-    int64_t key
-    int32_t key_size        # -1: null
-    int64_t value
-    int32_t value_size
-    int64_t fault_at
-
-
-cdef Status message(const uint8_t *data, int64_t at, int64_t end, Message *out) noexcept nogil:
-    """Read where the parts of a message are that takes up all of its place, at least its header."""
-    cdef int64_t place = at + MESSAGE_HEADER
-    cdef int32_t size
-    cdef int part
-    out.timestamp = -1
-    out.fault_at = place
-    if data[at + 16] == 1:
-        if end - place < 8:
-            return TRUNCATED
-        out.timestamp = <int64_t>load_be64(data + place)
-        place += 8
-    for part in range(2):
-        out.fault_at = place
-        if end - place < 4:
-            return TRUNCATED
-        size = <int32_t>load_be32(data + place)
-        if size < -1:
-            return NEGATIVE_LENGTH
-        place += 4
-        out.fault_at = place
-        if size > end - place:
-            return TRUNCATED
-        if part:
-            out.value = place
-            out.value_size = size
-        else:
-            out.key = place
-            out.key_size = size
-        if size > 0:
-            place += size
-    out.fault_at = place
-    return OK if place == end else BLOCK_SIZE
-
-
-cdef void legacy(Batch *batch, const uint8_t *data, bint check) noexcept nogil:
-    cdef const uint8_t *header = data + batch.position
-    cdef Message parts
-    cdef Status status
-    batch.offset = <int64_t>load_be64(header)
-    batch.crc = load_be32(header + 12)
-    batch.attributes = header[17]
-    batch.start = batch.position + MESSAGE_HEADER
-    batch.end = batch.position + batch.size
-    batch.count = 1
-    batch.base_timestamp = -1
-    batch.max_timestamp = -1
-    batch.producer_id = -1
-    batch.producer_epoch = -1
-    batch.base_sequence = -1
-    batch.leader_epoch = -1
-    if check:
-        batch.crc_valid = crc32(header + 16, batch.size - 16) == batch.crc
-    if batch.crc_valid == 0:
-        fail(batch, CRC_MISMATCH, batch.position + 12)
-        return
-    status = message(data, batch.position, batch.end, &parts)
-    if status != OK:
-        fail(batch, status, parts.fault_at)
-        return
-    batch.base_timestamp = parts.timestamp
-    batch.max_timestamp = parts.timestamp
-    if batch.attributes & 7 > 3:
-        fail(batch, COMPRESSION, batch.position + 17)
-    elif batch.attributes & 7:
-        if parts.value_size < 0:
-            fail(batch, NULL_VALUE, batch.end)
-        batch.start = parts.value
-
-
-def scan(data, start: int, most: int, check_crc: bool) -> Batches:
-    """Find the batches of a buffer; see the twin."""
-    cdef Batches batches = Batches()
-    cdef const uint8_t *address = <const uint8_t *><uintptr_t>data.address
-    cdef int64_t size = data.size
-    cdef int64_t first = start
-    cdef int64_t room = most
-    cdef bint check = check_crc
-    cdef Status status
-    if not 0 <= first <= size:
-        raise ValueError("start is outside the buffer")
-    with nogil:
-        status = find(batches, address, size, first, room, check)
-    if status == NO_MEMORY:
-        raise MemoryError
-    return batches
-
-
-# --------------------------------------------------------------------------------------------------- records
 
 cdef inline void put_view(
     uint8_t *out, const uint8_t *start, int64_t size, const uint8_t *limit, const uint8_t *base, int32_t piece
@@ -723,7 +367,7 @@ cdef void fill_bits(uint8_t *bits, int64_t first, int64_t last, bint value) noex
 
 
 cdef int64_t decode(
-    Batches batches, Py_ssize_t first, Py_ssize_t last, const uint8_t *data, int64_t data_size,
+    Found batches, Py_ssize_t first, Py_ssize_t last, const uint8_t *data, int64_t data_size,
     const uint8_t *expanded, int64_t expanded_size, int64_t number, Columns *columns, Pieces *pieces
 ) noexcept nogil:
     """Read the records of all wanted batches; return how many there are.
@@ -772,9 +416,8 @@ cdef int64_t decode(
     return row
 
 
-def records(batches: Batches, first: int, last: int, data, expanded, number: int, views: bool):
+def records(batches: Found, first: int, last: int, data, expanded, number: int, views: bool):
     """Read the records of the wanted ones among some batches; see the twin."""
-    cdef Batches found = batches
     cdef Py_ssize_t start = first
     cdef Py_ssize_t stop = last
     cdef Py_ssize_t most_pieces = last - first + 1
@@ -790,10 +433,10 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
     cdef Pieces pieces
     cdef Status status
     cdef int i
-    if not 0 <= start <= stop <= found.length:
+    if not 0 <= start <= stop <= batches.length:
         raise IndexError("no such batches")
     for each in range(start, stop):
-        batch = &found.batches[each]
+        batch = &batches.batches[each]
         if batch.wanted and batch.status == OK:
             if batch.end > (opened_size if batch.expanded else source_size):
                 raise ValueError("the buffer is not that of the batches")
@@ -821,14 +464,14 @@ def records(batches: Batches, first: int, last: int, data, expanded, number: int
     try:
         with nogil:
             rows = decode(
-                found, start, stop, source, source_size, opened, opened_size, number_of_first, &columns, &pieces
+                batches, start, stop, source, source_size, opened, opened_size, number_of_first, &columns, &pieces
             )
         result = export(&columns, rows, area, data, expanded, &pieces, views)
     finally:
         free(scratch)
     faults = []
     for each in range(start, stop):
-        batch = &found.batches[each]
+        batch = &batches.batches[each]
         if batch.wanted and batch.status != OK:
             faults.append((each, batch.fault_at, batch.done, CODE_NAMES[batch.status]))
     return result, faults
