@@ -1,7 +1,12 @@
-"""The services as processes of their own: started on free loopback ports, stopped by process id."""
+"""The services as processes of their own: started on free loopback ports, stopped by process id.
+
+On Linux they also end when this process does, whatever ends it: so do a Connect server's Python workers, which end
+when the server closes their daemon's standard input.
+"""
 
 import base64
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -17,6 +22,9 @@ HOST = "127.0.0.1"
 
 _READY_SECONDS = 120
 _STOP_SECONDS = 20
+
+#: Has Linux send a signal to what it runs when the process that started it ends.
+_ENDS_WITH_US = ["setpriv", "--pdeathsig=TERM"] if shutil.which("setpriv") else []
 
 
 def free_port() -> int:
@@ -53,7 +61,7 @@ class Service:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command,
+                [*_ENDS_WITH_US, *self._command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -115,11 +123,16 @@ def broker(folder: Path) -> tuple[Service, str]:
     settings.write_text(_BROKER.format(host=HOST, port=port, controller=controller, folder=folder))
     jars = [java(SPARK_JAVA), "-Xmx512m", "-cp", f"{artifacts() / 'broker'}/*"]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    subprocess.run(
+    formatted = subprocess.run(
         [*jars, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
-        check=True,
-        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
+    if formatted.returncode:
+        raise RuntimeError(f"the broker's folder could not be formatted:\n{formatted.stdout}")
     return Service(
         "broker", folder, [*jars, "kafka.Kafka", str(settings)], lambda: listens(port)
     ), f"{HOST}:{port}"
