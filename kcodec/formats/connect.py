@@ -17,16 +17,23 @@ from kcodec.formats.avro_types import plain_type
 from kcodec.formats.base import Codec, check_errors, report
 from kcodec.formats.connect_arrow import column_value, row_value
 from kcodec.formats.connect_converter import JsonConverter, converter_config
-from kcodec.formats.connect_plan import Beyond, PlanOptions, decode_plan, encode_plan, encoded_type
-from kcodec.formats.connect_schema import ConnectSchema, arrow_type
+from kcodec.formats.connect_plan import (
+    Beyond,
+    PlanOptions,
+    decode_plan,
+    decoded_type,
+    encode_plan,
+    encoded_type,
+)
+from kcodec.formats.connect_schema import ConnectSchema, arrow_type, check_widths
 from kcodec.formats.connect_values import DataError
+from kcodec.formats.json_plan import decodable
 from kcodec.formats.json_reread import Refused, reread
 from kcodec.plan import Limits, Plan
 
 __all__ = ["ConnectJsonCodec"]
 
 _COMPAT = (None, "connect")
-_WIDE = ("decimal256", "string")
 _DUPLICATES = ("last", "error")
 
 #: Programs that an encoder keeps: one for each Arrow type it has seen.
@@ -196,14 +203,12 @@ class ConnectJsonCodec(Codec):
     ) -> None:
         for name, value, valid in (
             ("compat", compat, _COMPAT),
-            ("wide_decimals", wide_decimals, _WIDE),
             ("duplicate_keys", duplicate_keys, _DUPLICATES),
             ("tombstones", tombstones, (None, True, False)),
         ):
             if value not in valid:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(repr, valid))}")
-        if not 1 <= precision <= 76 and wide_decimals != "string":
-            raise ConfigError(f"precision={precision!r} is not within 1 and 76")
+        check_widths(precision, wide_decimals)
         self._config = converter_config(
             config,
             key=key,
@@ -253,7 +258,8 @@ class ConnectJsonCodec(Codec):
             return None
         if isinstance(schema, (pa.DataType, pa.Schema)):
             kind = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
-            target = _Target(ConnectSchema.from_arrow(kind, nullable=True), kind, self._options, self._limits)
+            made = ConnectSchema.from_arrow(kind, nullable=True)
+            target = _Target(made, decodable(decoded_type(kind)), self._options, self._limits)
         else:
             target = self._made(ConnectSchema.from_json(schema, replace_null=self._options.replace_null))
         with contextlib.suppress(Beyond):
@@ -537,12 +543,10 @@ class ConnectJsonCodec(Codec):
             program = None
             with contextlib.suppress(Beyond):
                 program = module.Program(encode_plan(schema, inner, self._options), self._limits)
-            found = _Writing(
-                schema,
-                schema.to_text(self._config.decimal_format, replace_null=self._options.replace_null),
-                inner,
-                program,
-            )
+            text = ""
+            if self._config.schemas_enable:
+                text = schema.to_text(self._config.decimal_format, replace_null=self._options.replace_null)
+            found = _Writing(schema, text, inner, program)
             with self._lock:
                 while len(self._writings) >= _KEPT:
                     del self._writings[next(iter(self._writings))]
@@ -615,7 +619,9 @@ def _kept(schema: object | None, replace_null: bool) -> object | None:
     """Keep a schema in a form that later changes of a dict do not reach, and that can be compared."""
     if schema is None or isinstance(schema, (pa.DataType, pa.Schema)):
         return schema
-    return ConnectSchema.from_json(schema, replace_null=replace_null).to_text(replace_null=replace_null)
+    return ConnectSchema.from_json(schema, replace_null=replace_null).to_text(
+        "NUMERIC", replace_null=replace_null
+    )
 
 
 def _bytes(value: pa.Scalar) -> bytes:

@@ -240,15 +240,16 @@ class JsonConverter:
         if schema is None and value is None:
             return None
         numeric, replace_null = self.config.numeric, self.config.replace_null_with_default
+        if not self.config.schemas_enable:
+            return from_connect(schema, value, numeric, replace_null).encode()
+        text = "null"
+        if schema is not None:
+            try:
+                text = schema.to_text(self.config.decimal_format, replace_null=replace_null)
+            except SchemaError as error:
+                raise DataError("schema_error", str(error)) from None
         payload = from_connect(schema, value, numeric, replace_null)
-        if self.config.schemas_enable:
-            text = (
-                "null"
-                if schema is None
-                else schema.to_text(self.config.decimal_format, replace_null=replace_null)
-            )
-            payload = f'{{"schema":{text},"payload":{payload}}}'
-        return payload.encode()
+        return f'{{"schema":{text},"payload":{payload}}}'.encode()
 
 
 def _tree(data: bytes) -> Any:

@@ -20,11 +20,12 @@ from kcodec.formats.connect_values import (
     MILLIS_PER_DAY,
     TIME,
     TIMESTAMP,
+    DataError,
     from_connect,
 )
 from kcodec.plan.node import Form, Node, Op, Plan
 
-__all__ = ["Beyond", "PlanOptions", "decode_plan", "encode_plan", "encoded_type"]
+__all__ = ["Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
 
 #: Key of a field that the row's schema does not have; keys in the row's payload do not begin like this.
 _ABSENT = "\0"
@@ -58,6 +59,38 @@ class PlanOptions:
     replace_null: bool = True
     numeric: bool = False
     unique: bool = False
+
+
+def decoded_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that columns of a type are decoded as: one that holds as much, and that the engine makes.
+
+    Examples
+    --------
+    >>> print(decoded_type(pa.struct([("a", pa.dictionary(pa.int8(), pa.string())), ("b", pa.time32("s"))])))
+    struct<a: string, b: time32[ms]>
+    """
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(decoded_type(field.type))
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return decoded_type(kind.storage_type)
+    if types.is_dictionary(kind):
+        return decoded_type(kind.value_type)
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field), item(kind.item_field))
+    if types.is_large_list(kind):
+        return pa.large_list(item(kind.value_field))
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
+        return pa.list_(item(kind.value_field))
+    if types.is_uint64(kind):
+        return pa.decimal128(20, 0)
+    if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit == "s":
+        return pa.time32("ms") if types.is_time(kind) else pa.timestamp("ms", kind.tz)
+    return kind if types.is_date64(kind) else plain_type(kind)
 
 
 def decode_plan(
@@ -159,6 +192,9 @@ class _Decoder:
         if reader.type != "struct" or not pa.types.is_struct(column.type):
             raise _mismatch(writer, column, path)
         wanted = {self.columns[child].name: self.columns[child] for child in column.children}
+        if self.options.exact and not writer.fields.keys() <= wanted.keys():
+            # The converter looks at these fields too, and the engine goes past them.
+            raise Beyond
         # In the writer's order: that of the keys in its rows.
         children = [
             self.node(field, reader.fields[key], wanted[key], key, f"{path}.{key}" if path else key)
@@ -385,7 +421,13 @@ class _Encoder:
 
     def null(self, schema: ConnectSchema) -> tuple[Form, bytes]:
         if schema.default is not None and self.options.replace_null:
-            return Form.DEFAULT, from_connect(schema, schema.default, self.options.numeric).encode()
+            try:
+                return Form.DEFAULT, from_connect(schema, schema.default, self.options.numeric).encode()
+            except DataError as error:
+                # A Decimal of another scale; Java stumbles over it where it comes to it.
+                if self.options.exact:
+                    raise Beyond from None
+                raise SchemaError(str(error)) from None
         return Form.NULL if schema.optional else Form.PLAIN, b""
 
     def fields(self, schema: ConnectSchema, column: Column, path: str) -> tuple[Node, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import SchemaError
+from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.connect_values import (
     DATE,
     DECIMAL,
@@ -18,11 +18,12 @@ from kcodec.formats.connect_values import (
     from_connect,
     invalid_null,
     to_connect,
+    to_java,
     wrap,
 )
 from kcodec.formats.jackson import JacksonError, quote, read_tree
 
-__all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type"]
+__all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths"]
 
 #: Levels of schemas within schemas.
 MAX_DEPTH = 100
@@ -42,6 +43,7 @@ _PRIMITIVES = {
     "bytes": pa.binary(),
 }
 _TYPES = (*_PRIMITIVES, "array", "map", "struct")
+_WIDE = ("decimal256", "string")
 
 
 @dataclass(frozen=True, eq=True)
@@ -57,7 +59,8 @@ class ConnectSchema:
         Whether the value may be null.
     default : object
         What a null stands for; None if there is no default. Decimals are `decimal.Decimal`; dates, times and
-        timestamps are milliseconds, as ``java.util.Date`` has them.
+        timestamps are milliseconds, as ``java.util.Date`` has them. It is kept in Java's classes, see
+        `kcodec.formats.connect_values`.
     name : str or None
         Its name; that of a logical type makes it one.
     version : int or None
@@ -100,6 +103,11 @@ class ConnectSchema:
             raise SchemaError(f"{self.type} needs a value_schema")
         if self.type == "map" and self.key_schema is None:
             raise SchemaError("map needs a key_schema")
+        if self.default is not None:
+            try:
+                object.__setattr__(self, "default", to_java(self, self.default))
+            except DataError as error:
+                raise SchemaError(f"Invalid default value: {error}") from None
 
     @property
     def scale(self) -> int | None:
@@ -227,8 +235,16 @@ class ConnectSchema:
         Returns
         -------
         str
+
+        Raises
+        ------
+        SchemaError
+            If the default of a Decimal has not its scale: Base64 does not tell another one.
         """
-        return _write(self, decimal_format.upper() == "NUMERIC", replace_null, None)
+        try:
+            return _write(self, decimal_format.upper() == "NUMERIC", replace_null, None)
+        except DataError as error:
+            raise SchemaError(str(error)) from None
 
     @classmethod
     def from_arrow(cls, kind: pa.DataType | pa.Schema | pa.Field, nullable: bool = False) -> "ConnectSchema":
@@ -285,14 +301,32 @@ class ConnectSchema:
         ------
         SchemaError
             If a Decimal has no valid scale, or more digits than Arrow holds.
+        ConfigError
+            If an argument is not valid.
         """
+        check_widths(precision, wide_decimals)
         return arrow_type(self, precision, wide_decimals, large)
 
     def __hash__(self) -> int:
-        return hash(self.to_text())
+        return hash(str(self))
 
     def __str__(self) -> str:
-        return self.to_text()
+        # Defaults with the scale that they have.
+        return self.to_text("NUMERIC")
+
+
+def check_widths(precision: int, wide_decimals: str) -> None:
+    """Check what is said of the digits of decimals.
+
+    Raises
+    ------
+    ConfigError
+        It lists the valid values.
+    """
+    if wide_decimals not in _WIDE:
+        raise ConfigError(f"wide_decimals={wide_decimals!r} is not one of {', '.join(map(repr, _WIDE))}")
+    if precision < 1 or (precision > 76 and wide_decimals != "string"):
+        raise ConfigError(f"precision={precision!r} is not within 1 and 76")
 
 
 def _number(value: Any) -> Any:

@@ -19,7 +19,7 @@ Date, Time, Timestamp     `Millis` (``java.util.Date``)
 import base64
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,7 @@ __all__ = [
     "to_connect",
     "to_double",
     "to_float",
+    "to_java",
     "wrap",
 ]
 
@@ -164,6 +165,68 @@ _CLASSES: dict[str, tuple[type, str]] = {
     "struct": (Struct, "STRUCT"),
 }
 _TYPES = {kind: name for name, (kind, _) in _CLASSES.items()} | {dict: "map"}
+
+
+# Python to values -----------------------------------------------------------------------------------
+
+
+def to_java(schema: "ConnectSchema", value: Any) -> Any:
+    """Give a plain value the class that Java has for it.
+
+    Parameters
+    ----------
+    schema : ConnectSchema
+        What the value is.
+    value : object
+        As Python has it; dates, times and timestamps are milliseconds. What has its class stays what it is.
+
+    Returns
+    -------
+    object
+        See the module.
+
+    Raises
+    ------
+    DataError
+        If it is no value of the schema.
+
+    Examples
+    --------
+    >>> from kcodec.formats.connect_schema import ConnectSchema
+    >>> type(to_java(ConnectSchema("int8"), 5)).__name__
+    'Int8'
+    """
+    if value is None and schema.optional:
+        return None
+    if schema.name in _LOGICAL:
+        wanted = Decimal if schema.name == DECIMAL else Millis
+        if isinstance(value, wanted):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return wanted(value)
+    elif schema.type == "struct":
+        if isinstance(value, Mapping) and value.keys() <= schema.fields.keys():
+            return Struct((name, to_java(field, value.get(name))) for name, field in schema.fields.items())
+    elif schema.type == "map":
+        if isinstance(value, (Mapping, Map)):
+            assert schema.key_schema is not None
+            assert schema.value_schema is not None
+            pairs = value.items() if isinstance(value, Mapping) else value
+            return Map((to_java(schema.key_schema, k), to_java(schema.value_schema, v)) for k, v in pairs)
+    elif schema.type == "array":
+        if isinstance(value, (list, tuple)):
+            assert schema.value_schema is not None
+            return [to_java(schema.value_schema, item) for item in value]
+    elif schema.type in ("float", "double"):
+        if isinstance(value, float):
+            finite = schema.type == "float" and math.isfinite(value)
+            return to_float(Decimal(value)) if finite else _CLASSES[schema.type][0](value)
+    elif schema.type.startswith("int"):
+        if _is_int(value, int(schema.type[3:])):
+            return _CLASSES[schema.type][0](value)
+    elif isinstance(value, _CLASSES[schema.type][0]):
+        return value
+    raise DataError("type_mismatch", f"{value!r} is not of the type {schema.name or schema.type}")
 
 
 # JSON to values -------------------------------------------------------------------------------------

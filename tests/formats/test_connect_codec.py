@@ -1,5 +1,6 @@
 """Connect's JSON as columns: schemas of rows, strictness, nulls, settings, and both implementations alike."""
 
+import dataclasses
 import datetime
 import functools
 import json
@@ -8,7 +9,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kcodec import CODES, ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, SchemaError
@@ -401,6 +402,36 @@ def test_an_arrow_type_drives(impl):
 
 
 @pytest.mark.parametrize("compat", [None, "connect"])
+def test_columns_that_are_read_as_plainer_ones(compat, impl):
+    kind = pa.struct(
+        [
+            ("a", pa.dictionary(pa.int8(), pa.string())),
+            ("b", pa.list_(pa.large_binary(), 2)),
+            ("c", pa.map_(pa.string(), pa.uint64())),
+            ("d", pa.timestamp("s")),
+            ("e", pa.decimal32(5, 2) if hasattr(pa, "decimal32") else pa.decimal128(5, 2)),
+            ("f", pa.string_view()),
+            ("g", pa.date64()),
+        ]
+    )
+    codec = ConnectJsonCodec(kind, schemas_enable=False, compat=compat)
+    values = ['{"a":"x","b":["AQ==","Ag=="],"c":{"k":18446744073709551615},"d":1500,"e":1.5,"f":"y","g":1}']
+    array = codec.decode(values)
+    assert array.type == codec.arrow_type
+    assert [str(field.type) for field in array.type] == [
+        "large_string",
+        "large_list<item: large_binary>",
+        "map<large_string, decimal128(20, 0)>",
+        "timestamp[ms]",
+        "decimal128(5, 2)",
+        "large_string",
+        "date64[ms]",
+    ]
+    assert array.to_pylist()[0]["c"] == [("k", Decimal(2**64 - 1))]
+    assert codec.decode(codec.encode(array)).equals(array)
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
 def test_times_as_integers(compat, impl):
     schema = struct(
         **{
@@ -477,6 +508,61 @@ def test_schemas_that_are_wrong():
         ConnectSchema("bytes", name=DECIMAL["name"]).to_arrow()
     with pytest.raises(SchemaError, match="76 is the most"):
         ConnectSchema.decimal(2, precision=80).to_arrow()
+
+
+DAY = 86_400_000
+
+
+def test_defaults_as_python_has_them():
+    inner = ConnectSchema("struct", fields={"n": ConnectSchema("int8"), "o": ConnectSchema("string", True)})
+    texts = ConnectSchema("map", key_schema=ConnectSchema("int32"), value_schema=ConnectSchema("string"))
+    for schema, default, text in (
+        (ConnectSchema("int8"), -5, "-5"),
+        (ConnectSchema("int64"), 5, "5"),
+        (ConnectSchema("float"), 0.1, "0.1"),
+        (ConnectSchema("double"), float("inf"), '"Infinity"'),
+        (ConnectSchema("boolean"), False, "false"),
+        (ConnectSchema("bytes"), b"\x01", '"AQ=="'),
+        (ConnectSchema.date(), DAY, "1"),
+        (ConnectSchema.decimal(0), 156, '"AJw="'),
+        (ConnectSchema("array", value_schema=ConnectSchema("int16", True)), (1, None), "[1,null]"),
+        (texts, {1: "x"}, '[[1,"x"]]'),
+        (inner, {"n": 1}, '{"n":1,"o":null}'),
+    ):
+        made = dataclasses.replace(schema, default=default)
+        assert made.to_text().endswith(f',"default":{text}}}')
+        assert dataclasses.replace(made) == made
+        again = ConnectSchema.from_json(made.to_text())
+        assert again == made or default == float("inf")
+    for schema, default in (
+        (ConnectSchema("int8"), 128),
+        (ConnectSchema("int32"), True),
+        (ConnectSchema("int32"), "1"),
+        (ConnectSchema("double"), 1),
+        (ConnectSchema("string"), b""),
+        (ConnectSchema.time(), 1.0),
+        (inner, {"o": "x"}),
+        (inner, {"n": 1, "x": 1}),
+        (texts, []),
+        (ConnectSchema("array", value_schema=ConnectSchema("int16")), [None]),
+    ):
+        with pytest.raises(SchemaError, match="Invalid default value"):
+            dataclasses.replace(schema, default=default)
+
+
+def test_a_default_of_another_scale(impl):
+    schema = {**DECIMAL, "default": 1.5}
+    array = pa.array([Decimal("2.00"), None], pa.decimal128(9, 2))
+    for compat in (None, "connect"):
+        assert ConnectJsonCodec(compat=compat).decode(rows((schema, None))).to_pylist() == [Decimal("1.50")]
+        codec = ConnectJsonCodec(schema, schemas_enable=False, compat=compat)
+        assert codec.decode([b"null"]).to_pylist() == [Decimal("1.50")]
+        numbers = ConnectJsonCodec(schema, decimal_format="NUMERIC", tombstones=False, compat=compat)
+        assert [json.loads(each)["payload"] for each in numbers.encode(array).to_pylist()] == [2.0, 1.5]
+        with pytest.raises(SchemaError, match="mismatching scale"):
+            ConnectJsonCodec(schema, compat=compat).encode(array)
+    _, report = codec.encode(array, errors="report")
+    assert codes(report) == ([1], ["inexact"])
 
 
 # Both implementations, on any rows ------------------------------------------------------------------
@@ -614,6 +700,7 @@ def test_what_strict_reads_connect_reads_the_same(values):
 
 @settings(max_examples=300)
 @given(columns())
+@example(rows((struct(), {}), (struct(a=DECIMAL), {})))
 def test_columns_are_what_the_converter_gives_for_each_row(values):
     codec = ConnectJsonCodec(compat="connect")
     array, report = codec.decode(values, errors="report")
