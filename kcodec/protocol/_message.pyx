@@ -43,7 +43,8 @@ from kcodec.errors import CODES, Fault
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
 
 from kcodec.protocol._message_encode import encode
-from kcodec.protocol._message_object import decode_one, encode_one
+from kcodec.protocol._message_object import decode_one
+from kcodec.protocol._message_object_encode import encode_one
 from kcodec.protocol._message_program import Program
 
 _CODES = list(CODES)
@@ -515,32 +516,7 @@ cdef object fault_of(State *state, Compiled program):
 
 
 def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):
-    """Decode one message per row.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout; null rows stay null.
-    programs : sequence of Program or None
-        Programs of one Arrow type; rows that choose None are null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    starts : buffer of int32, optional
-        Per row where the message starts.
-    start : int, default 0
-        Where it starts, without `starts`.
-    trailing : bool, default False
-        Accept bytes after the message.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.Array
-        A message per row; null for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order.
-    """
+    """Decode one message per row; see the twin."""
     cdef Rows rows = Rows(values)
     cdef Compiled program = [each for each in programs if each is not None][0]
     cdef Builder builder = Builder(program.shape, rows.length)
@@ -602,23 +578,7 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
 
 
 def version_selector(values, versions, at):
-    """Find which version each row names in an int16 near its start.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout.
-    versions : sequence of int
-        The versions looked for.
-    at : int
-        Where the int16 is.
-
-    Returns
-    -------
-    buffer of int32
-        Per row the index of its version; one behind the last for other versions; 0 for null rows and those
-        too short to have one.
-    """
+    """Find which version each row names in an int16 near its start; see the twin."""
     cdef Rows rows = Rows(values)
     cdef int64_t place = at
     cdef int64_t row

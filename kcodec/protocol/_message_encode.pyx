@@ -420,33 +420,7 @@ cdef Answer advance(
 
 
 def encode(array, programs, *, selector=None, large=False, stop=False):
-    """Encode one message per row.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of the type ``program.plan.arrow_type`` of all programs.
-    programs : sequence of Program or None
-        Of encode plans; rows that choose None are null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    large : bool, default False
-        Give the result 64-bit offsets.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.BinaryArray or pyarrow.LargeBinaryArray
-        A message per row; null for null rows and for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order.
-
-    Raises
-    ------
-    kcodec.errors.CapacityError
-        If the messages hold more than 2 GiB and `large` is not set.
-    """
+    """Encode one message per row; see the twin."""
     cdef Program program = [each for each in programs if each is not None][0]
     cdef Inputs inputs = Inputs(array, program.layout)
     cdef int64_t rows = inputs.length

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import ConfigError, DecodeError
-from kcodec.protocol._message_py import java_text
 from kcodec.protocol.batch import BatchOptions, BatchSource, batch_table, record_schema, scans
 from kcodec.protocol.batch_schema import BATCHES, CONTROL, TIMESTAMP_TYPES
 from kcodec.protocol.compression import CODECS, Expanded
 from kcodec.protocol.control_records import coordinator_epoch, to_json
+from kcodec.protocol.java_text import java_text
 from kcodec.protocol.segment import base_offset_of, read_segment, suffix_of
 
 __all__ = ["Dump"]
