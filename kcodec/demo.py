@@ -115,7 +115,7 @@ def run(
             _plain(demo)
             lacking = spark_lacks() if spark else "--no-spark was given"
             if lacking:
-                console.print(f"\nThe Spark parts are left out: {lacking}")
+                console.print(f"\nThe Spark parts are left out: {lacking}", markup=False)
             else:
                 for kind, name in (("classic", "classic Spark"), ("connect", "Spark Connect")):
                     _spark(demo, kind, name)
@@ -131,7 +131,8 @@ def _plain(demo: _Demo) -> None:
         with demo.step(f"write {demo.rows:,} framed orders with {len(SCHEMAS)} schemas, and damage a few"):
             orders = make_orders(registry, demo.rows, topic)
         subject = f"{topic}-value"
-        console.print(f"Registry {registry.url}: {subject} has versions {registry.versions(subject)}")
+        versions = registry.versions(subject)
+        console.print(f"Registry {registry.url}: {subject} has versions {versions}", markup=False)
         if topic != TOPIC:
             with demo.step(f"produce them to the topic {topic} and consume them again"):
                 consumed = demo.place.send(orders.values)
@@ -284,7 +285,7 @@ def _spark(demo: _Demo, kind: str, name: str) -> None:
         _Rate(f"{name} {told['started']['version']}, two cores", decoded["seconds"], encoded["seconds"])
     )
     for row in decoded["rows"]:
-        demo.console.print(f"  order {row[0]}: {row[1]}, {row[2]}", highlight=False)
+        demo.console.print(f"  order {row[0]}: {row[1]}, {row[2]}", highlight=False, markup=False)
     demo.console.print(
         f"  damaged rows kept in the column _error: {', '.join(decoded['codes'])}", highlight=False
     )

@@ -1,6 +1,7 @@
 """The console tool, with few rows."""
 
 import io
+import sys
 
 import pytest
 from rich.console import Console
@@ -30,6 +31,8 @@ def test_demo_says_what_spark_needs(monkeypatch):
     status, text = shown(20, spark=True)
     assert status == 0, text
     assert "The Spark parts are left out: they need Java 17" in text
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert "they need pyspark: pip install 'kcodec[spark]'" in shown(20, spark=True)[1]
 
 
 @pytest.mark.skipif(demo.spark_lacks() is not None, reason=f"Spark: {demo.spark_lacks()}")
