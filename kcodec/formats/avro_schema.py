@@ -365,25 +365,30 @@ class _Parser:
         if given is None:
             raise SchemaError(f"{path}: the name of the {kind} is missing")
         own = _text(node, "namespace", path)
-        full = _full_name(given, space if own is None else own)
-        _check_name(full.rpartition(".")[2], path)
+        name = given if "." in given else f"{space if own is None else own}.{given}"
+        before, _, simple = name.rpartition(".")
+        for part in name.split(".") if before else [simple]:
+            _check_name(part, path)
+        full = f"{before}.{simple}" if before else simple
         if full in PRIMITIVES:
             raise SchemaError(f"{path}: a {kind} may not be named after the primitive type {full}")
         error = kind == "error"
         result = Schema("record" if error else kind, full)
         result.error = error
-        inner = full.rpartition(".")[0]
         aliases = node.get("aliases", ())
         if not _is_texts(aliases):
             raise SchemaError(f"{path}.aliases: not a list of names")
-        result.aliases = tuple(_full_name(alias, inner) for alias in aliases)
-        before = self.names.get(full)
-        if before is None:
+        for alias in aliases:
+            # Avro Java leaves their namespaces as they are.
+            _check_name(alias.rpartition(".")[2], f"{path}.aliases")
+        result.aliases = tuple(_full_name(alias, before) for alias in aliases)
+        known = self.names.get(full)
+        if known is None:
             self.names[full] = result
         else:
-            self.repeated.append((before, result, path))
+            self.repeated.append((known, result, path))
         if result.type == "record":
-            self.record(result, node, inner, path, depth)
+            self.record(result, node, before, path, depth)
         elif kind == "enum":
             _read_symbols(result, node, path)
         else:
@@ -394,7 +399,7 @@ class _Parser:
                 raise SchemaError(f"{path}.size: {size} is outside 0 to 2147483647")
             result.size = size
         _annotate(result, node, path)
-        return before or result
+        return known or result
 
     def record(self, result: Schema, node: Mapping[str, Any], space: str, path: str, depth: int) -> None:
         fields = node.get("fields")

@@ -210,6 +210,42 @@ def test_what_avro_java_prints(texts, printed):
     assert canonical(root, [each.name for each in named]) == printed
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"name": "..R"},
+        {"name": "a..R"},
+        {"name": ".a.R"},
+        {"name": "R", "namespace": "1"},
+        {"name": "R", "namespace": "a."},
+        {"name": "1-.R"},
+        {"name": "R", "aliases": ["1z"]},
+        {"name": "R", "aliases": [""]},
+        {"name": "R", "aliases": ["n."]},
+        {"name": "R", "aliases": [".1x"]},
+    ],
+    ids=str,
+)
+def test_names_that_avro_java_refuses(names):
+    with pytest.raises(SchemaError, match=r"is not a name|a name is empty"):
+        parse({"type": "record", "fields": [], **names})
+
+
+@pytest.mark.parametrize(
+    ("names", "full", "aliases"),
+    [
+        ({"name": ".R", "namespace": "n"}, "R", ()),
+        ({"name": "x.R", "namespace": "1"}, "x.R", ()),
+        ({"name": "é.R"}, "é.R", ()),
+        ({"name": "n.R", "aliases": ["a-b.z", ".x"]}, "n.R", ("a-b.z", "x")),
+    ],
+    ids=str,
+)
+def test_names_that_avro_java_takes(names, full, aliases):
+    schema = parse({"type": "record", "fields": [], **names})
+    assert (schema.name, schema.aliases) == (full, aliases)
+
+
 def test_types_that_nest_only_when_written_out():
     chain = [record(field("next", f"R{i + 1}"), name=f"R{i}") for i in range(2000)]
     schema = parse([*chain, record(name="R2000")])
