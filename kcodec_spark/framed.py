@@ -113,9 +113,6 @@ def _open(subject: str, address: str, settings: Mapping[str, Any]) -> tuple[Sche
     if any(name in config for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
         raise ConfigError("subject and schemaRegistryAddress say where the schemas are")
     client = {name: value for name, value in settings.items() if name not in KEYS}
-    # Java's client is told to use the user info given beside it; the one used here does so by itself.
-    if client.get("basic.auth.credentials.source") == "USER_INFO":
-        del client["basic.auth.credentials.source"]
     url = address if "://" in address else f"http://{address}"
     return registries.open(url, client), {**config, "subject.name.strategy": Subject(subject)}
 

@@ -18,6 +18,7 @@ __all__ = ["HttpRegistry"]
 _T = TypeVar("_T")
 
 _USER_INFO = "basic.auth.user.info"
+_SOURCE = "basic.auth.credentials.source"
 _SECRET = re.compile(r"user\.info|password|secret|token|proxy")
 _NUMBERS = frozenset(
     [
@@ -84,6 +85,9 @@ class HttpRegistry:
             if at and user_info is None:
                 user_info = unquote(place)
             addresses.append(urlunsplit(parts._replace(netloc=host)))
+        # Java's client has to be told which of the two places to look at; the one used here looks at both.
+        if self._config.get(_SOURCE) in ("URL", "USER_INFO"):
+            del self._config[_SOURCE]
         if user_info is not None:
             if _USER_INFO in self._config:
                 raise ConfigError(f"credentials in the address and in {_USER_INFO}")

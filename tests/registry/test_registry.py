@@ -416,7 +416,8 @@ class TestHttp:
             assert "hunter2" not in repr(handle) + handle.url + repr(pickled)
             copy = pickle.loads(pickled)
             assert copy.get(1).schema == INT
-            given = registries.open(server.url, {"basic.auth.user.info": "me:hunter2:x"})
+            source = {"basic.auth.credentials.source": "USER_INFO"}
+            given = registries.open(server.url, {**source, "basic.auth.user.info": "me:hunter2:x"})
             assert given.get(1).schema == INT
             wrong = registries.open(server.url, {"basic.auth.user.info": "me:wrong-one", "max.retries": 0})
             with refused(401, 40101):
@@ -569,6 +570,33 @@ def test_avro_is_kept_as_the_real_registry_keeps_it():
             assert info.value.error_code == 42201
             refused += 1
     assert (accepted, refused) == (37, 8)
+
+
+def test_avro_vectors_of_the_real_registry(shared):
+    """Its parser takes ASCII names only."""
+    vectors = shared / "vectors"
+    kept = accepted = refused = 0
+    for line in read_vectors("registry_normalize.jsonl.gz", vectors):
+        if line["type"] == "AVRO":
+            registry, references = MemoryRegistry(), []
+            for each in line.get("references", ()):
+                registry.register(each["subject"], Schema(each["schema"], references=tuple(references)))
+                references.append(Reference(each["name"], each["subject"], 1))
+            schema = Schema(line["schema"], references=tuple(references))
+            assert registry.register("s", schema).schema.text == line["canonical"]
+            kept += 1
+    for line in read_vectors("registry_invalid.jsonl.gz", vectors):
+        if line["type"] == "AVRO" and line["id"] != "invalid/avro/unicode-name":
+            if line["register"] == "ok":
+                MemoryRegistry().register("s", Schema(line["schema"]))
+                accepted += 1
+            else:
+                with pytest.raises(RegistryError) as info:
+                    MemoryRegistry().register("s", Schema(line["schema"]))
+                assert info.value.error_code == 42201, line["id"]
+                refused += 1
+    print(f"{kept} texts kept, {accepted} accepted, {refused} refused")
+    assert (kept, accepted, refused) == (22, 6, 25)
 
 
 @pytest.mark.parametrize("text", ["int", "", "n.R", '"\\"int\\""', "[", "null", "7"])

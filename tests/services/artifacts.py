@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 SPARK_JAVA, REGISTRY_JAVA = 17, 21
 
 #: The thin client: it has neither Spark's Java nor py4j.
-THIN_CLIENT = ("pyspark-client==4.2.0", "confluent-kafka[schemaregistry]>=2.11")
+THIN_CLIENT = ("pyspark-client==4.2.0", "confluent-kafka[schemaregistry]>=2.15")
 
 _MINUTES = 15
 

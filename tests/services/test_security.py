@@ -40,7 +40,6 @@ def options(settings):
 def test_credentials_and_tls_reach_the_registry(guarded, registry_url, topic, caplog):
     front, settings = guarded
     caplog.set_level(logging.DEBUG)
-    settings.pop("basic.auth.credentials.source", None)
     values = [serializer(registry_url, order_schema(), topic)(order(1))]
     serde = Serde("AVRO", registry.open(front.url, settings), topic=topic)
     assert serde.deserialize(values)[0]["id"].as_py() == 1
@@ -76,7 +75,6 @@ def test_a_refusal_shows_no_credential(guarded, certificate, wrong):
 def test_a_certificate_that_nobody_knows(guarded):
     front, settings = guarded
     del settings["ssl.ca.location"]
-    settings.pop("basic.auth.credentials.source", None)
     handle = registry.open(front.url, settings)
     with pytest.raises(RegistryError, match=f"{front.url}: ConnectError: .*[Cc]ertificate"):
         handle.subjects()
