@@ -2,7 +2,8 @@
 
 ``python spark_json.py``: documents of 15 fields from Parquet, into the noop sink, in a classic session. The codec of
 zero cost runs in the same kind of Arrow UDF and returns columns that were there before: it costs what Spark costs.
-Rounds are interleaved; medians are printed and written as JSON. How many decimals ``from_json`` changes is counted too.
+Rounds are interleaved; medians are printed and written as JSON. How many amounts ``from_json`` reads as something else,
+or as null, is counted too: at the scale that they have, at a smaller one, and in Base64, the converter's default.
 """
 
 import argparse
@@ -49,7 +50,7 @@ def measure(rows: int, rounds: int) -> dict[str, Any]:
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
-    from kcodec_spark import from_connect_json
+    from kcodec_spark import from_connect_json, to_connect_json
     from kcodec_spark.types import from_arrow_type
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -80,16 +81,23 @@ def measure(rows: int, rounds: int) -> dict[str, Any]:
                 start = time.perf_counter()
                 frame.select(column().alias("r")).write.format("noop").mode("overwrite").save()
                 seconds[name].append(time.perf_counter() - start)
-        # To a scale that the amounts do not fit, from_json rounds where kcodec gives an error.
-        narrow = from_arrow_type(NARROW)
-        exact = from_connect_json("value", kind, PLAIN)["amount"]
-        rounded = frame.where(F.from_json(text, narrow)["amount"] != exact).count()
+        # At a scale that the amounts do not fit, from_json rounds where kcodec gives an error.
+        whole = from_connect_json("value", kind, PLAIN)
+        base64 = to_connect_json(whole, kind, PLAIN).cast("string")
+        readings = {
+            "amounts changed, scale 4": F.from_json(text, kind),
+            "amounts changed, scale 2": F.from_json(text, from_arrow_type(NARROW)),
+            "amounts changed, Base64": F.from_json(base64, kind),
+        }
+        counts = {
+            name: frame.where(~read["amount"].eqNullSafe(whole["amount"])).count()
+            for name, read in readings.items()
+        }
     spark.stop()
     result: dict[str, Any] = {name: statistics.median(each[1:]) for name, each in seconds.items()}
     result["kcodec / zero"] = result["kcodec"] / result["zero"]
     result["from_json / kcodec"] = result["from_json"] / result["kcodec"]
-    result["decimals that from_json rounds"] = rounded
-    return result
+    return {**result, **counts}
 
 
 def main() -> None:
@@ -102,7 +110,7 @@ def main() -> None:
     given = parser.parse_args()
     result = measure(given.rows, given.rounds)
     for name, value in result.items():
-        print(f"{name:32} {value:10.3f}")
+        print(f"{name:32} {value:10.3f}" if isinstance(value, float) else f"{name:32} {value:10}")
     if given.json:
         given.json.write_text(json.dumps(result, indent=2) + "\n")
 
