@@ -83,6 +83,18 @@ cdef inline void put_view(
         memcpy(out + 4, start, size)
 
 
+cdef inline Status nullable_size(
+    const uint8_t **at, const uint8_t *stop, const uint8_t *limit, int32_t *size
+) noexcept nogil:
+    """Read the size of what must end at `stop`; -1 for null."""
+    cdef Status status = record_varint32(at, stop, limit, size)
+    if unlikely(status != OK):
+        return status
+    if unlikely(size[0] < -1):
+        return NEGATIVE_LENGTH
+    return TRUNCATED if unlikely(size[0] > stop - at[0]) else OK
+
+
 cdef Status row_loop(
     Batch *batch, const uint8_t *source, const uint8_t *limit, const uint8_t *base, int32_t piece, Columns *columns,
     int64_t first
@@ -137,14 +149,8 @@ cdef Status row_loop(
         offsets[row] = wrapped(base_offset, delta)
         timestamps[row] = wrapped(base_timestamp, wide)
 
-        status = record_varint32(&at, stop, limit, &size)
+        status = nullable_size(&at, stop, limit, &size)
         if unlikely(status != OK):
-            break
-        if unlikely(size < -1):
-            status = NEGATIVE_LENGTH
-            break
-        if unlikely(size > stop - at):
-            status = TRUNCATED
             break
         valid_key[row] = size >= 0
         if size < 0:
@@ -152,14 +158,8 @@ cdef Status row_loop(
         put_view(keys + 16 * row, at, size, limit, base, piece)
         at += size
 
-        status = record_varint32(&at, stop, limit, &size)
+        status = nullable_size(&at, stop, limit, &size)
         if unlikely(status != OK):
-            break
-        if unlikely(size < -1):
-            status = NEGATIVE_LENGTH
-            break
-        if unlikely(size > stop - at):
-            status = TRUNCATED
             break
         valid_value[row] = size >= 0
         if size < 0:
@@ -184,14 +184,11 @@ cdef Status row_loop(
                 break
             columns.places[row] = at
             for _ in range(count):
-                status = record_varint32(&at, stop, limit, &size)
+                status = nullable_size(&at, stop, limit, &size)
                 if unlikely(status != OK):
                     break
                 if unlikely(size < 0):
                     status = NEGATIVE_LENGTH
-                    break
-                if unlikely(size > stop - at):
-                    status = TRUNCATED
                     break
                 part = at
                 at += size
@@ -199,14 +196,8 @@ cdef Status row_loop(
                     status = INVALID_UTF8
                     break
                 header_keys += size
-                status = record_varint32(&at, stop, limit, &size)
+                status = nullable_size(&at, stop, limit, &size)
                 if unlikely(status != OK):
-                    break
-                if unlikely(size < -1):
-                    status = NEGATIVE_LENGTH
-                    break
-                if unlikely(size > stop - at):
-                    status = TRUNCATED
                     break
                 if size > 0:
                     at += size
