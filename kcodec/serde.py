@@ -230,13 +230,13 @@ class Serde:
             self._find_reader(None)
             return None if self._reader is None else self._layout().arrow_type
 
-    def fetch(self, schema_ids: Iterable[int]) -> None:
+    def fetch(self, schemas: Iterable[int | RegisteredSchema]) -> None:
         """Fetch schemas, so that reading their values later makes no request.
 
         Parameters
         ----------
-        schema_ids : iterable of int
-            Their ids; one that the registry does not have is passed over.
+        schemas : iterable of int or RegisteredSchema
+            Their ids; one that the registry does not have is passed over. Or what it has been asked for already.
 
         Raises
         ------
@@ -245,8 +245,11 @@ class Serde:
         """
         with self._lock:
             self._find_reader(None)
-            for schema_id in schema_ids:
-                self._source(schema_id)
+            for each in schemas:
+                if isinstance(each, int):
+                    self._source(each)
+                elif each.id is not None:
+                    self._source(each.id, each)
 
     def deserialize(self, values: Any, errors: str = "raise", headers: Any = None) -> Any:
         """Read a column of framed values.
@@ -432,22 +435,23 @@ class Serde:
             sources[key] = source
         return sources
 
-    def _source(self, key: int | bytes) -> _Source:
+    def _source(self, key: int | bytes, registered: RegisteredSchema | None = None) -> _Source:
         """Find out how the payloads of an id are read; only that an id is unknown is not kept."""
         known = self._sources.get(key)
         if known is not None:
             return known
-        try:
-            if isinstance(key, int):
-                registered = self._registry.get(key)
-            else:
-                registered = self._registry.get_by_guid(str(uuid.UUID(bytes=key)))
-        except RegistryError as error:
-            if error.status != 404:
-                raise
-            schema_id = key if isinstance(key, int) else None
-            return _Source(schema_id, code="unknown_schema_id", reason=CODES["unknown_schema_id"])
-        self._meter.fetched(key, self._registry.url)
+        if registered is None:
+            try:
+                if isinstance(key, int):
+                    registered = self._registry.get(key)
+                else:
+                    registered = self._registry.get_by_guid(str(uuid.UUID(bytes=key)))
+            except RegistryError as error:
+                if error.status != 404:
+                    raise
+                schema_id = key if isinstance(key, int) else None
+                return _Source(schema_id, code="unknown_schema_id", reason=CODES["unknown_schema_id"])
+            self._meter.fetched(key, self._registry.url)
         schema_id = key if isinstance(key, int) else registered.id
         try:
             self._find_reader(registered)

@@ -72,7 +72,7 @@ def framed_reader(
         options=TypeOptions(**codec_options),
     )
     arrow_type = serde.arrow_type
-    serde.fetch(found.id for found in _versions(registry, subject) if found.id is not None)
+    serde.fetch(_versions(registry, subject))
     return serde.deserialize, arrow_type
 
 

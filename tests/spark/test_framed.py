@@ -6,10 +6,13 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import functions as F
+from registry_server import serve
 
 from kcodec import AvroCodec, ConfigError, RegistryError, Serde, registry
 from kcodec.registry import Schema
+from kcodec.registry.memory import MemoryRegistry
 from kcodec_spark import from_avro, register, to_avro
+from kcodec_spark.framed import framed_reader
 
 SUBJECT = "orders-value"
 
@@ -55,6 +58,23 @@ def rows(ids):
         framed(ids, 1, {"id": 3, "note": None}),
         framed(ids, 0, {"id": 4}),
     ]
+
+
+def test_each_version_is_asked_for_once():
+    store = MemoryRegistry()
+    for text in VERSIONS:
+        store.register(SUBJECT, Schema(text))
+    with serve(store) as server:
+        read, kind = framed_reader(SUBJECT, server.url, {}, VERSIONS[0], {})
+        assert server.requests == [
+            f"GET /subjects/{SUBJECT}/versions",
+            *(f"GET /subjects/{SUBJECT}/versions/{number}" for number in (1, 2, 3)),
+        ]
+        server.requests.clear()
+        assert read([framed([1, 2, 3], 0, {"id": 3})]).to_pylist() == [{"id": 3}]
+        assert not server.requests
+        registry.open(server.url).close()
+    assert kind == pa.struct([pa.field("id", pa.int32(), False)])
 
 
 def frame(spark, rows):
