@@ -19,7 +19,7 @@ wire is counted against `Context.room` instead. A row that fails is written over
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
@@ -89,6 +89,12 @@ cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size, cons
         memcpy(target, source, size)
 
 
+cdef inline int64_t compact_length(const Context *context) noexcept nogil:
+    """Return the length, or -1, that the varint just read stands for. Java's has 32 bits, and all below 0 is null."""
+    cdef int64_t length = <int64_t>context.word - 1
+    return -1 if context.lenient and length > INT32_MAX else length
+
+
 cdef const uint8_t *run(
     Context *context, const Op *first, const Op *stop, int64_t index, int64_t count, const uint8_t *p, offset_t *tag
 ) noexcept nogil:
@@ -148,9 +154,7 @@ cdef const uint8_t *run(
                     if unlikely(p == NULL):
                         leave(context, item - index)
                         return NULL
-                    length = <int64_t>context.word - 1
-                    if context.lenient:
-                        length = <int32_t>context.word - <int64_t>1 if length <= 0x7FFFFFFF else -1
+                    length = compact_length(context)
                 offsets = <offset_t *>column.offsets + item
                 if unlikely(length < 0):
                     if length < -1 and not context.lenient:
@@ -207,9 +211,7 @@ cdef const uint8_t *run(
                     if unlikely(p == NULL):
                         leave(context, item - index)
                         return NULL
-                    length = <int64_t>context.word - 1
-                    if context.lenient:
-                        length = <int32_t>context.word - <int64_t>1 if length <= 0x7FFFFFFF else -1
+                    length = compact_length(context)
                 offsets = <offset_t *>column.offsets + item
                 if unlikely(length < 0):
                     if length < -1 and not context.lenient:

@@ -279,6 +279,31 @@ def test_counts_cost_no_memory(impl, version, compat):
     assert pa.total_allocated_bytes() - before < 1 << 20
 
 
+@pytest.mark.parametrize("kind", ["[]int8", "bytes", "string"])
+def test_lengths_of_more_than_31_bits(impl, kind):
+    """Java takes 1 from the 32 bits of a compact length: all but the smallest number become negative or stay so."""
+    spec = f"""{{"type": "data", "name": "M", "validVersions": "0", "flexibleVersions": "0+", "fields": [
+        {{"name": "A", "type": "{kind}", "versions": "0+", "nullableVersions": "0+"}}]}}"""
+    too_long = "string_length" if kind == "string" else "truncated"
+    lenient = MessageCodec(spec, 0, compat="kafka")
+    for length, answer in (
+        ("ffffffff07", too_long),
+        ("8080808008", too_long),
+        ("8180808008", None),
+        ("ffffffff0f", None),
+        ("8080808010", None),
+        ("ffffffff17", too_long),
+    ):
+        data = bytes.fromhex(length + "00")
+        column, report = lenient.decode([data], "report")
+        assert report["code"].to_pylist() == [answer] * (answer is not None), length
+        if answer is None:
+            assert column.to_pylist() == [{"a": None}] == [lenient.decode_one(data)]
+        else:
+            with pytest.raises(DecodeError, match=answer):
+                lenient.decode_one(data)
+
+
 def test_items_without_bytes_are_counted(impl):
     """Structs without fields take no bytes before version 1 of Empty: counts within counts would multiply."""
     codec = MessageCodec(EMPTY, 0)
