@@ -1,8 +1,8 @@
 """Kafka Connect's JSON: columns of what JsonConverter writes to Arrow columns and back."""
 
 import contextlib
+import functools
 import inspect
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -30,14 +30,12 @@ from kcodec.formats.connect_values import DataError
 from kcodec.formats.json_plan import decodable
 from kcodec.formats.json_reread import Refused, reread
 from kcodec.plan import Limits, Plan
+from kcodec.plan.kept import Kept
 
 __all__ = ["ConnectJsonCodec"]
 
 _COMPAT = (None, "connect")
 _DUPLICATES = ("last", "error")
-
-#: Programs that an encoder keeps: one for each Arrow type it has seen.
-_KEPT = 32
 
 #: Schemas that may meet in one run of rows, however small the cache is; and rows of a run after the first.
 _FEWEST = 16
@@ -55,6 +53,7 @@ class _Target:
         kind: pa.DataType,
         options: PlanOptions,
         limits: Limits,
+        most: int,
         inner: pa.DataType | None = None,
     ) -> None:
         self.schema = schema
@@ -63,29 +62,21 @@ class _Target:
         self.inner = kind if inner is None else inner
         self.options = options
         self.limits = limits
-        self.readings: dict[tuple[str, bytes], _Reading] = {}
-        self.lock = threading.Lock()
+        self.readings: Kept[tuple[str, bytes], _Reading] = Kept(most)
 
-    def reading(self, text: bytes, most: int) -> "_Reading":
+    def reading(self, text: bytes) -> "_Reading":
         """Return how payloads of a schema's text are read; no text is the target's own."""
         module = kernel("formats._json")
-        key = (module.__name__, text)
-        with self.lock:
-            found = self.readings.get(key)
-        if found is None:
-            writer = self.schema if text in (b"", b"null") else None
-            try:
-                writer = writer or ConnectSchema.from_json(text, replace_null=self.options.replace_null)
-                plan = decode_plan(writer, self.schema, self.inner, self.options)
-                found = _Reading(writer, module.Program(plan, self.limits))
-            except (SchemaError, Beyond) as error:
-                code = "schema_error" if writer is None else "unresolvable"
-                found = _Reading(writer, None, code, str(error))
-            with self.lock:
-                while len(self.readings) >= most:
-                    del self.readings[next(iter(self.readings))]
-                self.readings[key] = found
-        return found
+        return self.readings.get((module.__name__, text), lambda: self._made(module, text))
+
+    def _made(self, module: Any, text: bytes) -> "_Reading":
+        writer = self.schema if text in (b"", b"null") else None
+        try:
+            writer = writer or ConnectSchema.from_json(text, replace_null=self.options.replace_null)
+            plan = decode_plan(writer, self.schema, self.inner, self.options)
+            return _Reading(writer, module.Program(plan, self.limits))
+        except (SchemaError, Beyond) as error:
+            return _Reading(writer, None, "schema_error" if writer is None else "unresolvable", str(error))
 
 
 class _Reading(NamedTuple):
@@ -247,9 +238,10 @@ class ConnectJsonCodec(Codec):
         #: Whether rows that are read are envelopes.
         self._enveloped = self._config.schemas_enable and content is None
         self._converter = JsonConverter(self._config)
-        self._lock = threading.Lock()
-        self._found: dict[bytes, _Target] = {}
-        self._writings: dict[tuple[str, pa.DataType], _Writing] = {}
+        #: Schemas of which a run of rows has a program at hand.
+        self._most = max(self._config.schemas_cache_size, _FEWEST)
+        self._found: Kept[bytes, _Target] = Kept()
+        self._writings: Kept[tuple[str, pa.DataType], _Writing] = Kept()
         self._target = self._given(schema if content is None else content)
         self.arrow_type = None if self._target is None else self._target.kind
 
@@ -259,9 +251,9 @@ class ConnectJsonCodec(Codec):
         if isinstance(schema, (pa.DataType, pa.Schema)):
             kind = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
             made = ConnectSchema.from_arrow(kind, nullable=True)
-            target = _Target(made, decodable(decoded_type(kind)), self._options, self._limits)
+            target = _Target(made, decodable(decoded_type(kind)), self._options, self._limits, self._most)
         else:
-            target = self._made(ConnectSchema.from_json(schema, replace_null=self._options.replace_null))
+            target = self._target_of(schema)
         with contextlib.suppress(Beyond):
             decode_plan(target.schema, target.schema, target.inner, self._options)
         return target
@@ -270,7 +262,7 @@ class ConnectJsonCodec(Codec):
         precision, wide, large = (self._arguments[name] for name in ("precision", "wide_decimals", "large"))
         kind = arrow_type(schema, precision, wide, large)
         inner = arrow_type(schema, precision, "engine", large)
-        return _Target(schema, kind, self._options, self._limits, inner)
+        return _Target(schema, kind, self._options, self._limits, self._most, inner)
 
     @property
     def schema(self) -> ConnectSchema | None:
@@ -325,23 +317,15 @@ class ConnectJsonCodec(Codec):
                 text = self._schema_text(_bytes(chunk[row.as_py()]))
                 if text in passed:
                     continue
-                with self._lock:
-                    target = self._found.get(text)
-                if target is not None:
-                    return target
                 try:
-                    target = self._made(
-                        ConnectSchema.from_json(text, replace_null=self._options.replace_null)
-                    )
+                    return self._found.get(text, functools.partial(self._target_of, text))
                 except SchemaError:
                     passed.add(text)
-                    continue
-                with self._lock:
-                    while len(self._found) >= _KEPT:
-                        del self._found[next(iter(self._found))]
-                    return self._found.setdefault(text, target)
         # All rows are null, or faults.
-        return _Target(ConnectSchema("string", optional=True), pa.null(), self._options, self._limits)
+        return _Target(ConnectSchema("string", optional=True), pa.null(), self._options, self._limits, 1)
+
+    def _target_of(self, schema: object) -> _Target:
+        return self._made(ConnectSchema.from_json(schema, replace_null=self._options.replace_null))
 
     def _schema_text(self, data: bytes) -> bytes:
         """Return the text of a row's schema; ``null`` where there is none."""
@@ -372,11 +356,10 @@ class ConnectJsonCodec(Codec):
         return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), faults
 
     def _split(self, target: _Target, values: pa.Array) -> _Split:
-        most = max(self._config.schemas_cache_size, _FEWEST)
         if not self._enveloped:
-            return _Split(values, None, None, None, [target.reading(b"", most)], [])
-        selector, starts, ends, texts, faults, count = kernel("formats._connect").split(values, most)
-        readings = [target.reading(text, most) for text in texts]
+            return _Split(values, None, None, None, [target.reading(b"")], [])
+        selector, starts, ends, texts, faults, count = kernel("formats._connect").split(values, self._most)
+        readings = [target.reading(text) for text in texts]
         return _Split(values.slice(0, count), selector, starts, ends, readings, faults)
 
     def _read_run(self, target: _Target, run: _Split, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -534,24 +517,18 @@ class ConnectJsonCodec(Codec):
 
     def _writing(self, kind: pa.DataType) -> "_Writing":
         module = kernel("formats._json")
-        key = (module.__name__, kind)
-        with self._lock:
-            found = self._writings.get(key)
-        if found is None:
+
+        def make() -> _Writing:
             schema = self._schema_of(kind)
             inner = encoded_type(schema, kind, exact=self._options.exact)
-            program = None
+            program, text = None, ""
             with contextlib.suppress(Beyond):
                 program = module.Program(encode_plan(schema, inner, self._options), self._limits)
-            text = ""
             if self._config.schemas_enable:
                 text = schema.to_text(self._config.decimal_format, replace_null=self._options.replace_null)
-            found = _Writing(schema, text, inner, program)
-            with self._lock:
-                while len(self._writings) >= _KEPT:
-                    del self._writings[next(iter(self._writings))]
-                self._writings[key] = found
-        return found
+            return _Writing(schema, text, inner, program)
+
+        return self._writings.get((module.__name__, kind), make)
 
     def _refused(self, schema: ConnectSchema, array: pa.Array, fault: Fault) -> Fault:
         """Give the fault of a row JsonConverter's words."""

@@ -14,6 +14,7 @@ from kcodec.formats.json_reread import reread
 from kcodec.formats.ksql_delimited_reader import read_record
 from kcodec.formats.ksql_plan import cast_rows, decode_plan, encode_plan, written_type
 from kcodec.formats.ksql_types import RowOptions
+from kcodec.plan.kept import Kept
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["DelimitedRows", "delimiter_of"]
@@ -82,7 +83,7 @@ class DelimitedRows:
         cells = tuple(_cell(node) for node in plan.root.children)
         self.plan = Plan("KSQL_DELIMITED", "decode", plan.arrow_type, Node(Op.JSON_TUPLE, 0, children=cells))
         self.arrow_type = plan.arrow_type
-        self._programs: dict[Any, Any] = {}
+        self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Read an array of payloads; rows that the row loops do not read are read again one by one."""
@@ -113,12 +114,11 @@ class DelimitedRows:
 
     def _program(self, module: Any, kind: pa.DataType | None) -> Any:
         """Return the program that writes a type; that which reads, for None."""
-        key = (module.__name__, kind)
-        program = self._programs.get(key)
-        if program is None:
-            plan = self.plan if kind is None else self._written(kind)
-            program = self._programs.setdefault(key, module.Program(plan, self._options.limits))
-        return program
+
+        def make() -> Any:
+            return module.Program(self.plan if kind is None else self._written(kind), self._options.limits)
+
+        return self._programs.get((module.__name__, kind), make)
 
     def _written(self, kind: pa.DataType) -> Plan:
         plan = encode_plan(self._options.kind, kind)

@@ -1,6 +1,5 @@
 """ksqlDB's JSON: documents as ksqlDB reads and writes them."""
 
-import threading
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +11,9 @@ from kcodec.formats.ksql_json_reader import read_row
 from kcodec.formats.ksql_plan import cast_rows, decode_plan, encode_plan, is_ambiguous, written_type
 from kcodec.formats.ksql_types import RowOptions, SqlType
 from kcodec.plan import Plan
+from kcodec.plan.kept import Kept
 
 __all__ = ["JsonRows"]
-
-#: Programs that are kept: one for each Arrow type that was written.
-_KEPT = 32
 
 
 class JsonRows:
@@ -44,8 +41,7 @@ class JsonRows:
             options.kind, wrapped=options.wrapped, compatible=options.compatible, large=options.large
         )
         self.arrow_type = self.plan.arrow_type
-        self._programs: dict[Any, Any] = {}
-        self._lock = threading.Lock()
+        self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Read an array of payloads; see the kernel of JSON."""
@@ -85,17 +81,12 @@ class JsonRows:
 
     def _program(self, module: Any, kind: pa.DataType | None) -> Any:
         """Return the program that writes a type; that which reads, for None."""
-        key = (module.__name__, kind)
-        with self._lock:
-            program = self._programs.get(key)
-        if program is None:
+
+        def make() -> Any:
             plan = self.plan if kind is None else encode_plan(self._options.kind, kind)
-            program = module.Program(plan, self._options.limits)
-            with self._lock:
-                while len(self._programs) >= _KEPT:
-                    del self._programs[next(iter(self._programs))]
-                self._programs[key] = program
-        return program
+            return module.Program(plan, self._options.limits)
+
+        return self._programs.get((module.__name__, kind), make)
 
 
 def _string_keys(kind: SqlType) -> bool:

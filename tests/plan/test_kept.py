@@ -1,0 +1,41 @@
+"""What is kept of what was made."""
+
+import threading
+
+import pytest
+
+from kcodec.plan.kept import Kept
+
+
+def test_the_oldest_goes_first():
+    made = []
+    kept = Kept(2)
+    for key in (1, 2, 1, 3, 2, 1):
+        assert kept.get(key, lambda key=key: made.append(key) or str(key)) == str(key)
+    assert made == [1, 2, 3, 1]
+
+
+def test_what_fails_is_made_again():
+    kept = Kept(1)
+    with pytest.raises(ZeroDivisionError):
+        kept.get("x", lambda: 1 // 0)
+    assert kept.get("x", lambda: None) is None
+    assert kept.get("x", lambda: 1 // 0) is None
+
+
+def test_threads_share_one():
+    kept = Kept(4)
+    start = threading.Barrier(8)
+    found = []
+
+    def work():
+        start.wait(30)
+        found.append([kept.get(key, object) for key in range(4)])
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(found) == 8
+    assert all(each == found[0] for each in found)
