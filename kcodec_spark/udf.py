@@ -4,6 +4,7 @@ Each call makes a new UDF, bound to the session type (classic or Connect) of tha
 to the executors are closures over the codec, which is pickled with them; see `kcodec_spark.worker`.
 """
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -267,14 +268,14 @@ def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", dete
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
 
-    work = _sent(cloudpickle.dumps(function), shipped())
+    work = _sent(cloudpickle.dumps(function), shipped(), logging.getLogger("kcodec").level)
     # What plans and unnamed columns show.
     work.__name__ = name
     udf = arrow_udf(work, returns)
     return udf if deterministic else udf.asNondeterministic()
 
 
-def _sent(content: bytes, marker: str | None) -> Callable[..., pa.Array]:
+def _sent(content: bytes, marker: str | None, level: int) -> Callable[..., pa.Array]:
     """Make what Spark sends: it names nothing of these packages, so that it can look for them first."""
 
     def work(*columns: pa.Array) -> pa.Array:
@@ -294,7 +295,7 @@ def _sent(content: bytes, marker: str | None) -> Callable[..., pa.Array]:
                 raise
             sys.path.append(folder)
             from kcodec_spark.worker import load
-        result: pa.Array = load(content)(*columns)
+        result: pa.Array = load(content, level)(*columns)
         return result
 
     return work

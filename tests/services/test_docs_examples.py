@@ -2,6 +2,7 @@
 
 import uuid
 
+import pyarrow.parquet as pq
 import pytest
 from doc_pages import PAGES, ROOT, blocks, needs_spark, page_needs_services
 from topics import KEY_SCHEMA, Message, order, order_schema, serializer
@@ -46,7 +47,8 @@ def example(kafka, registry_url, connect_server, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page_needs_services(page)], ids=lambda p: p.name)
-def test_pages(page, spark, example):
+def test_pages(page, spark, example, caplog):
+    caplog.set_level("NOTSET", "kcodec")
     connect = "connect" in type(spark).__module__
     example.names["spark"] = spark
     for block in blocks(page):
@@ -58,6 +60,9 @@ def test_pages(page, spark, example):
         assert names["good"].count() == 10
         assert names["query"].exception() is None
         assert connect == (names["spark"] is not spark)
+        logs = names["spark"].tvf.python_worker_logs().where("logger = 'kcodec' AND level = 'INFO'")
+        assert "fetched schema" in logs.first()["msg"]
+        names["spark"].conf.unset("spark.sql.pyspark.worker.logging.enabled")
         if connect:
             names["spark"].stop()
 
@@ -67,3 +72,4 @@ def test_readme(example):
     for block in blocks(ROOT / "README.md"):
         if not needs_spark(block):
             example(block)
+    assert pq.read_table("orders.parquet")["id"].to_pylist() == list(range(10))

@@ -1,5 +1,9 @@
 """What a user can see of what a query has read."""
 
+import re
+from collections import Counter
+
+import pytest
 from pyspark.sql import Observation
 from topics import KEY_SCHEMA, Message, order, order_schema, serializer
 
@@ -63,13 +67,31 @@ def test_schema_ids(spark, kafka, registry_url, topic):
     assert [row["count"] for row in counts if row["id"] is None] == [3]
 
 
-def test_what_workers_log(spark, kafka, registry_url, topic):
+@pytest.mark.parametrize("level", ["NOTSET", "DEBUG"])
+def test_what_workers_log(spark, kafka, registry_url, topic, caplog, level):
+    """As much as the logger would tell where the query was made."""
+    caplog.set_level(level, "kcodec")
     fill(kafka, registry_url, topic)
+
+    def logged():
+        logs = spark.tvf.python_worker_logs().where("logger = 'kcodec'")
+        return Counter((row["level"], row["msg"]) for row in logs.collect())
+
     spark.conf.set("spark.sql.pyspark.worker.logging.enabled", "true")
     try:
+        before = logged()
         decoded(kafka.source(spark.read, topic), topic, registry_url).collect()
-        told = spark.tvf.python_worker_logs().where("logger = 'kcodec'").select("level", "msg").collect()
+        told = list((logged() - before).elements())
     finally:
         spark.conf.unset("spark.sql.pyspark.worker.logging.enabled")
-    told = {row["msg"].partition(":")[2] for row in told if row["level"] == "WARNING"}
-    assert any("frame_magic 1" in each for each in told)
+    assert any("frame_magic 1" in text for each, text in told if each == "WARNING")
+    if level == "NOTSET":
+        assert {each for each, _ in told} == {"WARNING"}
+    else:
+        batches = [re.match(r"read (\d+) rows: (\d+) bad.*, (\d+) fetched", text) for _, text in told]
+        rows, bad, fetched = map(
+            sum, zip(*(map(int, each.groups()) for each in batches if each), strict=True)
+        )
+        assert (rows, bad) == (EXPECTED["rows"], EXPECTED["bad_rows"])
+        # The id that was not there under the subject, by each worker that met it.
+        assert fetched == sum(f"from {registry_url}" in text for each, text in told if each == "INFO") > 0
