@@ -24,7 +24,7 @@ _READY_SECONDS = 120
 _STOP_SECONDS = 20
 
 #: Has Linux send a signal to what it runs when the process that started it ends.
-_ENDS_WITH_US = ["setpriv", "--pdeathsig=TERM"] if shutil.which("setpriv") else []
+ENDS_WITH_US = [path, "--pdeathsig=TERM"] if (path := shutil.which("setpriv")) else []
 
 
 def free_port() -> int:
@@ -61,7 +61,7 @@ class Service:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*_ENDS_WITH_US, *self._command],
+                [*ENDS_WITH_US, *self._command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

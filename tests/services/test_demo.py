@@ -10,9 +10,9 @@ from kcodec import cli, demo, registry
 from kcodec.errors import KcodecError
 
 
-def run(rows, *services):
+def run(rows, *services, spark=True):
     out = io.StringIO()
-    return demo.run(rows, False, Console(file=out, width=160, no_color=True), services), out.getvalue()
+    return demo.run(rows, spark, Console(file=out, width=160, no_color=True), services), out.getvalue()
 
 
 def test_demo(kafka, registry_url):
@@ -20,7 +20,8 @@ def test_demo(kafka, registry_url):
     before = handle.subjects()
     status, text = run(2000, kafka.address, registry_url)
     assert status == 0, text
-    assert text.count("yes ") == 3
+    assert text.count("yes ") == 5
+    assert "Spark Connect encoded" in text
     assert "what was consumed is what was produced" in text
     assert registry_url in text
     # Nothing is left behind.
@@ -32,7 +33,7 @@ def test_demo(kafka, registry_url):
 
 def test_services_that_are_not_there(kafka, registry_url, monkeypatch, capsys):
     with pytest.raises(KcodecError, match=r"^http://127\.0\.0\.1:1: ConnectError"):
-        run(5, kafka.address, "http://127.0.0.1:1")
+        run(5, kafka.address, "http://127.0.0.1:1", spark=False)
     monkeypatch.setattr("kcodec.demo_kafka._SECONDS", 1)
     status = cli.main(["demo", "--rows=5", "--no-spark", "--kafka=127.0.0.1:1", f"--registry={registry_url}"])
     assert status == 2

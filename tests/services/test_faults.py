@@ -124,14 +124,49 @@ class TestSpark:
         front.up()
         assert of_spark(frame.first()["order"]) == order(2)
 
-    def test_down_when_a_new_id_arrives_permissive(self, spark, front, topic, registry_url, values):
+    def test_failing_when_a_new_id_arrives(self, spark, front, topic, registry_url, values):
+        """The client tries twice, Spark four times."""
+        frame = self.decoded(spark, front, topic, registry_url)
+        front.requests.clear()
+        front.fail(503)
+        with pytest.raises(
+            PySparkException, match=rf"RegistryError: {front.url}: HTTP 503: told to fail \(after"
+        ):
+            frame.collect()
+        assert len(front.requests) == 2 * 4
+        front.fail(None)
+        assert of_spark(frame.first()["order"]) == order(2)
+
+    @pytest.mark.parametrize(
+        ("fault", "told", "tries"),
+        [
+            ("down", "ConnectError", 0),
+            ("slow", "ReadTimeout", 2),
+            (401, "HTTP 401: told to fail", 1),
+            (429, "HTTP 429: told to fail", 2),
+            (500, "HTTP 500: told to fail", 2),
+            (503, "HTTP 503: told to fail", 2),
+        ],
+    )
+    def test_permissive(self, spark, front, topic, registry_url, values, fault, told, tries):
         more = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
         frame = self.decoded(spark, front, topic, registry_url, **more)
-        front.fail(503)
-        error = frame.first()["order"]["_error"]
-        assert error["code"] == "registry_error"
-        assert f"{front.url}: HTTP 503: told to fail" in error["reason"]
+        front.requests.clear()
+        if fault == "down":
+            front.down()
+        elif fault == "slow":
+            front.delay = 2
+        else:
+            front.fail(fault)
+        row = frame.first()["order"]
+        assert row["_error"]["code"] == "registry_error"
+        assert f"{front.url}: {told}" in row["_error"]["reason"]
+        assert row["id"] is None
+        assert len(front.requests) == tries
         front.fail(None)
+        front.delay = 0
+        if fault == "down":
+            front.up()
         assert of_spark(frame.first()["order"]) == {**order(2), "_error": None}
 
     def test_failures_that_pass_are_not_seen(self, spark, front, topic, registry_url, values):

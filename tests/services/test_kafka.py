@@ -80,15 +80,23 @@ def test_a_running_query(spark, kafka, registry_url, topic, produced, tmp_path):
         query.stop()
 
 
-def test_written_with_spark(spark, kafka, registry_url, topic, produced):
+@pytest.mark.parametrize("how", ["batch", "stream"])
+def test_written_with_spark(spark, kafka, registry_url, topic, produced, tmp_path, how):
     """What the Kafka sink wrote, confluent-kafka's deserializer reads."""
     written = kafka.create(f"{topic}-written")
     options = {"confluent.schema.registry.auto.register.schemas": "true"}
-    frame = decoded(kafka.source(spark.read, topic), topic, registry_url)
-    frame.select(
+    reader = spark.read if how == "batch" else spark.readStream
+    encoded = decoded(kafka.source(reader, topic), topic, registry_url).select(
         to_avro("key", KEY_SCHEMA, f"{written}-key", registry_url, options).alias("key"),
         to_avro("order", order_schema(), f"{written}-value", registry_url, options).alias("value"),
-    ).write.format("kafka").option("kafka.bootstrap.servers", kafka.address).option("topic", written).save()
+    )
+    place = {"kafka.bootstrap.servers": kafka.address, "topic": written}
+    if how == "batch":
+        encoded.write.format("kafka").options(**place).save()
+    else:
+        place["checkpointLocation"] = str(tmp_path)
+        query = encoded.writeStream.format("kafka").options(**place).trigger(availableNow=True).start()
+        assert query.awaitTermination(120)
     messages = kafka.consume(written, ROWS)
     key = deserializer(registry_url, written, MessageField.KEY)
     value = deserializer(registry_url, written)

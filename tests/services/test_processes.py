@@ -27,7 +27,7 @@ def test_a_broker_that_cannot_be_made_shows_why(tmp_path, monkeypatch):
         processes.broker(tmp_path)
 
 
-@pytest.mark.skipif(not processes._ENDS_WITH_US, reason="no setpriv (util-linux), which Linux has")
+@pytest.mark.skipif(not processes.ENDS_WITH_US, reason="no setpriv (util-linux), which Linux has")
 def test_services_end_with_the_process_that_started_them(tmp_path):
     code = (
         "import os, signal; from pathlib import Path; import processes;"

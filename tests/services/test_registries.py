@@ -176,7 +176,7 @@ DIFFERENT = {
 
 
 def test_the_server_answers_as_the_embedded_registry(registry_url):
-    server = registries.open(registry_url, {"max.retries": 0})
+    server = registries.open(registry_url, {"max.retries": 1, "retries.wait.ms": 1, "timeout": 20})
     embedded = outcomes(MemoryRegistry(uuid.uuid4().hex))
     real = outcomes(server)
     server.close()

@@ -4,6 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
+from processes import ENDS_WITH_US
 from topics import Message, order, order_schema, serializer
 
 import kcodec
@@ -19,7 +20,10 @@ def test_all_that_a_thin_client_does(thin, packages, connect_server, kafka, regi
     # Neither Java nor what else this process finds by its environment.
     environment = {"PATH": "/nowhere", "HOME": str(tmp_path), "PYTHONPATH": str(packages)}
     done = subprocess.run(
-        [thin, str(HERE / "thin_client.py"), connect_server.address, kafka.address, registry_url, topic],
+        [
+            *ENDS_WITH_US,
+            *(thin, str(HERE / "thin_client.py"), connect_server.address, kafka.address, registry_url, topic),
+        ],
         env=environment,
         cwd=tmp_path,
         capture_output=True,
