@@ -6,6 +6,7 @@ looser where nothing is lost: integers are read into narrower columns, and decim
 value.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -32,6 +33,11 @@ _ABSENT = "\0"
 
 _LOGICAL = {DECIMAL: "Decimal", DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
+    "struct": pa.types.is_struct,
+    "array": lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind),
+    "map": pa.types.is_map,
+}
 _PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
 
 
@@ -149,22 +155,20 @@ class _Decoder:
         path: str,
     ) -> Node:
         forms, data = self.null(writer, reader, column)
-        index = column.index
-        logical = _LOGICAL.get(writer.name or "")
-        kind = column.type
-        if logical is None and writer.type == "struct":
-            return self.struct(writer, reader, column, name, path, forms, data)
-        if logical is None and writer.type == "array":
-            if reader.type != "array" or not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        made = Node(Op.NULL, column.index, name, forms=forms, data=data)
+        if writer.name not in _LOGICAL and writer.type in ("struct", "array", "map"):
+            if reader.type != writer.type or not _IS_CONTAINER[writer.type](column.type):
                 raise _mismatch(writer, column, path)
+            if writer.type == "struct":
+                return self.struct(writer, reader, column, made, path)
+            if writer.type == "map":
+                return self.map(writer, reader, column, made, path)
             assert writer.value_schema is not None
             assert reader.value_schema is not None
             below = self.columns[column.children[0]]
             item = self.node(writer.value_schema, reader.value_schema, below, "", f"{path}[]")
-            return Node(Op.JSON_LIST, index, name, (item,), forms=forms, data=data)
-        if logical is None and writer.type == "map":
-            return self.map(writer, reader, column, name, path, forms, data)
-        return self.leaf(writer, column, Node(Op.NULL, index, name, forms=forms, data=data), path)
+            return _with(made, Op.JSON_LIST, children=(item,))
+        return self.leaf(writer, column, made, path)
 
     def null(self, writer: ConnectSchema, reader: ConnectSchema, column: Column) -> tuple[Form, bytes]:
         """Say what a null and a missing key are."""
@@ -180,17 +184,8 @@ class _Decoder:
         return Form.ABSENT | Form.DEFAULT, default.encode()
 
     def struct(
-        self,
-        writer: ConnectSchema,
-        reader: ConnectSchema,
-        column: Column,
-        name: str,
-        path: str,
-        forms: Form,
-        data: bytes,
+        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
     ) -> Node:
-        if reader.type != "struct" or not pa.types.is_struct(column.type):
-            raise _mismatch(writer, column, path)
         wanted = {self.columns[child].name: self.columns[child] for child in column.children}
         if self.options.exact and not writer.fields.keys() <= wanted.keys():
             # The converter looks at these fields too, and the engine goes past them.
@@ -204,7 +199,7 @@ class _Decoder:
         for key, child in wanted.items():
             if key not in writer.fields:
                 children.append(self.absent(reader.fields[key], child, f"{path}.{key}" if path else key))
-        return Node(Op.JSON_OBJECT, column.index, name, tuple(children), forms=forms | self.unique, data=data)
+        return _with(made, Op.JSON_OBJECT, self.unique, children=tuple(children))
 
     def absent(self, reader: ConnectSchema, column: Column, path: str) -> Node:
         """Plan a field that the rows do not have."""
@@ -217,17 +212,8 @@ class _Decoder:
         return decoder.node(absent, reader, column, _ABSENT + column.name, path)
 
     def map(
-        self,
-        writer: ConnectSchema,
-        reader: ConnectSchema,
-        column: Column,
-        name: str,
-        path: str,
-        forms: Form,
-        data: bytes,
+        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
     ) -> Node:
-        if reader.type != "map" or not pa.types.is_map(column.type):
-            raise _mismatch(writer, column, path)
         key, value = (self.columns[child] for child in column.children)
         assert writer.key_schema is not None
         assert writer.value_schema is not None
@@ -236,67 +222,66 @@ class _Decoder:
         keys = self.node(writer.key_schema, reader.key_schema, key, "", f"{path}[].key")
         values = self.node(writer.value_schema, reader.value_schema, value, "", f"{path}[].value")
         if writer.key_schema.type == "string":
-            return Node(Op.JSON_MAP, column.index, name, (keys, values), forms=forms | self.unique, data=data)
+            return _with(made, Op.JSON_MAP, self.unique, children=(keys, values))
         plain = writer.key_schema.type in (*_BITS, "boolean") and writer.key_schema.name != DECIMAL
         if self.options.exact and not plain:
             # Java compares bytes by identity, decimals with their scale; the engine keeps equal structs.
             raise Beyond
         entry = Node(Op.JSON_TUPLE, -1, "", (keys, values))
-        return Node(Op.JSON_LIST, column.index, name, (entry,), forms=forms, data=data)
+        return _with(made, Op.JSON_LIST, children=(entry,))
 
-    def leaf(self, writer: ConnectSchema, column: Column, node: Node, path: str) -> Node:
+    def leaf(self, writer: ConnectSchema, column: Column, made: Node, path: str) -> Node:
         kind, types = column.type, pa.types
-
-        def made(op: Op, forms: Form = Form.PLAIN, **more: object) -> Node:
-            parts: dict[str, object] = {"forms": node.forms | forms, "data": node.data, **more}
-            return Node(op, node.column, node.name, **parts)  # type: ignore[arg-type]
-
         if types.is_null(kind):
-            return made(Op.JSON_NULL)
+            return _with(made, Op.JSON_NULL)
         logical = _LOGICAL.get(writer.name or "")
         if logical == "Decimal":
             if types.is_decimal(kind):
                 if writer.scale is None:
                     raise SchemaError(f"{path or 'the root'}: a Decimal needs a parameter scale")
-                return made(Op.JSON_DECIMAL, Form.BASE64, scale=writer.scale)
+                return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=writer.scale)
         elif logical is not None and types.is_integer(kind):
             # As it stands there: days or milliseconds.
             bounds = (
                 (0, MILLIS_PER_DAY) if logical == "Time" else _range(64 if logical == "Timestamp" else 32)
             )
-            return made(Op.JSON_INTEGER, self.canonical, bounds=bounds)
+            return _with(made, Op.JSON_INTEGER, self.canonical, bounds=bounds)
         elif logical == "Date":
             if types.is_date(kind):
                 factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
-                return made(Op.JSON_INTEGER, self.canonical, factor=factor, bounds=_range(32))
+                return _with(made, Op.JSON_INTEGER, self.canonical, factor=factor, bounds=_range(32))
         elif logical == "Time":
             if types.is_time(kind) and kind.unit in _PER_MILLI:
                 bounds = (0, MILLIS_PER_DAY - 1)
-                return made(Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=bounds)
+                return _with(
+                    made, Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=bounds
+                )
         elif logical == "Timestamp":
             if types.is_timestamp(kind) and kind.unit in _PER_MILLI:
-                return made(Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=_range(64))
+                return _with(
+                    made, Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=_range(64)
+                )
         elif writer.type in _BITS:
             if types.is_integer(kind):
-                return made(Op.JSON_INTEGER, bounds=_range(_BITS[writer.type]))
+                return _with(made, Op.JSON_INTEGER, bounds=_range(_BITS[writer.type]))
             if types.is_floating(kind) and kind.bit_width >= 32:
                 if self.options.exact:
                     raise Beyond
-                return made(Op.JSON_FLOAT)
+                return _with(made, Op.JSON_FLOAT)
         elif writer.type in ("float", "double"):
             narrows = writer.type == "double" and kind.bit_width < 64 if types.is_floating(kind) else True
             if not narrows and kind.bit_width >= 32:
                 if self.options.exact and types.is_float64(kind) != (writer.type == "double"):
                     raise Beyond
-                return made(Op.JSON_FLOAT, self.canonical)
+                return _with(made, Op.JSON_FLOAT, self.canonical)
         elif writer.type == "boolean" and types.is_boolean(kind):
-            return made(Op.JSON_BOOLEAN)
+            return _with(made, Op.JSON_BOOLEAN)
         elif writer.type == "string" and (types.is_string(kind) or types.is_large_string(kind)):
-            return made(Op.JSON_STRING)
+            return _with(made, Op.JSON_STRING)
         elif writer.type == "bytes" and (
             types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
         ):
-            return made(Op.JSON_BYTES)
+            return _with(made, Op.JSON_BYTES)
         raise _mismatch(writer, column, path)
 
 

@@ -202,6 +202,16 @@ def test_faults_have_the_words_of_connect_and_their_place(impl):
     ]
 
 
+def test_fields_that_the_columns_lack(impl):
+    writer = struct(a={"type": "int32"}, d={**DECIMAL, "optional": True})
+    values = rows((writer, {"a": 1, "d": 1.5}), (writer, {"a": 2, "d": True}))
+    reader = struct(a={"type": "int32"})
+    assert ConnectJsonCodec(reader).decode(values).to_pylist() == [{"a": 1}, {"a": 2}]
+    array, report = ConnectJsonCodec(reader, compat="connect").decode(values, errors="report")
+    assert array.to_pylist() == [{"a": 1}, None]
+    assert report["path"].to_pylist() == ["d"]
+
+
 def test_without_any_schema(impl):
     codec = ConnectJsonCodec()
     assert codec.decode([None, b'{"schema":null,"payload":null}']).type == pa.null()
