@@ -335,7 +335,7 @@ class ConnectJsonCodec(Codec):
         if self._options.exact:
             with contextlib.suppress(DataError):
                 schema = self._converter.to_connect_data(data)[0]
-                return b"null" if schema is None else schema.to_text().encode()
+                return b"null" if schema is None else str(schema).encode()
         return b"null"
 
     def _read(self, target: _Target, values: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -359,8 +359,17 @@ class ConnectJsonCodec(Codec):
         if not self._enveloped:
             return _Split(values, None, None, None, [target.reading(b"")], [])
         selector, starts, ends, texts, faults, count = kernel("formats._connect").split(values, self._most)
-        readings = [target.reading(text) for text in texts]
+        readings = [self._reading(target, text) for text in texts]
         return _Split(values.slice(0, count), selector, starts, ends, readings, faults)
+
+    def _reading(self, target: _Target, text: bytes) -> _Reading:
+        if pa.types.is_null(target.kind) and text != b"null":
+            # No schema in the column has an Arrow type.
+            try:
+                self._target_of(text)
+            except SchemaError as error:
+                return _Reading(None, None, "schema_error", str(error))
+        return target.reading(text)
 
     def _read_run(self, target: _Target, run: _Split, stop: bool) -> tuple[pa.Array, list[Fault]]:
         exact = self._options.exact
@@ -384,6 +393,8 @@ class ConnectJsonCodec(Codec):
                 envelope = scan(_bytes(run.values[fault.row]))
                 if envelope.code:
                     found[number] = envelope_fault(fault.row, envelope)
+                elif pa.types.is_null(target.kind):
+                    found[number] = fault._replace(code="schema_error", reason=_NO_SCHEMA)
         faults = sorted([*run.faults, *found, *_unread(run)], key=lambda fault: fault.row)
         if not exact or not faults:
             return array, faults
@@ -396,16 +407,17 @@ class ConnectJsonCodec(Codec):
     def _reread(self, target: _Target, run: _Split, data: bytes, row: int) -> Any:
         """Convert one row as JsonConverter does."""
         start = 0
+        number = memoryview(run.selector).cast("i")[row] if self._enveloped else 0
         try:
             if pa.types.is_null(target.kind):
                 if self._converter.to_connect_data(data)[1] is not None:
-                    raise DataError("schema_error", _NO_SCHEMA)
+                    reason = run.readings[number].reason if number >= 0 else ""
+                    raise DataError("schema_error", reason or _NO_SCHEMA)
                 return None
             if not self._enveloped:
                 writer, value = target.schema, self._converter.payload(target.schema, data)
             else:
                 found = kernel("formats._connect").scan(data)
-                number = memoryview(run.selector).cast("i")[row]
                 schema = run.readings[number].schema if number >= 0 and not found.code else None
                 if schema is None:
                     # What is wrong with it, or an envelope that only Jackson takes.

@@ -202,6 +202,20 @@ def test_faults_have_the_words_of_connect_and_their_place(impl):
     ]
 
 
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_no_schema_has_an_arrow_type(compat, impl):
+    wide = {**DECIMAL, "parameters": {"scale": "2", "connect.decimal.precision": "80"}, "optional": True}
+    values = rows((wide, 1.5), ({"type": "float64"}, 1))
+    array, report = ConnectJsonCodec(compat=compat).decode(values, errors="report")
+    assert array.type == pa.null()
+    assert report["code"].to_pylist() == ["schema_error"] * 2
+    assert 'wide_decimals="string" reads text' in report["reason"][0].as_py()
+    assert report["reason"][1].as_py() == "Unknown schema type: float64"
+    utf16 = json.dumps({"schema": {**DECIMAL, "default": 1.5}, "payload": None}).encode("utf-16")
+    if compat:
+        assert ConnectJsonCodec(compat=compat).decode([utf16]).to_pylist() == [Decimal("1.50")]
+
+
 def test_fields_that_the_columns_lack(impl):
     writer = struct(a={"type": "int32"}, d={**DECIMAL, "optional": True})
     values = rows((writer, {"a": 1, "d": 1.5}), (writer, {"a": 2, "d": True}))
@@ -220,7 +234,9 @@ def test_without_any_schema(impl):
             [b'{"schema":null,"payload":1}', b"{"], errors="report"
         )
         assert array.to_pylist() == [None, None]
-        assert report["row"].to_pylist() == [0, 1]
+        assert codes(report)[0] == [0, 1]
+        assert report["code"][0].as_py() == "schema_error"
+        assert report["reason"][0].as_py().startswith("the row has no schema")
     given = ConnectJsonCodec({"type": "int64"})
     assert given.decode([b'{"schema":null,"payload":1}']).to_pylist() == [1]
     with pytest.raises(ConfigError, match="to_schemaless"):
