@@ -125,7 +125,7 @@ class Message:
 
     @classmethod
     def from_json(cls, node: Any, version: int) -> "Self":
-        """Read the JSON form, as Kafka's JsonConverters do; raise `DecodeError` if it is none of this version."""
+        """Read the JSON form, as Kafka's JsonConverters do; raise `EncodeError` if it is none of this version."""
         codec, shape = _binding(cls)
         made: Self = shape.read(codec.from_json(node, version))
         return made
