@@ -60,7 +60,7 @@ class DecimalCodec(Codec):
     Notes
     -----
     Nothing is ever rounded: a value with more digits behind the point than the scale is ``inexact``, one with more
-    in all is ``decimal_precision``.
+    in all is ``decimal_precision``, an unscaled value without a byte ``truncated``.
 
     Examples
     --------
@@ -131,8 +131,8 @@ class DecimalCodec(Codec):
         faults: list[Fault] = []
         scale = self._scale
         if types.is_floating(kind):
-            array, faults = _shortest(array)
-            unscaled, found = self._numbers(array, stop)
+            text, faults = _shortest(array)
+            unscaled, found = self._numbers(text, stop)
         elif types.is_integer(kind) or types.is_decimal(kind):
             # Exact, and never longer than the widest decimal.
             wide = kind.precision > 38 if types.is_decimal(kind) else False
@@ -149,9 +149,14 @@ class DecimalCodec(Codec):
             unscaled, found = _binary(array), []
         faults += found
         if stop and faults:
-            return pa.nulls(0, self.arrow_type), faults
+            return self._first(array, faults)
         decoded, found = self._unscaled(unscaled, scale, stop)
         return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
+
+    def _first(self, array: pa.Array, faults: list[Fault]) -> tuple[pa.Array, list[Fault]]:
+        """Look for faults before these, which are not those of all steps."""
+        _, before = self._decode(array.slice(0, faults[0].row), True)
+        return pa.nulls(0, self.arrow_type), before or faults
 
     def _numbers(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Read numbers to unscaled values at the scale of the result."""
@@ -176,7 +181,10 @@ class DecimalCodec(Codec):
             )
             return pa.Array.from_buffers(kind, len(offsets) - 1, [None, pa.py_buffer(found)])
 
-        return _each(write, array, kind, stop)
+        empty = pc.fill_null(pc.equal(pc.binary_length(array), 0), False)
+        faults = _faults(empty, "truncated")
+        decoded, found = _each(write, pc.if_else(empty, None, array) if faults else array, kind, stop)
+        return decoded, sorted([*faults, *found], key=lambda fault: fault.row)
 
     def _variable(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Decode structs of a scale and an unscaled value, one scale after the other."""
@@ -184,35 +192,33 @@ class DecimalCodec(Codec):
         if not {"scale", "value"} <= set(names):
             raise SchemaError(f"a decimal of variable scale is a struct of scale and value, not of {names}")
         parts = dict(zip(names, array.flatten(), strict=True))
-        scales, values = parts["scale"].cast(pa.int32()), parts["value"]
-        faults: list[Fault] = []
+        scales, values = parts["scale"].cast(pa.int64()), parts["value"]
+        bad: list[Fault] = []
         if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-            values, faults = _base64(values, stop)
-        values = _binary(values)
-        lacking = pc.and_(array.is_valid(), pc.or_(scales.is_null(), values.is_null()))
-        known = {fault.row for fault in faults}
-        for row in pc.indices_nonzero(lacking).to_pylist():
-            if row not in known:
-                faults.append(Fault(row, None, "", "null_value", CODES["null_value"]))
-        found = pa.nulls(0, self.arrow_type)
-        rows: list[pa.Array] = []
-        usable = pc.and_(array.is_valid(), pc.and_(scales.is_valid(), values.is_valid()))
-        for scale in pc.unique(scales.filter(usable)).to_pylist():
-            places = pc.indices_nonzero(pc.and_(usable, pc.equal(scales, scale)))
-            part, bad = self._unscaled(values.take(places), scale, stop)
+            values, bad = _base64(values, stop)
             if stop and bad:
-                part = pa.nulls(len(places), self.arrow_type)
-            faults += [fault._replace(row=places[fault.row].as_py()) for fault in bad]
-            rows.append(places)
-            found = pa.concat_arrays([found, part])
-        faults.sort(key=lambda fault: fault.row)
-        order = pa.nulls(len(array), pa.int64())
-        if rows:
-            # Where each row's value is among those found, scale by scale.
-            flat = pa.concat_arrays(rows).cast(pa.int64())
-            index = pc.index_in(pa.array(range(len(array)), pa.int64()), value_set=flat)
-            order = index.cast(pa.int64())
-        return found.take(order), faults
+                return self._first(array, bad)
+        values = _binary(values)
+        given = pc.and_(array.is_valid(), pc.and_(scales.is_valid(), parts["value"].is_valid()))
+        faults = bad + _faults(pc.and_(array.is_valid(), pc.invert(given)), "null_value")
+        fits = pc.fill_null(
+            pc.and_(pc.greater_equal(scales, _SCALES[0]), pc.less_equal(scales, _SCALES[1])), True
+        )
+        faults += _faults(pc.and_(given, pc.invert(fits)), "out_of_range")
+        # By their scales, and in the end in their own order again.
+        rows = pc.indices_nonzero(pc.and_(values.is_valid(), pc.and_(given, fits)))
+        rows = rows.take(pc.sort_indices(scales.take(rows)))
+        runs = pc.run_end_encode(scales.take(rows))
+        values = values.take(rows)
+        decoded = [pa.nulls(0, self.arrow_type)]
+        start = 0
+        for end, scale in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
+            part, found = self._unscaled(values.slice(start, end - start), scale, stop)
+            faults += [fault._replace(row=rows[start + fault.row].as_py()) for fault in found]
+            decoded.append(pa.nulls(end - start, self.arrow_type) if stop and found else part)
+            start = end
+        places = pc.index_in(pa.array(range(len(array)), pa.uint64()), value_set=rows)
+        return pa.concat_arrays(decoded).take(places), sorted(faults, key=lambda fault: fault.row)
 
     def encode(self, array: Any, errors: str = "raise") -> Any:
         """Encode a column of decimals, or of any numbers, as `output` says.
@@ -258,6 +264,11 @@ class DecimalCodec(Codec):
 
 def _rebuild(arguments: dict[str, Any]) -> DecimalCodec:
     return DecimalCodec(**arguments)
+
+
+def _faults(rows: pa.Array, code: str) -> list[Fault]:
+    """Make faults of the rows that are true."""
+    return [Fault(row, None, "", code, CODES[code]) for row in pc.indices_nonzero(rows).to_pylist()]
 
 
 def _each(
@@ -333,10 +344,7 @@ def _spread(found: pa.Array, array: pa.Array) -> pa.Array:
 def _shortest(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
     """Print doubles; those that are no numbers are faults."""
     finite = pc.is_finite(array)
-    faults = [
-        Fault(row, None, "", "out_of_range", CODES["out_of_range"])
-        for row in pc.indices_nonzero(pc.invert(pc.fill_null(finite, True))).to_pylist()
-    ]
+    faults = _faults(pc.invert(pc.fill_null(finite, True)), "out_of_range")
     return pc.if_else(pc.fill_null(finite, False), array, None).cast(pa.string()), faults
 
 

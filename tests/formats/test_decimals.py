@@ -55,6 +55,13 @@ def test_what_does_not_fit_costs_its_row(impl):
          ["inexact", "invalid_number", "decimal_precision"]),
         (pa.array([1.5, float("nan"), float("inf"), None, 0.001]), "base64", [1, 2, 4],
          ["out_of_range", "out_of_range", "inexact"]),
+        (pa.array([b"\x01", b""]), "base64", [1], ["truncated"]),
+        (pa.array(["AQ==", "f////w==", "", "?"]), "base64", [1, 2, 3],
+         ["decimal_precision", "truncated", "invalid_base64"]),
+        (pa.array([{"scale": 0, "value": "AQ=="}, {"scale": 0, "value": "f////w=="}, {"scale": 0, "value": "?"}]),
+         "base64", [1, 2], ["decimal_precision", "invalid_base64"]),
+        (pa.array([{"scale": 0, "value": b""}, {"scale": 1 << 40, "value": b"\x01"}, {"scale": 1, "value": None}]),
+         "base64", [0, 1, 2], ["truncated", "out_of_range", "null_value"]),
         (pa.array([{"scale": 3, "value": b"\x01"}, {"scale": 1, "value": b"\x01"}, {"scale": None, "value": b""}]),
          "base64", [0, 2], ["inexact", "null_value"]),
     ]  # fmt: skip
