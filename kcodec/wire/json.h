@@ -83,6 +83,34 @@ static KC_INLINE const uint8_t *kc_json_plain(const uint8_t *at, const uint8_t *
     return at;
 }
 
+/* Copy 32 bytes; tell how many of them, from the first on, are plain text. All at once, as lengths cannot be predicted. */
+static KC_INLINE int kc_json_plain32(const uint8_t *at, uint8_t *target) {
+#if defined(KC_JSON_SSE2)
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1F);
+    const __m128i one = _mm_loadu_si128((const __m128i *)at);
+    const __m128i two = _mm_loadu_si128((const __m128i *)(at + 16));
+    _mm_storeu_si128((__m128i *)target, one);
+    _mm_storeu_si128((__m128i *)(target + 16), two);
+    const uint64_t low = (uint64_t)_mm_movemask_epi8(_mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(one, quote), _mm_cmpeq_epi8(one, slash)),
+        _mm_cmpeq_epi8(_mm_max_epu8(one, control), control)
+    ));
+    const uint64_t high = (uint64_t)_mm_movemask_epi8(_mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(two, quote), _mm_cmpeq_epi8(two, slash)),
+        _mm_cmpeq_epi8(_mm_max_epu8(two, control), control)
+    ));
+    return kc_ctz64(low | high << 16 | UINT64_C(1) << 32);
+#else
+    int count = 0;
+    kc_copy32(target, at);
+    for (; count < 32; count += 8) {
+        const uint64_t mask = kc_json_special8(kc_load_le64(at + count));
+        if (mask) return count + (kc_ctz64(mask) >> 3);
+    }
+    return count;
+#endif
+}
+
 /* Four hexadecimal digits, or -1 with the failure noted; `start` is the backslash before them. */
 static inline int32_t kc_json_unit(
     const uint8_t *at, const uint8_t *end, const uint8_t *start, kc_json_fault *fault
@@ -242,15 +270,17 @@ static const uint64_t kc_json_pow10[19] = {
 
 /* Read a number of at most 15 digits before the point and 15 behind it, 18 together, without an exponent: its value
  * without the point, and how many digits are behind it. NULL for any other, with nothing noted. */
-static KC_INLINE const uint8_t *kc_json_short(const uint8_t *at, const uint8_t *end, uint64_t *value, int *fraction) {
-    uint64_t more;
+static KC_INLINE const uint8_t *kc_json_short(const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction) {
+    uint64_t number, more;
+    const int64_t negative = *at == '-';
+    at += negative;
     const uint8_t first = *at;
-    int count = kc_json_eight(at, value);
+    int count = kc_json_eight(at, &number);
     if (KC_UNLIKELY(count == 0 || (first == '0' && count > 1))) return NULL;
     at += count;
     if (count == 8) {
         const int next = kc_json_eight(at, &more);
-        *value = *value * kc_json_pow10[next] + more;
+        number = number * kc_json_pow10[next] + more;
         count += next;
         at += next;
         if (KC_UNLIKELY(next == 8)) return NULL;
@@ -259,13 +289,13 @@ static KC_INLINE const uint8_t *kc_json_short(const uint8_t *at, const uint8_t *
     if (*at == '.') {
         int next = kc_json_eight(at + 1, &more);
         if (KC_UNLIKELY(next == 0)) return NULL;
-        *value = *value * kc_json_pow10[next] + more;
+        number = number * kc_json_pow10[next] + more;
         at += 1 + next;
         *fraction = next;
         if (next == 8) {
             next = kc_json_eight(at, &more);
             if (KC_UNLIKELY(next == 8 || count + next > 10)) return NULL;
-            *value = *value * kc_json_pow10[next] + more;
+            number = number * kc_json_pow10[next] + more;
             at += next;
             *fraction += next;
         } else if (KC_UNLIKELY(count + next > 18)) {
@@ -273,32 +303,89 @@ static KC_INLINE const uint8_t *kc_json_short(const uint8_t *at, const uint8_t *
         }
     }
     if (KC_UNLIKELY((*at | 0x20) == 'e' || at >= end)) return NULL;
+    *value = ((int64_t)number ^ -negative) + negative;
     return at;
 }
 
+/* The same for at most 15 characters and a sign, without a branch on what they are. 16 bytes before may be read too. */
+static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction) {
+#if defined(KC_JSON_SSE2)
+    /* 16 bytes from here on are a mask of the last so many, from 32 less so many on of the first. */
+    static const uint8_t counted[48] = {
+        0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
+    };
+    const int64_t negative = *at == '-';
+    const uint8_t *const first = at + negative;
+    const __m128i zero = _mm_set1_epi8('0'), nine = _mm_set1_epi8(9);
+    const __m128i text = _mm_loadu_si128((const __m128i *)first);
+    const __m128i distance = _mm_sub_epi8(text, zero);
+    const unsigned digits = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(distance, nine), nine));
+    const unsigned points = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('.')));
+    /* Adding one runs through the digits up to what ends them. */
+    const unsigned stop = ~digits & (digits + 1);
+    const unsigned point = stop & points;
+    const unsigned both = digits | point;
+    const unsigned last = ~both & (both + 1);
+    const int whole = kc_ctz64(stop | 1u << 16), size = kc_ctz64(last | 1u << 16);
+    const int behind = size - whole;
+    *fraction = behind - (point != 0);
+    at = first + size;
+    if (KC_UNLIKELY(whole == 0 || size >= 16 || behind == 1 || ((*first == '0') & (whole > 1)))) return NULL;
+    if (KC_UNLIKELY((*at | 0x20) == 'e' || at >= end)) return NULL;
+    /* The digits end at the end of a register, and those before the point are moved to where it was. */
+    __m128i aligned = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(at - 16)), zero);
+    aligned = _mm_and_si128(aligned, _mm_loadu_si128((const __m128i *)(counted + size)));
+    const __m128i moved = _mm_loadu_si128((const __m128i *)(counted + (point ? 15 + behind : 32)));
+    aligned = _mm_or_si128(_mm_andnot_si128(moved, aligned), _mm_and_si128(_mm_slli_si128(aligned, 1), moved));
+    const __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(aligned, _mm_set1_epi16(10 * 256 + 1)), 8);
+    const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
+    const __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
+    const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
+    const int64_t number = (int64_t)((halves & UINT32_MAX) * 100000000 + (halves >> 32));
+    *value = (number ^ -negative) + negative;
+    return at;
+#else
+    return kc_json_short(at, end, value, fraction);
+#endif
+}
+
 /* A quotient of two numbers that the type holds exactly is the nearest to it: one operation, rounded once. */
-static KC_INLINE int kc_json_quotient(uint64_t value, int fraction, double *result) {
+static KC_INLINE int kc_json_quotient(int64_t value, int fraction, double *result) {
     static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
-    *result = (double)(int64_t)value / powers[fraction];
-    return value <= UINT64_C(1) << 53;
+    *result = (double)value / powers[fraction];
+    return (uint64_t)(value + (INT64_C(1) << 53)) <= UINT64_C(1) << 54;
 #else
     (void)powers, (void)value, (void)fraction, (void)result;
     return 0;
 #endif
 }
 
-static KC_INLINE int kc_json_quotient_single(uint64_t value, int fraction, float *result) {
+static KC_INLINE int kc_json_quotient_single(int64_t value, int fraction, float *result) {
     static const float powers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 0
     if (fraction > 10) return 0;
-    *result = (float)(int64_t)value / powers[fraction];
-    return value <= UINT64_C(1) << 24;
+    *result = (float)value / powers[fraction];
+    return (uint64_t)(value + (INT64_C(1) << 24)) <= UINT64_C(1) << 25;
 #else
     (void)powers, (void)value, (void)fraction, (void)result;
     return 0;
 #endif
+}
+
+/* ---- literals ---- */
+
+/* Read `true` or `false`, NULL if it is neither. Which of the two cannot be predicted: a bit of the first letter chooses
+ * what is compared. */
+static KC_INLINE const uint8_t *kc_json_truth(const uint8_t *at, const uint8_t *end, uint8_t *truth) {
+    static const uint64_t words[2] = {UINT64_C(0x65736C6166), UINT64_C(0x65757274)};
+    const int bit = *at >> 4 & 1;
+    *truth = (uint8_t)bit;
+    at += 5 - bit;
+    return KC_LIKELY(at <= end && (kc_load_le64(at - 5 + bit) ^ words[bit]) << (24 + 8 * bit) == 0) ? at : NULL;
 }
 
 /* ---- values that are read past ---- */

@@ -24,6 +24,7 @@ cdef extern from "json.h" nogil:
 
     const uint8_t *json_space "kc_json_space"(const uint8_t *at, const uint8_t *end)
     const uint8_t *json_plain "kc_json_plain"(const uint8_t *at, const uint8_t *end, uint8_t *target)
+    int json_plain32 "kc_json_plain32"(const uint8_t *at, uint8_t *target)
     const uint8_t *json_string "kc_json_string"(
         const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length, JsonFault *fault
     )
@@ -32,10 +33,14 @@ cdef extern from "json.h" nogil:
     )
     const uint8_t *json_number "kc_json_number"(const uint8_t *at, const uint8_t *end, JsonFault *fault)
     const uint8_t *json_short "kc_json_short"(
-        const uint8_t *at, const uint8_t *end, uint64_t *value, int *fraction
+        const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction
     )
-    bint json_quotient "kc_json_quotient"(uint64_t value, int fraction, double *result)
-    bint json_quotient_single "kc_json_quotient_single"(uint64_t value, int fraction, float *result)
+    const uint8_t *json_tight "kc_json_tight"(
+        const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction
+    )
+    bint json_quotient "kc_json_quotient"(int64_t value, int fraction, double *result)
+    bint json_quotient_single "kc_json_quotient_single"(int64_t value, int fraction, float *result)
+    const uint8_t *json_truth "kc_json_truth"(const uint8_t *at, const uint8_t *end, uint8_t *truth)
     const uint8_t *json_literal "kc_json_literal"(
         const uint8_t *at, const uint8_t *end, const char *word, JsonFault *fault
     )

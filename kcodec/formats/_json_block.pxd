@@ -1,0 +1,40 @@
+"""Blocks of documents to columns, a column at a time."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.formats._json_context cimport Context
+from kcodec.formats._json_program cimport Op
+
+cdef enum:
+    LANES = 64       # rows of a block, at most
+
+
+cdef enum Place:
+    NOT_HERE         # the field did not come
+    ODD              # the row is for the row loop
+
+
+cdef struct Block:
+    Context *context
+    int64_t row                    # the first
+    int64_t count                  # of rows that are as expected so far
+    bint wide
+    bint spaced                    # a space stands behind colons and commas
+    int32_t depth
+    int64_t ahead                  # bytes from a row to about the same place in the next block
+    bint trailing                  # anything may stand behind the documents
+    bint inside                    # 16 bytes before each document may be read
+    const uint8_t *at[LANES]       # where each row is
+    const uint8_t *start[LANES]    # of its document
+    const uint8_t *end[LANES]
+    bint checked[LANES]            # all of the document is UTF-8
+    const uint8_t *begin[LANES]    # the bracket of the object that it entered last
+    const uint8_t *value[LANES]    # of the field in hand; NULL: it did not come
+    # Of a key that was not where it was expected:
+    Place place
+    const uint8_t *next
+
+
+# Read the first `Block.count` rows, whose documents stand from `Block.start` to `Block.end`, with JSON_MARGIN readable
+# bytes behind them. `Block.count` becomes the number of rows, from the first on, that were read.
+cdef void read_block(Block *block, const Op *root) noexcept nogil

@@ -1,0 +1,453 @@
+"""Blocks of documents to columns, a column at a time.
+
+The row loop asks of every value which op it is, and guesses wrong after each null and each list, because what came
+before is never the same; and it cannot start on a value before it knows how long the one before is. Here one op runs
+for all rows of a block before the next one does: it is asked once, what is random is computed rather than branched
+on, and the rows do not wait for each other.
+
+    documents:  {"id":1,"name":"a"}    {"id":27,"name":"bc"}    {"id":3, ...
+                      ^ at[0]                 ^ at[1]                 ^ at[2]    all take one step with each op
+
+So the fields must come in the order of the schema. Some may be absent, others between them that it does not have.
+Values in a form that is not common are left to the row loop, one by one. A row that is not as expected otherwise, a
+wrong one too, ends the block before it: the row loop reads it, and nothing is reported from here. What is stored of
+it until then is written over.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from kcodec.columns._builder cimport LIST, Column, set_null
+from kcodec.formats._json_context cimport Context
+from kcodec.formats._json_program cimport (
+    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, INTEGER, ITEMS, NULLABLE, OBJECT, STRING, Op,
+)
+from kcodec.formats._json_quick cimport NULL_WORD, read_quickly, store_decimal
+from kcodec.formats._json_row cimport find, is_key, items_t, offset_t, run
+from kcodec.wire.cursor cimport likely, load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_tight
+from kcodec.wire.status cimport OK
+from kcodec.wire.utf8 cimport utf8_valid
+
+ctypedef fused integer_t:
+    int32_t
+    int64_t
+
+
+cdef bint find_values(Block *block, const Op *container, const Op *op) noexcept nogil:
+    """Set `Block.value` for a field of an object; False if there is no row left.
+
+    A value may seem to be up to 17 bytes behind the end of its row.
+    """
+    # The key with what stands around it: its first 16 bytes, and which of them count.
+    cdef int32_t before = 2 if block.spaced and op.number else 1
+    cdef int32_t gap = 8 * before
+    cdef uint64_t first = op.key.words[0] << gap | (44 if op.number else 123) | (32 << 8 if before == 2 else 0)
+    cdef uint64_t second = op.key.words[1] << gap | op.key.words[0] >> (64 - gap)
+    cdef uint64_t first_mask = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
+    cdef uint64_t second_mask = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
+    cdef int64_t size = op.key_size + before
+    cdef bint spaced = block.spaced
+    cdef const uint8_t *p
+    cdef int64_t lane
+    for lane in range(block.count):
+        p = block.at[lane]
+        if likely(not ((load_le64(p) ^ first) & first_mask | (load_le64(p + 8) ^ second) & second_mask)) and (
+            size <= 16 or (size <= block.end[lane] - p and memcmp(p + 16, op.name + 16 - before, size - 16) == 0)
+        ):
+            prefetch(p + block.ahead)
+            p += size
+            if spaced:
+                p += p[0] == 32
+        else:
+            p = seek(block, container, op, lane)
+            if p == NULL:
+                if block.place == ODD or not op.forms & ABSENT or op.data != NULL:
+                    block.count = lane
+                    break
+                block.at[lane] = block.next
+        block.value[lane] = p
+    return block.count > 0
+
+
+cdef bint is_valid(Block *block, int64_t lane) noexcept nogil:
+    """Tell whether all of a document is UTF-8; what is not read as it mostly stands relies on that."""
+    if not block.checked[lane]:
+        block.checked[lane] = utf8_valid(block.start[lane], block.end[lane] - block.start[lane])
+    return block.checked[lane]
+
+
+cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
+    """Find a field behind space and fields that no op has; `op` may be the one behind the last field.
+
+    NULL if it is not there: `Block.place` tells why, and `Block.next` is where the row then stands.
+    """
+    cdef Context *context = block.context
+    cdef const uint8_t *end = block.end[lane]
+    cdef const uint8_t *p = block.at[lane]
+    cdef const uint8_t *at
+    cdef const Op *found
+    context.end = end
+    block.place = ODD
+    if not is_valid(block, lane):
+        return NULL
+    while True:
+        p = json_space(p, end)
+        if p >= end:
+            return NULL
+        if p[0] == 125 and p != block.begin[lane]:
+            block.place = NOT_HERE
+            block.next = p
+            return NULL
+        if p[0] != (123 if p == block.begin[lane] else 44):
+            return NULL
+        at = json_space(p + 1, end)
+        if at >= end:
+            return NULL
+        if at[0] == 125 and p == block.begin[lane]:
+            block.place = NOT_HERE
+            block.next = p
+            return NULL
+        if is_key(op, at, end, op.looked_up):
+            return json_space(at + op.key_size, end)
+        if at[0] != 34:
+            return NULL
+        found = find(context, container, at)
+        if context.status != OK:
+            return NULL
+        if found == op:
+            return json_space(context.after, end)
+        if found != NULL:
+            if found > op:
+                block.place = NOT_HERE
+                block.next = p
+            return NULL
+        p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
+        if p == NULL:
+            return NULL
+
+
+cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    """Read a value as the row loop does; NULL if the row is odd, which ends the block."""
+    cdef Context *context = block.context
+    cdef int64_t row = block.row + lane
+    cdef const uint8_t *p = block.value[lane]
+    if p == NULL:
+        set_null(context.columns, op.column, row, block.wide)
+        return block.at[lane]
+    if not is_valid(block, lane):
+        block.count = lane
+        return NULL
+    context.end = block.end[lane]
+    context.depth = block.depth
+    context.level = 0
+    context.expanded = 0
+    context.outside = NULL
+    if block.wide:
+        p = run(context, NULL, op, row, p, <int64_t *>NULL, <items_t>0)
+    else:
+        p = run(context, NULL, op, row, p, <int32_t *>NULL, <items_t>0)
+    # What is stored beyond the document counts for a row as a whole.
+    if p == NULL or context.expanded:
+        block.count = lane
+        return NULL
+    return p
+
+
+cdef void read_values(Block *block, const Op *op) noexcept nogil:
+    cdef const uint8_t *p
+    cdef int64_t lane
+    for lane in range(block.count):
+        p = read_one(block, op, lane)
+        if p == NULL:
+            return
+        block.at[lane] = p
+
+
+cdef inline void set_valid(Block *block, const Op *op) noexcept nogil:
+    """Note that no value of a field is null, until one is."""
+    cdef Column *column = &block.context.columns[op.column]
+    if op.column >= 0 and column.valid != NULL:
+        memset(column.valid + block.row, 1, block.count)
+
+
+cdef void read_leaves(Block *block, const Op *op, offset_t *tag) noexcept nogil:
+    cdef Column *column = &block.context.columns[op.column]
+    cdef const uint8_t *p
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        p = block.value[lane]
+        if likely(p != NULL):
+            p = read_quickly(op, column, block.row + lane, p, block.end[lane], True, tag)
+        if unlikely(p == NULL):
+            p = read_one(block, op, lane)
+            if p == NULL:
+                return
+        block.at[lane] = p
+
+
+cdef void read_integers(Block *block, const Op *op, integer_t *tag) noexcept nogil:
+    cdef integer_t *data = <integer_t *>block.context.columns[op.column].data + block.row
+    cdef int64_t low = op.low
+    cdef int64_t high = op.high
+    cdef int64_t factor = op.factor
+    cdef int64_t value = 0
+    cdef int fraction = 0
+    cdef const uint8_t *p
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        p = block.value[lane]
+        if likely(p != NULL):
+            p = json_tight(p, block.end[lane], &value, &fraction)
+        if likely(p != NULL) and likely(fraction == 0) and likely(value >= low) and likely(value <= high):
+            data[lane] = <integer_t>(value * factor)
+        else:
+            p = read_one(block, op, lane)
+            if p == NULL:
+                return
+        block.at[lane] = p
+
+
+cdef void read_decimals(Block *block, const Op *op) noexcept nogil:
+    cdef Column *column = &block.context.columns[op.column]
+    cdef int64_t value = 0
+    cdef int fraction = 0
+    cdef const uint8_t *p
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        p = block.value[lane]
+        if likely(p != NULL):
+            p = json_tight(p, block.end[lane], &value, &fraction)
+        if unlikely(p == NULL) or unlikely(not store_decimal(op, column, block.row + lane, value, fraction)):
+            p = read_one(block, op, lane)
+            if p == NULL:
+                return
+        block.at[lane] = p
+
+
+cdef void read_doubles(Block *block, const Op *op) noexcept nogil:
+    cdef double *data = <double *>block.context.columns[op.column].data + block.row
+    cdef int64_t value = 0
+    cdef int fraction = 0
+    cdef const uint8_t *p
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        p = block.value[lane]
+        if likely(p != NULL):
+            p = json_tight(p, block.end[lane], &value, &fraction)
+        # Zero may be -0.
+        if unlikely(p == NULL) or unlikely(value == 0) or unlikely(not json_quotient(value, fraction, data + lane)):
+            p = read_one(block, op, lane)
+            if p == NULL:
+                return
+        block.at[lane] = p
+
+
+cdef void check_texts(Block *block, const Column *column, int64_t index, int64_t stop, offset_t *tag) noexcept nogil:
+    """End the block before the first row that is not UTF-8, if one of these texts is not."""
+    cdef const offset_t *offsets = <offset_t *>column.offsets
+    cdef offset_t end = offsets[stop]
+    cdef bint cut = False
+    cdef int64_t lane
+    if likely(utf8_valid(column.data + offsets[index], end - offsets[index])):
+        # Both sides of a cut are valid if it is not inside a character.
+        while index < stop and offsets[index] < end:
+            cut |= (column.data[offsets[index]] & 0xC0) == 0x80
+            index += 1
+        if likely(not cut):
+            return
+    for lane in range(block.count):
+        if not is_valid(block, lane):
+            block.count = lane
+            return
+
+
+cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
+    """Read strings; whether one is null, and where it ends in its first 32 bytes, is computed."""
+    cdef Column *column = &block.context.columns[op.column]
+    cdef offset_t *offsets = <offset_t *>column.offsets + block.row
+    cdef uint8_t *valid = column.valid + block.row if column.valid != NULL else NULL
+    cdef uint8_t *data = column.data
+    cdef offset_t used = offsets[0]
+    cdef int64_t nullable = op.forms & (NULLABLE | DEFAULT) == NULLABLE
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t lane
+    cdef int64_t size
+    cdef int64_t null
+    for lane in range(block.count):
+        p = block.value[lane]
+        end = block.end[lane]
+        if likely(p != NULL):
+            null = nullable & (load_le32(p) == NULL_WORD)
+            size = json_plain32(p + 1, data + used)
+            if unlikely(size == 32) and p + 33 < end:
+                size = json_plain(p + 33, end, data + used + 32) - p - 1
+            size &= null - 1
+            if likely(not ((p[0] ^ 34) | (p[size + 1] ^ 34)) & (null - 1)) and likely(p + size + 2 + 2 * null <= end):
+                used += <offset_t>size
+                offsets[lane + 1] = used
+                if valid != NULL:
+                    valid[lane] = <uint8_t>(1 - null)
+                block.at[lane] = p + size + 2 + 2 * null
+                continue
+        p = read_one(block, op, lane)
+        if p == NULL:
+            break
+        used = offsets[lane + 1]
+        block.at[lane] = p
+    check_texts(block, column, block.row, block.row + block.count, tag)
+
+
+cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
+    """Read lists of leaves, row by row."""
+    cdef const Op *item = op + 1
+    cdef Column *column = &block.context.columns[op.column]
+    cdef Column *items = &block.context.columns[item.column]
+    cdef offset_t *offsets = <offset_t *>column.offsets + block.row
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t lane
+    cdef int64_t slot
+    set_valid(block, op)
+    for lane in range(block.count):
+        p = block.value[lane]
+        end = block.end[lane]
+        slot = offsets[lane]
+        if p != NULL and p[0] == 91 and end - p >= 2:
+            p += 1
+            if p[0] != 93:
+                while True:
+                    p = read_quickly(item, items, slot, p, end, True, tag)
+                    if unlikely(p == NULL) or unlikely(p >= end):
+                        break
+                    if items.valid != NULL:
+                        items.valid[slot] = 1
+                    slot += 1
+                    if p[0] != 44:
+                        break
+                    p += 1
+            if likely(p != NULL) and likely(p < end) and likely(p[0] == 93):
+                offsets[lane + 1] = <offset_t>slot
+                block.at[lane] = p + 1
+                continue
+        p = read_one(block, op, lane)
+        if p == NULL:
+            break
+        block.at[lane] = p
+    if item.code == STRING:
+        check_texts(block, items, offsets[0], offsets[block.count], tag)
+
+
+cdef void read_objects(Block *block, const Op *op) noexcept nogil:
+    """Read objects: all of them together, if every row has one."""
+    cdef const uint8_t *p
+    cdef int64_t lane
+    for lane in range(block.count):
+        p = block.value[lane]
+        if p == NULL or p >= block.end[lane] or p[0] != 123:
+            read_values(block, op)
+            return
+    memcpy(block.at, block.value, block.count * sizeof(block.at[0]))
+    set_valid(block, op)
+    read_fields(block, op)
+
+
+cdef void read_field(Block *block, const Op *op) noexcept nogil:
+    """Read the values of a field from `Block.value` on."""
+    if op.code == STRING:
+        if block.wide:
+            read_texts(block, op, <int64_t *>NULL)
+        else:
+            read_texts(block, op, <int32_t *>NULL)
+    elif op.code == OBJECT:
+        read_objects(block, op)
+    elif op.code == INTEGER and op.width == 8 and block.inside:
+        read_integers(block, op, <int64_t *>NULL)
+    elif op.code == INTEGER and op.width == 4 and block.inside:
+        read_integers(block, op, <int32_t *>NULL)
+    elif op.code == DECIMAL and block.inside:
+        read_decimals(block, op)
+    elif op.code == DOUBLE and block.inside:
+        read_doubles(block, op)
+    elif op.code >= BOOLEAN and op.code <= DECIMAL:
+        read_leaves(block, op, <int32_t *>NULL)
+    elif op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING \
+            and block.context.columns[op.column].kind == LIST:
+        if block.wide:
+            read_lists(block, op, <int64_t *>NULL)
+        else:
+            read_lists(block, op, <int32_t *>NULL)
+    else:
+        read_values(block, op)
+
+
+cdef void read_fields(Block *block, const Op *container) noexcept nogil:
+    """Read objects from their brackets on."""
+    cdef const Op *op = container + 1
+    cdef const Op *behind = container + container.next - 1
+    cdef const uint8_t *p
+    cdef int64_t lane
+    if block.depth >= block.context.max_depth:
+        block.count = 0
+        return
+    block.depth += 1
+    memcpy(block.begin, block.at, block.count * sizeof(block.at[0]))
+    while op != behind:
+        if not find_values(block, container, op):
+            return
+        read_field(block, op)
+        op += op.next
+    for lane in range(block.count):
+        p = block.at[lane]
+        if unlikely(p >= block.end[lane] or p[0] != 125):
+            seek(block, container, behind, lane)
+            if block.place == ODD:
+                block.count = lane
+                break
+            p = block.next
+            if p == block.begin[lane]:
+                p = json_space(p + 1, block.end[lane])
+        block.at[lane] = p + 1
+    block.depth -= 1
+
+
+cdef void read_block(Block *block, const Op *root) noexcept nogil:
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t lane
+    memset(block.checked, 0, block.count * sizeof(block.checked[0]))
+    for lane in range(block.count):
+        p = block.start[lane]
+        end = block.end[lane]
+        if unlikely(p >= end or p[0] != 123):
+            if end - p >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
+                p += 3
+            p = json_space(p, end)
+            if p >= end or p[0] != 123:
+                block.count = lane
+                break
+        block.at[lane] = p
+    if block.count == 0:
+        return
+    block.depth = 0
+    block.spaced = is_spaced(block.at[0], block.end[0])
+    set_valid(block, root)
+    read_fields(block, root)
+    for lane in range(block.count):
+        p = block.at[lane]
+        end = block.end[lane]
+        if unlikely(p != end) and not (is_valid(block, lane) if block.trailing else json_space(p, end) == end):
+            block.count = lane
+            break
+
+
+cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Tell whether a space stands behind the first key of an object and its colon."""
+    while p < end and p[0] != 58:
+        p += 1
+    return end - p > 1 and p[1] == 32
