@@ -354,9 +354,11 @@ def _json(op: Op, direction: str, forms: Form = Form.PLAIN) -> Any:
 
 
 def _base64(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-    """Decode Base64, as strings of JSON: no text of Base64 needs an escape."""
+    """Decode Base64, as strings of JSON."""
     module, program = _json(Op.JSON_BYTES, "decode")
-    quoted = pc.binary_join_element_wise(b'"', array.cast(pa.binary()), b'"', b"")
+    # No text of Base64 has an escape, and this one is to be none.
+    plain = pc.replace_substring(array.cast(pa.binary()), b"\\", b"!")
+    quoted = pc.binary_join_element_wise(b'"', plain, b'"', b"")
     found, faults = module.decode(quoted, [program], stop=stop)
     faults = [Fault(fault.row, None, "", "invalid_base64", CODES["invalid_base64"]) for fault in faults]
     return (pa.nulls(0, pa.binary()) if stop and faults else found), faults

@@ -50,7 +50,8 @@ def test_every_form_is_read(kind, precision, impl):
 def test_what_does_not_fit_costs_its_row(impl):
     cases = [
         (pa.array([b"\x01", b"\x7f" * 9, None, b"\x02", b"\x7f" * 80]), "base64", [1, 4], ["decimal_precision"] * 2),
-        (pa.array(["AQ==", "A", None, "1.5!"]), "base64", [1, 3], ["invalid_base64"] * 2),
+        (pa.array(["AQ==", "A", None, "1.5!", "AQ=\\u003d", 'AQ==" '], pa.large_string()), "base64", [1, 3, 4, 5],
+         ["invalid_base64"] * 4),
         (pa.array(["1", "1.567", "x", None, "1e99"]), "number", [1, 2, 4],
          ["inexact", "invalid_number", "decimal_precision"]),
         (pa.array([1.5, float("nan"), float("inf"), None, 0.001]), "base64", [1, 2, 4],
