@@ -281,7 +281,7 @@ class TopicCodec:
         keyless, valueless = _nulls(keys), _nulls(values)
         rows = _Rows(len(keys))
         rows.kinds[valueless] = _TOMBSTONE
-        rows.places, rows.keys = self._numbers.take(types.view(np.uint16), axis=1)
+        rows.places, rows.keys = self._numbers.take(types.view(np.uint16).astype(np.intp), axis=1)
         rows.places[keyless] = -1
         rows.types, rows.untyped = types, keyless | (key_lengths < 2)
         rows.versions, rows.unversioned = versions, value_lengths < 2
@@ -299,8 +299,8 @@ class TopicCodec:
 
     def _value_programs(self, places: Any, versions: Any) -> Any:
         """Return which program reads the value of each row; -1 for none."""
-        programs = versions - self._lowest[places]
-        return np.where((programs >= 0) & (programs < self._counts[places]), programs, -1)
+        programs = versions - self._lowest.take(places)
+        return np.where((programs >= 0) & (programs < self._counts.take(places)), programs, -1)
 
     def _framed(self, keys: pa.Array | None, values: pa.Array) -> "_Rows":
         """Find what the rows of a framed topic are: unsigned varints of frame version, type and version."""
