@@ -29,7 +29,9 @@ def native():
 
 
 def same_decode(native, plans, rows, limits=LIMITS, **options):
-    values = pa.array(rows, options.pop("kind", pa.binary()))
+    values = pa.array(rows, pa.binary())
+    # Rows with other bytes around them can be read together; what follows looks as if it belonged to them.
+    inner = pa.array([b"{" * 16, *rows, b'":1}' * 20], pa.binary()).slice(1, len(rows))
     answers = []
     for module in (native, pure):
         programs = [module.Program(plan, limits) for plan in plans]
@@ -38,6 +40,9 @@ def same_decode(native, plans, rows, limits=LIMITS, **options):
         assert decoded.type == plans[0].arrow_type
         answers.append((of_array(decoded), faults))
     assert answers[0] == answers[1]
+    decoded, faults = native.decode(inner, [native.Program(plan, limits) for plan in plans], **options)
+    decoded.validate(full=True)
+    assert (of_array(decoded), faults) == answers[1]
     for module in (native, pure):
         programs = [module.Program(plan, limits) for plan in plans]
         assert module.decode(values, programs, stop=True, **options)[1] == answers[1][1][:1]
@@ -140,6 +145,130 @@ def test_objects_of_many_fields(native, data):
         rows.append(json.dumps({}).encode() if not chosen else b"{")
         rows[-1] += ",".join(f'"{name}":{i}' for i, name in enumerate(chosen)).encode() + b"}"
     same_decode(native, [plan], rows)
+
+
+KINDS = [
+    pa.field("id", pa.int64(), False),
+    pa.field("name", pa.string()),
+    pa.field("price", pa.decimal128(12, 2)),
+    pa.field("much", pa.decimal256(60, 3)),
+    pa.field("small", pa.int8()),
+    pa.field("number of a long name", pa.int32()),
+    pa.field("score", pa.float64()),
+    pa.field("share", pa.float32()),
+    pa.field("gift", pa.bool_()),
+    pa.field("address", pa.struct([("street", pa.string()), ("place", pa.struct([("zip", pa.uint32())]))])),
+    pa.field("tags", pa.list_(pa.string())),
+    pa.field("sizes", pa.list_(pa.int16())),
+    pa.field("counts", pa.map_(pa.string(), pa.int64())),
+    pa.field("at", pa.timestamp("us", "UTC")),
+    pa.field("note", pa.string(), False),
+]
+#: Values that a row may have for each, most of them good.
+VALUES = {
+    "id": "1 | 12345678 | 123456789012345 | 1234567890123456 | -7 | 0 | -0 | 01 | 1.0 | 1e3",
+    "name": f'"a" | "" | null | "{"x" * 31}" | "{"é" * 16}" | "{"y" * 80}" | "\\u00e9\\n" | 7',
+    "price": '1.25 | 0.5 | 1234567890.12 | 12345678901.1 | 3 | 1. | 1.005 | -2.50 | "1.25" | null',
+    "much": "1.125 | 12345678901234567890.5 | -0.001 | null",
+    "small": "127 | 128 | -128 | null",
+    "number of a long name": "1 | 2147483648 | -2147483648 | null",
+    "score": "1.5 | 0.1 | -0.0 | 0 | -0 | 123.456789 | 0.1234567890123 | 1e-7 | 9007199254740993",
+    "share": "1.5 | 0.1 | 16777217 | null",
+    "gift": "true | false | null | trues | tru",
+    "address": '{"street":"s","place":{"zip":12345}} | {"street":"s","place":null} | null | {} | '
+    '{"place":{"zip":1},"street":"é"}',
+    "tags": '[] | ["a"] | ["a","é","c"] | ["a",null] | null | ["a",] | ["a" | ["\\""] | [ "a" ]',
+    "sizes": "[] | [1,2,3] | [32768] | [,] | [1 , 2] | null",
+    "counts": '{} | {"a":1} | {"a":1,"a":2} | null',
+    "at": '"2024-05-06T07:08:09Z" | null | "never"',
+    "note": '"n" | "é" | "\U0001f600" | "\x1f"',
+}
+ODDITIES = [
+    "absent",
+    "reversed",
+    "twice",
+    "unknown",
+    "escaped",
+    "indented",
+    "cut",
+    "more",
+    "not utf-8",
+    "cut inside",
+]
+
+
+@st.composite
+def rows_alike(draw):
+    """Rows of one form, most with common values; some have another value, or are odd as a whole."""
+    names = [field.name for field in KINDS]
+    values_of = {name: st.sampled_from(values.split(" | ")) for name, values in VALUES.items()}
+    common = {name: draw(strategy) for name, strategy in values_of.items()}
+    comma, colon = draw(st.sampled_from([(",", ":"), (", ", ": "), (",", ": ")]))
+    rows = []
+    for _ in range(draw(st.integers(1, 40))):
+        kept, values, odd = list(names), dict(common), ""
+        if draw(st.integers(0, 5)) == 0:
+            name = draw(st.sampled_from(names))
+            values[name] = draw(values_of[name])
+        if draw(st.integers(0, 7)) == 0:
+            odd = draw(st.sampled_from(ODDITIES))
+            name = draw(st.sampled_from(names))
+            at = kept.index(name)
+            kept = {
+                "absent": kept[:at] + kept[at + 1 :],
+                "reversed": kept[::-1],
+                "twice": [*kept[: at + 1], name, *kept[at + 1 :]],
+            }.get(odd, kept)
+        parts = [f'"{name}"{colon}{values[name]}' for name in kept]
+        if odd == "unknown":
+            parts.insert(at, '"other" : {"id": [1, "é"]}')
+        if odd == "escaped":
+            parts[at] = parts[at].replace(name[0], f"\\u{ord(name[0]):04x}", 1)
+        if odd == "indented":
+            parts = [f"\n  {part}\n" for part in parts]
+        row = ("{" + comma.join(parts) + "}").encode()
+        cut = draw(st.integers(0, len(row))) if odd else 0
+        rows.append(
+            {
+                "cut": row[:cut],
+                "more": row + b" }",
+                "not utf-8": row[:cut] + b"\xff" + row[cut:],
+                "cut inside": row.replace("é".encode(), b"\xc3", 1),
+            }.get(odd, row)
+        )
+    return rows
+
+
+@given(rows_alike(), st.sampled_from(["last", "error"]), st.booleans(), st.data())
+def test_rows_that_are_alike(native, rows, duplicate_keys, trailing, data):
+    count = data.draw(st.integers(1, len(KINDS)))
+    kind = pa.struct(KINDS[:count] if data.draw(st.booleans()) else KINDS[-count:])
+    plan = json_plan(kind, "decode", JsonOptions(duplicate_keys=duplicate_keys))
+    rows = [*rows, None, *rows] if data.draw(st.booleans()) else rows
+    same_decode(native, [plan], rows, data.draw(st.sampled_from([LIMITS, Limits()])), trailing=trailing)
+    if data.draw(st.booleans()):
+        chosen = array.array(
+            "i", data.draw(st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows)))
+        )
+        same_decode(native, [plan, plan], rows, selector=chosen, trailing=trailing)
+
+
+def test_alike_rows_of_every_layout(native):
+    kind = pa.struct([*KINDS[:3], pa.field("tags", pa.list_(pa.string()))])
+    rows = [
+        f'{{"id":{i},"name":"n{"é" * (i % 9)}","price":{i}.5,"tags":["a","b{i}"]}}'.encode()
+        for i in range(300)
+    ]
+    expected = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])[0]
+    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
+        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
+        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
+        assert decoded.equals(expected)
+        assert faults == []
+    wide = pa.struct(
+        [*KINDS[:1], ("name", pa.large_string()), KINDS[2], ("tags", pa.large_list(pa.large_string()))]
+    )
+    same_decode(native, [json_plan(wide, "decode")], rows)
 
 
 @given(st.lists(ANY.map(str.encode).flatmap(damaged), max_size=4))
