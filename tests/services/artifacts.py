@@ -42,9 +42,10 @@ def had(get: Callable[[], Any]) -> Any:
     try:
         return get()
     except Lacking as lacking:
-        if REQUIRED:
-            pytest.fail(f"KCODEC_REQUIRE_SERVICES=1, but {lacking}", pytrace=False)
-        pytest.skip(str(lacking))
+        reason = str(lacking)
+    if REQUIRED:
+        pytest.fail(f"KCODEC_REQUIRE_SERVICES=1, but {reason}", pytrace=False)
+    pytest.skip(reason)
 
 
 def _javas() -> Iterator[Path]:
