@@ -13,6 +13,13 @@ from kcodec.protocol.versions import MAX_VERSION, Versions
 
 __all__ = ["validate"]
 
+#: Fields that a message may have with its structs written out where they stand. The generator makes one class of each
+#: struct; plans, columns and grammars repeat it, and common structs within common structs multiply.
+_MOST_FIELDS = 10_000
+
+#: Structs within structs: far more than messages can be read of.
+_MOST_LEVELS = 100
+
 
 def validate(spec: MessageSpec) -> None:
     """Check a message definition.
@@ -36,6 +43,8 @@ class _Generator:
         self.common = {struct.name for struct in spec.common_structs}
         self.structs: dict[str, StructSpec] = {}
         self.lowest: dict[str, int | None] = {}  # first version that a struct has a schema in
+        self.written_out: dict[str, int] = {}  # fields of a struct and of all in it
+        self.levels: dict[str, int] = {}  # of structs in it, itself included
 
     def run(self) -> None:
         spec = self.spec
@@ -99,12 +108,24 @@ class _Generator:
     def _schemas(self, name: str, struct: StructSpec, parent: Versions, path: str) -> None:
         if name in self.lowest:
             return
+        self._check_levels(path.count("."), path)
         versions = parent & struct.versions
         self.lowest[name] = None
         for field in struct.fields:
             if field.type.has_struct:
                 inner = self._struct(field, path)
                 self._schemas(inner.name, inner, versions, _join(path, field))
+        inner_names = [field.type.element for field in struct.fields]
+        self.levels[name] = 1 + max((self.levels.get(inner, 0) for inner in inner_names), default=0)
+        self._check_levels(self.levels[name], path)
+        self.written_out[name] = len(inner_names) + sum(
+            self.written_out.get(inner, 0) for inner in inner_names
+        )
+        if self.written_out[name] > _MOST_FIELDS:
+            reason = (
+                f"There are more than {_MOST_FIELDS} fields in {struct.name}, with its structs written out."
+            )
+            raise SpecError(reason, "written_out_fields", path)
         for version in versions:
             for field in struct.fields:
                 if version in field.versions and field.type.has_struct:
@@ -118,6 +139,10 @@ class _Generator:
                         )
         if not versions.empty:
             self.lowest[name] = versions.lowest
+
+    def _check_levels(self, levels: int, path: str) -> None:
+        if levels > _MOST_LEVELS:
+            raise SpecError(f"Structs are nested deeper than {_MOST_LEVELS} levels.", "nesting", path)
 
     def _class(self, struct: StructSpec, parent: Versions, path: str) -> None:
         for field in struct.fields:

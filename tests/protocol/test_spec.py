@@ -496,6 +496,44 @@ def test_folders_jars_and_texts(tmp_path):
         load(folder)
 
 
+@pytest.mark.parametrize("step", [1, -1])
+def test_chains_of_common_structs(step):
+    def chain(levels):
+        # Structs are looked at in the order of their names.
+        names = [f"S{level:04}" for level in range(levels)][::step]
+        inner = [*(field("a", name) for name in names[1:]), field("x", "int8")]
+        common = [
+            {"name": name, "versions": "0+", "fields": [each]}
+            for name, each in zip(names, inner, strict=True)
+        ]
+        return message(field("all", names[0]), commonStructs=common)
+
+    assert MessageSpec.parse(chain(98)).describe(0).count("=> INT8") == 1
+    for levels in (101, 5000):
+        with pytest.raises(SpecError, match="deeper than 100 levels"):
+            MessageSpec.parse(chain(levels))
+
+
+def test_structs_that_multiply():
+    def doubling(levels):
+        """Each common struct has two of the next."""
+        common = [
+            {
+                "name": f"S{level}",
+                "versions": "0+",
+                "fields": [field("a", f"S{level + 1}"), field("b", f"S{level + 1}")],
+            }
+            for level in range(levels)
+        ]
+        common.append({"name": f"S{levels}", "versions": "0+", "fields": [field("x", "int8")]})
+        return message(field("all", "S0"), commonStructs=common)
+
+    assert MessageSpec.parse(doubling(10)).describe(0).count("=> INT8") == 1024
+    with pytest.raises(SpecError, match="more than 10000 fields in S") as caught:
+        MessageSpec.parse(doubling(40))
+    assert caught.value.rule == "written_out_fields"
+
+
 def test_nested_too_deeply():
     inner = []
     for _ in range(300):
