@@ -325,8 +325,8 @@ def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int =
 
     Parameters
     ----------
-    source : buffer, pyarrow.Buffer or path
-        Batches, back to back.
+    source : buffer, pyarrow.Buffer, path, binary file or pyarrow.NativeFile
+        Batches, back to back; of a file a few MiB are held at a time.
     check_crc : bool
         Whether to compare the checksums.
     max_decompressed : int
@@ -354,12 +354,8 @@ def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int =
     >>> list_batches(batches).select(["size", "count", "codec"]).to_pylist()
     [{'size': 77, 'count': 2, 'codec': 'none'}]
     """
-    if isinstance(source, (str, os.PathLike)):
-        with pa.memory_map(os.fspath(source)) as file:
-            return list_batches(file.read_buffer(), check_crc=check_crc, max_decompressed=max_decompressed)
-    options = BatchOptions(check_crc=check_crc, errors="skip", max_decompressed=max_decompressed)
-    data = _buffer(source)
-    return pa.concat_tables([batch_table(scan, data, options) for _, scan in scans(data, check_crc)])
+    options = BatchOptions(check_crc=check_crc, max_decompressed=max_decompressed)
+    return pa.concat_tables([BATCHES.empty_table(), *chunks_of(source, _Listed(options), _WINDOW)])
 
 
 def scans(data: pa.Buffer, check_crc: bool) -> Iterator[tuple[int, Any]]:
@@ -382,8 +378,15 @@ def scans(data: pa.Buffer, check_crc: bool) -> Iterator[tuple[int, Any]]:
             return
 
 
-def batch_table(scan: Any, data: pa.Buffer, options: BatchOptions) -> pa.Table:
-    """Make the table of the batches of one scan."""
+class _Listed(BatchSource):
+    """Batches of which only what their headers say is read."""
+
+    def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.Table]:
+        yield batch_table(scan, data, self.options, position)
+
+
+def batch_table(scan: Any, data: pa.Buffer, options: BatchOptions, position: int = 0) -> pa.Table:
+    """Make the table of the batches of one scan, whose buffer is at a position in its file."""
     import numpy as np
 
     found = scan.headers()
@@ -402,7 +405,7 @@ def batch_table(scan: Any, data: pa.Buffer, options: BatchOptions) -> pa.Table:
         counts = pc.replace_with_mask(counts, rows, pa.array([each[1] for each in known], pa.int32()))
     with np.errstate(over="ignore"):
         columns = {
-            "position": found["position"],
+            "position": found["position"] + position,
             "size": found["size"],
             "magic": found["magic"],
             "codec": pa.array([*CODECS, None, None, None]).take(pa.array(codec)),
@@ -436,7 +439,7 @@ def _inside(
     data: pa.Buffer, position: int, size: int, options: BatchOptions
 ) -> tuple[int | None, int | None]:
     """Find the first offset and the number of the messages in one; None if they cannot be read."""
-    source = BatchSource(options._replace(check_crc=False))
+    source = BatchSource(options._replace(check_crc=False, errors="skip"))
     offsets = [
         offset
         for chunk in source.buffer(data.slice(position, size))
