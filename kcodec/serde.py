@@ -417,20 +417,20 @@ class Serde:
         # there matters.
         most = 1 if errors == "raise" else _MISSES
         for key in keys:
-            if key not in self._sources and (failure or misses >= most):
-                schema_id = key if isinstance(key, int) else None
-                code, reason = ("registry_error", failure) if failure else ("unknown_schema_id", _NOT_ASKED)
-                sources[key] = _Source(schema_id, code=code, reason=reason)
-                continue
+            new = key not in self._sources
             try:
-                source = self._source(key)
+                if new and failure:
+                    source = _unread(key, "registry_error", failure)
+                elif new and misses >= most:
+                    source = _unread(key, "unknown_schema_id", _NOT_ASKED)
+                else:
+                    source = self._source(key)
             except RegistryError as error:
                 if errors != "report":
                     raise
                 failure = f"{CODES['registry_error']}: {error}"
                 logger.warning("%s", failure, extra={"schema_id": key})
-                schema_id = key if isinstance(key, int) else None
-                source = _Source(schema_id, code="registry_error", reason=failure)
+                source = _unread(key, "registry_error", failure)
             misses += source.code == "unknown_schema_id"
             sources[key] = source
         return sources
@@ -449,8 +449,7 @@ class Serde:
             except RegistryError as error:
                 if error.status != 404:
                     raise
-                schema_id = key if isinstance(key, int) else None
-                return _Source(schema_id, code="unknown_schema_id", reason=CODES["unknown_schema_id"])
+                return _unread(key, "unknown_schema_id", CODES["unknown_schema_id"])
             self._meter.fetched(key, self._registry.url)
         schema_id = key if isinstance(key, int) else registered.id
         try:
@@ -694,6 +693,10 @@ class Serde:
                 "check"
             )
         return _Target(found.id, found.guid, chosen, None if same(reader, writer) else given)
+
+
+def _unread(key: int | bytes, code: str, reason: str) -> _Source:
+    return _Source(key if isinstance(key, int) else None, code=code, reason=reason)
 
 
 def _registry(registry: SchemaRegistry | str | None, url: Any) -> SchemaRegistry:
