@@ -84,6 +84,8 @@ def write_batches(
         raise ConfigError(f"magic={magic} is not one of 0, 1, 2")
     if not 1 <= max_bytes <= _MOST:
         raise ConfigError(f"max_bytes={max_bytes} is not within 1 and {_MOST}")
+    if not 0 <= base_offset < 1 << 62:
+        raise ConfigError(f"base_offset={base_offset} is not within 0 and 2^62")
     compress(codec, b"", level, magic)
     columns = _columns(table, base_offset)
     if magic < 2:
@@ -112,15 +114,13 @@ def _columns(table: Any, base_offset: int) -> dict[str, Any]:
     headers = column("headers")
     columns["headers"] = None if headers is None else _headers(headers)
     offsets = column("offset")
-    columns["offset"] = (
-        pa.array(range(base_offset, base_offset + rows), pa.int64()) if offsets is None else offsets
-    )
+    if offsets is None:
+        offsets = pa.array(range(base_offset, base_offset + rows), pa.int64())
+    columns["offset"] = _cast("offset", offsets, pa.int64())
     columns["timestamp"] = _timestamps(column("timestamp"), rows)
-    sequences = column("sequence")
-    columns["sequence"] = pa.repeat(pa.scalar(-1, pa.int32()), rows) if sequences is None else sequences
-    for name, (kind, value) in _OF_BATCH.items():
+    for name, (kind, value) in {"sequence": (pa.int32(), -1), **_OF_BATCH}.items():
         found = column(name)
-        columns[name] = pa.repeat(pa.scalar(value, kind), rows) if found is None else found.cast(kind)
+        columns[name] = pa.repeat(pa.scalar(value, kind), rows) if found is None else _cast(name, found, kind)
     control_type = column("control_type")
     if control_type is not None:
         columns["control"] = pc.or_(columns["control"], control_type.is_valid())
@@ -130,13 +130,20 @@ def _columns(table: Any, base_offset: int) -> dict[str, Any]:
     return columns
 
 
+def _cast(name: str, found: Any, kind: pa.DataType) -> Any:
+    try:
+        return found.cast(kind)
+    except pa.ArrowException as error:
+        raise ConfigError(f"column {name!r} of {found.type} is not one of {kind}: {error}") from None
+
+
 def _timestamps(found: Any, rows: int) -> pa.Array:
     """Bring timestamps to milliseconds; null is what Kafka writes for none, -1."""
     if found is None:
         return pa.repeat(pa.scalar(-1, pa.int64()), rows)
     if pa.types.is_timestamp(found.type):
         found = found.cast(pa.timestamp("ms", found.type.tz), safe=False)
-    return pc.fill_null(found.cast(pa.int64()), -1)
+    return pc.fill_null(_cast("timestamp", found, pa.int64()), -1)
 
 
 def _headers(headers: pa.Array) -> tuple[pa.Buffer, pa.Array, pa.Array]:
@@ -144,7 +151,8 @@ def _headers(headers: pa.Array) -> tuple[pa.Buffer, pa.Array, pa.Array]:
         kind = pa.list_(pa.struct([("key", headers.type.key_type), ("value", headers.type.item_type)]))
         headers = headers.cast(kind)
     headers = pc.fill_null(headers, pa.scalar([], headers.type)) if headers.null_count else headers
-    headers = headers.cast(pa.list_(pa.struct([(each.name, each.type) for each in HEADERS.value_type])))
+    kind = pa.list_(pa.struct([(each.name, each.type) for each in HEADERS.value_type]))
+    headers = _cast("headers", headers, kind)
     items = headers.flatten()
     edges = pc.subtract(headers.offsets, headers.offsets[0])
     return _plain(edges), items.field("key"), items.field("value")
@@ -160,7 +168,7 @@ def _breaks(columns: dict[str, Any]) -> bytes:
     """Mark the rows at which a batch starts in any case."""
     import numpy as np
 
-    offsets = columns["offset"].cast(pa.int64()).to_numpy(zero_copy_only=False)
+    offsets = columns["offset"].to_numpy(zero_copy_only=False)
     sequences = columns["sequence"].cast(pa.int64()).to_numpy(zero_copy_only=False)
     rows = len(offsets)
     breaks = np.zeros(rows, np.uint8)
@@ -181,7 +189,7 @@ def _breaks(columns: dict[str, Any]) -> bytes:
 
 
 def _write_modern(columns: dict[str, Any], codec: str, level: int | None, max_bytes: int) -> bytes:
-    offsets, timestamps = columns["offset"].cast(pa.int64()), columns["timestamp"]
+    offsets, timestamps = columns["offset"], columns["timestamp"]
     data, batches = kernel("protocol._batch_write").encode(
         columns["key"],
         columns["value"],

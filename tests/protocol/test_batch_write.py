@@ -120,9 +120,20 @@ def test_what_is_refused(impl):
         ({"codec": "gzip", "level": 10}, "1 to 9"),
         ({"magic": 3}, "magic=3"),
         ({"max_bytes": 0}, "max_bytes=0"),
+        ({"base_offset": -1}, "base_offset=-1"),
     ]:
         with pytest.raises(ConfigError, match=match):
             write_batches(one, **options)
+    for name, values, match in [
+        ("offset", ["x"], "'offset' of string is not one of int64"),
+        ("sequence", [1 << 40], "'sequence' of int64 is not one of int32"),
+        ("producer_epoch", [1 << 15], "'producer_epoch' of int64 is not one of int16"),
+        ("timestamp", ["x"], "'timestamp' of string is not one of int64"),
+        ("transactional", ["x"], "'transactional' of string is not one of bool"),
+        ("headers", [1], "'headers' of int64 is not one of list<"),
+    ]:
+        with pytest.raises(ConfigError, match=match):
+            write_batches(pa.table({name: values}))
     with pytest.raises(ConfigError, match="magic 1 has no headers"):
         write_batches(pa.table({"headers": [[{"key": "a", "value": b""}]]}), magic=1)
 
