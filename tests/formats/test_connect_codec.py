@@ -713,8 +713,10 @@ def test_the_implementations_agree(values, compat):
 
 @given(columns())
 def test_what_strict_reads_connect_reads_the_same(values):
-    strict, report = ConnectJsonCodec().decode(values, errors="report")
-    lenient, _ = ConnectJsonCodec(compat="connect").decode(values, errors="report")
+    # Of an envelope that only Connect takes the schema may be the first; here it is that of both.
+    schema = ConnectJsonCodec(compat="connect")._first([pa.array(values, pa.binary())]).schema
+    strict, report = ConnectJsonCodec(schema).decode(values, errors="report")
+    lenient, _ = ConnectJsonCodec(schema, compat="connect").decode(values, errors="report")
     assert strict.type == lenient.type
     bad = set(report["row"].to_pylist())
     for row, (one, other) in enumerate(zip(strict, lenient, strict=True)):
