@@ -37,9 +37,16 @@ def test_services_end_with_the_process_that_started_them(tmp_path):
     )
     killed = subprocess.run([sys.executable, "-c", code], cwd=PLACE, stdout=subprocess.PIPE, check=False)
     assert killed.returncode == -9
-    place = Path("/proc", killed.stdout.decode().strip())
+    status = Path("/proc", killed.stdout.decode().strip(), "status")
+
+    def runs():
+        try:
+            return "State:\tZ" not in status.read_text()
+        except OSError:
+            return False
+
     end = time.monotonic() + 30
-    while place.exists() and "State:\tZ" not in (place / "status").read_text():
+    while runs():
         assert time.monotonic() < end
         time.sleep(0.02)
 
@@ -54,7 +61,8 @@ class TestLacking:
             monkeypatch.setattr(processes, cached.__name__, cached.__wrapped__)
         monkeypatch.setenv("KCODEC_SERVICES", str(tmp_path / "none"))
         if request.param == "Maven":
-            artifacts.had(lambda: artifacts.java(processes.SPARK_JAVA))
+            found = Path(artifacts.had(lambda: artifacts.java(processes.SPARK_JAVA)))
+            monkeypatch.setattr(artifacts, "_javas", lambda: iter([found]))
             monkeypatch.setenv("PATH", str(tmp_path))
             return r"no Maven \(mvn\) on the PATH"
         monkeypatch.setattr(artifacts, "_javas", lambda: iter(()))
