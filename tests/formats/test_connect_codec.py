@@ -344,6 +344,21 @@ def test_more_schemas_than_the_cache_holds(impl):
     assert codes(report) == ([40], ["json_type"])
 
 
+def test_a_schema_is_parsed_once(impl, monkeypatch):
+    parsed = []
+    read = ConnectSchema.from_json
+    monkeypatch.setattr(
+        ConnectSchema, "from_json", lambda text, **more: parsed.append(text) or read(text, **more)
+    )
+    schemas = [{"type": "int32"}, {"type": "int8"}]
+    values = rows(*((schemas[n % 2], n) for n in range(100)))
+    codec = ConnectJsonCodec({"type": "int64"})
+    parsed.clear()
+    for _ in range(2):
+        assert codec.decode(pa.chunked_array([values, values])).to_pylist() == [*range(100)] * 2
+    assert sorted(parsed) == [b'{"type": "int32"}', b'{"type": "int8"}']
+
+
 def test_settings_under_the_names_of_connect():
     codec = ConnectJsonCodec(
         config={"decimal.format": "numeric", "schemas.enable": "False", "schemas.cache.size": "5"}
