@@ -21,7 +21,8 @@ def log(broker):
     """Fill a topic with transactions, committed, aborted and open, in every codec; gives its name and folder."""
     name = "kcodec-segments"
     settings = {"bootstrap.servers": broker.address}
-    small = {"segment.bytes": "1048576", "index.interval.bytes": "4096"}
+    # Records from years ago would be deleted while the tests run.
+    small = {"segment.bytes": "1048576", "index.interval.bytes": "4096", "retention.ms": "-1"}
     admin = AdminClient(settings)
     admin.create_topics([NewTopic(name, 1, 1, config=small)])[name].result(30)
     noise = random.Random(1)
@@ -44,7 +45,9 @@ def log(broker):
             plain.flush(30)
             some.flush(30)
             (some.commit_transaction if end == "commit" else some.abort_transaction)(30)
-    left = Producer({**settings, "transactional.id": f"{name}-open"})
+    left = Producer(
+        {**settings, "transactional.id": f"{name}-open", "transaction.timeout.ms": 15 * 60 * 1000}
+    )
     left.init_transactions(30)
     left.begin_transaction()
     left.produce(name, value=b"open")
