@@ -52,6 +52,8 @@ _WINDOW = 4 << 20
 _EXPANDED = 16 << 20
 #: Offsets into a buffer of views have 31 bits.
 _MOST = 0x7FFFFFFF
+#: Bytes of a file that are read at a time.
+_READ = 8 << 20
 _EMPTY = pa.py_buffer(b"")
 #: The least that is known to be zeros: a batch's bytes before its length counts.
 _ZEROS = pa.py_buffer(bytes(12))
@@ -132,7 +134,7 @@ class BatchSource:
             keep = self.keep(self.count, scan) if self.keep else None
             scan.select(self.options.control, keep)
             for records in self.decode(scan, data, position):
-                if records.num_rows:
+                if len(records):
                     yield records
             self.count += len(scan)
             start = scan.end
@@ -250,7 +252,7 @@ def _buffer(data: Any) -> pa.Buffer:
     return data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
 
 
-def stream_batches(source: Any, *, window: int = 8 << 20, **options: Any) -> pa.RecordBatchReader:
+def stream_batches(source: Any, *, window: int = _READ, **options: Any) -> pa.RecordBatchReader:
     """Read the records of a file of any size, in memory that does not depend on it.
 
     Parameters
@@ -284,8 +286,8 @@ def stream_batches(source: Any, *, window: int = 8 << 20, **options: Any) -> pa.
     return pa.RecordBatchReader.from_batches(record_schema(chosen.views), chunks)
 
 
-def chunks_of(source: Any, batches: BatchSource, window: int) -> Iterator[pa.RecordBatch]:
-    """Read a path, buffer or file chunk by chunk."""
+def chunks_of(source: Any, batches: BatchSource, window: int = _READ) -> Iterator[Any]:
+    """Read a path, buffer or file chunk by chunk: what the `decode` of the batches gives."""
     if isinstance(source, (str, os.PathLike)):
         # Not mapped into memory: a file that a broker truncates meanwhile would end the process.
         with pa.OSFile(os.fspath(source)) as file:
@@ -355,37 +357,21 @@ def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int =
     [{'size': 77, 'count': 2, 'codec': 'none'}]
     """
     options = BatchOptions(check_crc=check_crc, max_decompressed=max_decompressed)
-    return pa.concat_tables([BATCHES.empty_table(), *chunks_of(source, _Listed(options), _WINDOW)])
+    tables = [
+        batch_table(scan, data, position, options)
+        for scan, data, position in chunks_of(source, Scans(options), _WINDOW)
+    ]
+    return pa.concat_tables([BATCHES.empty_table(), *tables])
 
 
-def scans(data: pa.Buffer, check_crc: bool) -> Iterator[tuple[int, Any]]:
-    """Scan a buffer to its end: the number of the first batch of each scan, and the scan.
+class Scans(BatchSource):
+    """Batches of which only the headers are looked at: each scan, its buffer, and where that is in the file."""
 
-    Raises
-    ------
-    DecodeError
-        A header is none, after the batches before it have been given.
-    """
-    start = count = 0
-    while True:
-        scan = kernel("protocol._batch").scan(data, start, _WINDOW, check_crc)
-        yield count, scan
-        count += len(scan)
-        start = scan.end
-        if scan.stop in CODES:
-            raise DecodeError(count, scan.stop_at, "", scan.stop, CODES[scan.stop])
-        if scan.stop:
-            return
+    def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[tuple[Any, pa.Buffer, int]]:
+        yield scan, data, position
 
 
-class _Listed(BatchSource):
-    """Batches of which only what their headers say is read."""
-
-    def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.Table]:
-        yield batch_table(scan, data, self.options, position)
-
-
-def batch_table(scan: Any, data: pa.Buffer, options: BatchOptions, position: int = 0) -> pa.Table:
+def batch_table(scan: Any, data: pa.Buffer, position: int, options: BatchOptions) -> pa.Table:
     """Make the table of the batches of one scan, whose buffer is at a position in its file."""
     import numpy as np
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import ConfigError, DecodeError
-from kcodec.protocol.batch import BatchOptions, BatchSource, batch_table, record_schema, scans
+from kcodec.protocol.batch import BatchOptions, BatchSource, Scans, batch_table, chunks_of, record_schema
 from kcodec.protocol.batch_schema import BATCHES, CONTROL, TIMESTAMP_TYPES
 from kcodec.protocol.compression import CODECS, Expanded
 from kcodec.protocol.control_records import coordinator_epoch, to_json
@@ -114,19 +114,18 @@ class Dump:
         last = -1
         jumps: dict[int, int] = {}
         end = 0
-        with pa.memory_map(str(self.path)) as file:
-            data = file.read_buffer()
-            for batch, rows in self._batches(data):
-                out.write(_batch_line(batch))
-                end = batch["position"] + batch["size"]
-                sums = _sums(data, batch) if self.records and batch["magic"] < 2 else [None] * len(rows)
-                for row, found in zip(rows, sums, strict=False):
-                    if row["offset"] != last + 1:
-                        jumps[last] = row["offset"]
-                    last = row["offset"]
-                    out.write(self._record_line(batch, row, found))
-            if end < data.size:
-                out.write(f"Found {data.size - end} invalid bytes at the end of {self.path.name}\n")
+        for batch, rows, content in self._batches():
+            out.write(_batch_line(batch))
+            end = batch["position"] + batch["size"]
+            sums = _sums(content, batch) if self.records and batch["magic"] < 2 else [None] * len(rows)
+            for row, found in zip(rows, sums, strict=False):
+                if row["offset"] != last + 1:
+                    jumps[last] = row["offset"]
+                last = row["offset"]
+                out.write(self._record_line(batch, row, found))
+        rest = self.path.stat().st_size - end
+        if rest > 0:
+            out.write(f"Found {rest} invalid bytes at the end of {self.path.name}\n")
         if jumps:
             self.problems.append(f"Non-consecutive offsets in {self.path.absolute()}")
             self.problems += [f"  {before} is followed by {after}" for before, after in sorted(jumps.items())]
@@ -230,31 +229,27 @@ class Dump:
         return log
 
     def _log_batches(self) -> list[dict[str, Any]]:
-        return [batch for batch, _ in Dump(self._log())._mapped()]
+        return [batch for batch, _, _ in Dump(self._log())._batches()]
 
     def _log_batches_with_records(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        return Dump(self._log(), records=True)._mapped()
+        return ((batch, rows) for batch, rows, _ in Dump(self._log(), records=True)._batches())
 
-    def _mapped(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        with pa.memory_map(str(self.path)) as file:
-            yield from self._batches(file.read_buffer())
-
-    def _batches(self, data: pa.Buffer) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """Read the batches one by one, each with its records if they are wanted."""
-        source = BatchSource(_OPTIONS)
-        for first, scan in scans(data, check_crc=True):
-            batches = _plain_times(batch_table(scan, data, _OPTIONS)).to_pylist()
+    def _batches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], pa.Buffer]]:
+        """Read the batches one by one, each with its records if they are wanted, and its bytes."""
+        scans, source = Scans(BatchOptions()), BatchSource(_OPTIONS)
+        for scan, data, position in chunks_of(self.path, scans):
+            batches = _plain_times(batch_table(scan, data, position, _OPTIONS)).to_pylist()
             rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
             if self.records and batches:
                 # Records of batches with another checksum are shown, too.
-                start = batches[0]["position"]
+                start = batches[0]["position"] - position
                 scan = kernel("protocol._batch").scan(data, start, scan.end - start, False)
-                source.count = first
-                for chunk in source.decode(scan, data, 0):
+                source.count = scans.count
+                for chunk in source.decode(scan, data, position):
                     for row in _plain_times(pa.Table.from_batches([chunk])).to_pylist():
                         rows[row["batch"]].append(row)
-            for number, batch in enumerate(batches):
-                yield batch, rows.pop(first + number, [])
+            for number, batch in enumerate(batches, scans.count):
+                yield batch, rows.pop(number, []), data.slice(batch["position"] - position, batch["size"])
         self.problems += [str(DecodeError(*fault)) for fault in source.faults]
 
     # -------------------------------------------------------------------------------------- JSON, Parquet
@@ -276,7 +271,7 @@ class Dump:
             As `text`.
         """
         if self.suffix in _LOGS:
-            for batch, rows in self._mapped():
+            for batch, rows, _ in self._batches():
                 line = {**batch, "records": [_readable(row) for row in rows]} if self.records else batch
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
             return
@@ -302,17 +297,17 @@ class Dump:
             pq.write_table(read_segment(self.path), out)
             return
         schema = _storable(record_schema(views=False)) if self.records else BATCHES
-        with pq.ParquetWriter(out, schema) as writer, pa.memory_map(str(self.path)) as file:
-            for table in self._tables(file.read_buffer()):
+        with pq.ParquetWriter(out, schema) as writer:
+            for table in self._tables():
                 writer.write_table(table.cast(schema), _ROWS)
 
-    def _tables(self, data: pa.Buffer) -> Iterator[pa.Table]:
+    def _tables(self) -> Iterator[pa.Table]:
         if not self.records:
-            for _, scan in scans(data, check_crc=True):
-                yield batch_table(scan, data, _OPTIONS)
+            for scan, data, position in chunks_of(self.path, Scans(BatchOptions())):
+                yield batch_table(scan, data, position, _OPTIONS)
             return
         source = BatchSource(_OPTIONS._replace(views=False))
-        for chunk in source.buffer(data):
+        for chunk in chunks_of(self.path, source):
             yield pa.Table.from_batches([chunk])
         self.problems += [str(DecodeError(*fault)) for fault in source.faults]
 
@@ -404,16 +399,15 @@ def _control(row: dict[str, Any]) -> str:
     return f"controlType: {kind}({number})"
 
 
-def _sums(data: pa.Buffer, batch: dict[str, Any]) -> Iterator[tuple[bool, int]]:
+def _sums(content: pa.Buffer, batch: dict[str, Any]) -> Iterator[tuple[bool, int]]:
     """Give the checksums of the messages of magic 0 and 1 that one holds, or of itself."""
     if batch["codec"] == "none":
         yield batch["crc_valid"], batch["crc"]
         return
-    content = data.slice(batch["position"], batch["size"]).to_pybytes()
     (key,) = struct.unpack_from(">i", content, 18 + 8 * batch["magic"])
     start = 18 + 8 * batch["magic"] + 4 + max(key, 0) + 4
     expanded = Expanded(_OPTIONS.max_decompressed)
-    expanded.append(CODECS.index(batch["codec"]), pa.py_buffer(content[start:]), batch["magic"])
+    expanded.append(CODECS.index(batch["codec"]), content.slice(start), batch["magic"])
     inside = expanded.finish().to_pybytes()
     at = 0
     while at < len(inside):

@@ -29,7 +29,6 @@ __all__ = [
 
 ISOLATION = ("read_uncommitted", "read_committed")
 
-_WINDOW = 8 << 20
 #: What a broker appends to the name of a file that is about to go or to come.
 _PASSING = re.compile(r"\.(deleted|cleaned|swap)$")
 _SNAPSHOT_VERSION = 1
@@ -182,10 +181,10 @@ def _records(path: Any, isolation: str, filesystem: Any, options: BatchOptions) 
 
 def _chunks(source: BatchSource, path: Any, filesystem: Any) -> Iterator[pa.RecordBatch]:
     if filesystem is None:
-        yield from chunks_of(path, source, _WINDOW)
+        yield from chunks_of(path, source)
         return
     with filesystem.open_input_file(os.fspath(path)) as file:
-        yield from chunks_of(file, source, _WINDOW)
+        yield from chunks_of(file, source)
 
 
 class _Committed:

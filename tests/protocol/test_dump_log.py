@@ -10,7 +10,7 @@ from vector_files import read_vectors
 
 from kcodec import ConfigError, DecodeError
 from kcodec.cli import main
-from kcodec.protocol import list_batches, read_batches, write_batches
+from kcodec.protocol import batch, list_batches, read_batches, write_batches
 from kcodec.protocol.dump_log import Dump
 
 VECTORS = read_vectors("kafka_record_batches_dump.jsonl.gz")
@@ -59,6 +59,26 @@ def log(tmp_path, monkeypatch):
     data = write_batches(table)
     (tmp_path / LOG).write_bytes(data + bytes(30))
     return data
+
+
+@pytest.mark.parametrize("arguments", [[], ["--print-data-log"], ["--format", "json", "--print-data-log"]])
+def test_files_are_read_in_parts(impl, tmp_path, monkeypatch, capsys, arguments):
+    """What is shown of a file does not depend on how much of it is read at a time."""
+    table = pa.table({"value": [b"v" * 10, None, b"w"]})
+    kinds = [(2, "none"), (1, "gzip"), (0, "none"), (2, "zstd"), (0, "lz4")]
+    data = b"".join(
+        write_batches(table, magic=magic, codec=codec, base_offset=3 * number)
+        for number, (magic, codec) in enumerate(kinds)
+    )
+    path = tmp_path / LOG
+    path.write_bytes(data + bytes(9))
+    shown = set()
+    for size in (7, 100, 1 << 20):
+        monkeypatch.setattr(batch, "_WINDOW", size)
+        monkeypatch.setattr(batch.chunks_of, "__defaults__", (size,))
+        main(["dump-log", *arguments, str(path)])
+        shown.add(capsys.readouterr())
+    assert len(shown) == 1
 
 
 def test_trailing_bytes(impl, log, capsys):
