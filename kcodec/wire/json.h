@@ -321,14 +321,11 @@ static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *
     const __m128i zero = _mm_set1_epi8('0'), nine = _mm_set1_epi8(9);
     const __m128i text = _mm_loadu_si128((const __m128i *)first);
     const __m128i distance = _mm_sub_epi8(text, zero);
-    const unsigned digits = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(distance, nine), nine));
+    const unsigned others = ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(distance, nine), nine));
     const unsigned points = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('.')));
-    /* Adding one runs through the digits up to what ends them. */
-    const unsigned stop = ~digits & (digits + 1);
-    const unsigned point = stop & points;
-    const unsigned both = digits | point;
-    const unsigned last = ~both & (both + 1);
-    const int whole = kc_ctz64(stop | 1u << 16), size = kc_ctz64(last | 1u << 16);
+    /* Of what ends the digits, a point does not count. */
+    const unsigned point = others & -others & points;
+    const int whole = kc_ctz64(others), size = kc_ctz64(others ^ point);
     const int behind = size - whole;
     *fraction = behind - (point != 0);
     at = first + size;
@@ -339,7 +336,12 @@ static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *
     aligned = _mm_and_si128(aligned, _mm_loadu_si128((const __m128i *)(counted + size)));
     const __m128i moved = _mm_loadu_si128((const __m128i *)(counted + (point ? 15 + behind : 32)));
     aligned = _mm_or_si128(_mm_andnot_si128(moved, aligned), _mm_and_si128(_mm_slli_si128(aligned, 1), moved));
-    const __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(aligned, _mm_set1_epi16(10 * 256 + 1)), 8);
+    __m128i tens = _mm_set1_epi16(10 * 256 + 1);
+#if defined(__GNUC__)
+    /* Or the product becomes four shifts and sums. */
+    __asm__("" : "+x"(tens));
+#endif
+    const __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(aligned, tens), 8);
     const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
     const __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
     const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
