@@ -86,6 +86,37 @@ def test_framed_vectors(impl, shared, capsys):
     assert counts["request"] + counts["response"] > 200
 
 
+def test_damaged_frames(impl, shared, capsys):
+    """Frames cut at each byte, or with another one there, are a message or a `DecodeError`."""
+    loaded = definitions(shared)["trunk"]
+    answers = Counter()
+    for number, line in enumerate(read_vectors("kafka_framed.jsonl.gz", shared / "vectors")):
+        data = bytes.fromhex(line["hex"])
+        spec = loaded.get(line["name"])
+        if spec is None or line["version"] not in spec.valid_versions or len(data) > 100:
+            continue
+        connection = Connection(loaded)
+        request = loaded.request(line["apiKey"])
+        for at in range(len(data)):
+            changed = data[:at] + bytes([data[at] ^ (1 << (number + at) % 8)]) + data[at + 1 :]
+            for damaged in (data[:at], data[4:at], changed, changed[4:]):
+                try:
+                    split_frames(damaged)
+                    if line["type"] == "request":
+                        connection.read_request(damaged)
+                    else:
+                        connection._waiting[line["header"]["correlationId"]] = request, line["version"]
+                        connection.read_response(damaged)
+                    connection._waiting.clear()
+                    answers["read"] += 1
+                except DecodeError as error:
+                    answers[error.code] += 1
+    with capsys.disabled():
+        print(f"\n{impl}: damaged frames {answers.total()}, of which {answers['read']} can be read")
+    assert answers["truncated"] > 1000
+    assert answers["read"] > 100
+
+
 def test_header_versions(shared, capsys):
     loaded = definitions(shared)
     count = 0
