@@ -10,6 +10,7 @@ and sums up the header of an LZ4 frame wrongly in messages of magic 0: the magic
 """
 
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -127,11 +128,11 @@ class Expanded:
         return memoryview(self.buffer)[self.size : self.size + size]
 
     def _snappy(self, data: pa.Buffer) -> None:
-        blocks = _xerial_blocks(data) if _start(data, 8) == _XERIAL else [data]
-        sizes = [_snappy_size(block) for block in blocks]
-        self._room(sum(sizes))
+        self._room(min(max(2 * data.size, _FIRST), self.limit - self.size))
         codec = pa.Codec("snappy")
-        for block, size in zip(blocks, sizes, strict=True):
+        for block in _xerial_blocks(data) if _start(data, 8) == _XERIAL else (data,):
+            size = _snappy_size(block)
+            self._room(size)
             if cramjam:
                 cramjam.snappy.decompress_raw_into(block, self._next(size))
             else:
@@ -172,12 +173,11 @@ def _start(data: pa.Buffer, size: int) -> bytes:
     return found
 
 
-def _xerial_blocks(data: pa.Buffer) -> list[pa.Buffer]:
+def _xerial_blocks(data: pa.Buffer) -> Iterator[pa.Buffer]:
     # Versions are not looked at: some brokers write them in the other byte order.
     at = 16
     if data.size < at:
         raise CompressionError("the header of xerial snappy is cut")
-    blocks = []
     while at < data.size:
         if data.size - at < 4:
             raise CompressionError("the size of a block is cut")
@@ -185,9 +185,8 @@ def _xerial_blocks(data: pa.Buffer) -> list[pa.Buffer]:
         at += 4
         if not 0 <= size <= data.size - at:
             raise CompressionError("a block is cut")
-        blocks.append(data.slice(at, size))
+        yield data.slice(at, size)
         at += size
-    return blocks
 
 
 def _snappy_size(block: pa.Buffer) -> int:
