@@ -29,6 +29,7 @@ from kcodec.formats.connect_schema import ConnectSchema, arrow_type, check_width
 from kcodec.formats.connect_values import DataError
 from kcodec.formats.json_plan import decodable
 from kcodec.formats.json_reread import Refused, reread
+from kcodec.formats.nested import add_columns
 from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
 
@@ -502,7 +503,7 @@ class ConnectJsonCodec(Codec):
         writing = self._writing(array.type)
         if writing.program is None:
             return self._encode_rows(array.cast(plain_type(array.type)), writing.schema, stop)
-        plain = array if array.type == writing.kind else array.cast(writing.kind)
+        plain = array if array.type == writing.kind else add_columns(array, writing.kind).cast(writing.kind)
         prefix, suffix = b"", b""
         if self._config.schemas_enable:
             prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"

@@ -13,6 +13,7 @@ from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.avro_types import plain_type
 from kcodec.formats.ksql_json_reader import fit, java_decimal
 from kcodec.formats.ksql_types import SqlField, SqlType, arrow_type, sql_type
+from kcodec.formats.nested import add_columns, hide_nulls
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["cast_rows", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
@@ -247,37 +248,18 @@ def cast_rows(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[Fault]
     """
     if array.type == kind:
         return array, []
+    array = add_columns(array, kind)
     try:
         return array.cast(kind), []
     except pa.ArrowInvalid:
         # Arrow casts what is behind nulls and outside of slices too.
         plain = array.cast(plain_type(array.type))
-        return _cast_apart(_seen(_rows(plain, 0, len(plain))), kind)
+        return _cast_apart(hide_nulls(_rows(plain, 0, len(plain))), kind)
 
 
 def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:
     """Copy rows: unlike a slice, without the values of others."""
     return array.take(pa.array(range(start, stop), pa.int64()))
-
-
-def _seen(array: pa.Array) -> pa.Array:
-    """Make null what is behind nulls of a copy of plain columns."""
-    kind, types = array.type, pa.types
-    if types.is_struct(kind):
-        parts = [_seen(part) for part in array.flatten()]
-        fields = [field.with_type(part.type) for field, part in zip(kind, parts, strict=True)]
-        return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
-    if types.is_map(kind):
-        items = _seen(array.items)
-        kind = pa.map_(kind.key_field, kind.item_field.with_type(items.type))
-        below = pa.StructArray.from_arrays([array.keys, items], fields=[kind.key_field, kind.item_field])
-    elif types.is_list(kind) or types.is_large_list(kind):
-        below = _seen(array.values)
-        item = kind.value_field.with_type(below.type)
-        kind = pa.list_(item) if types.is_list(kind) else pa.large_list(item)
-    else:
-        return array
-    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], offset=array.offset, children=[below])
 
 
 def _cast_apart(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:

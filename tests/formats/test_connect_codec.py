@@ -7,6 +7,7 @@ import json
 import pickle
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -507,7 +508,7 @@ def test_wide_decimals(impl):
 
 def test_unsigned_and_unusual_columns_are_written(impl):
     array = pa.array(
-        [{"u": 2**64 - 1, "h": 1.5, "f": pa.scalar(0.1, pa.float32()).as_py(), "d": "x", "t": 1}],
+        [{"u": 2**64 - 1, "h": np.float16(1.5), "f": pa.scalar(0.1, pa.float32()).as_py(), "d": "x", "t": 1}],
         pa.struct(
             [
                 ("u", pa.uint64()),
