@@ -200,10 +200,10 @@ cdef bint read_together(
         read_block(block, root)
     state.done += block.count
     if block.count == most:
-        state.most = min(2 * state.most, LANES)
+        state.most = min(state.most + state.most // 2, LANES)
         state.rest = 1
         return True
-    state.most = max(2 * block.count, FEWEST)
+    state.most = max(block.count, FEWEST)
     state.rest = 1 if block.count >= FEWEST // 2 else min(2 * state.rest, 2 * LANES)
     return False
 

@@ -1,12 +1,13 @@
 """Blocks of documents to columns, a column at a time."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from kcodec.formats._json_context cimport Context
 from kcodec.formats._json_program cimport Op
 
 cdef enum:
     LANES = 64       # rows of a block, at most
+    WORDS = 8        # of the bits of the fields of an object, at most
 
 
 cdef enum Place:
@@ -30,9 +31,11 @@ cdef struct Block:
     bint checked[LANES]            # all of the document is UTF-8
     const uint8_t *begin[LANES]    # the bracket of the object that it entered last
     const uint8_t *value[LANES]    # of the field in hand; NULL: it did not come
+    const uint64_t *read           # bits of the fields of the object that are done
     # Of a key that was not where it was expected:
     Place place
     const uint8_t *next
+    const Op *found
 
 
 # Read the first `Block.count` rows, whose documents stand from `Block.start` to `Block.end`, with JSON_MARGIN readable

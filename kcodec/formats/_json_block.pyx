@@ -8,7 +8,8 @@ on, and the rows do not wait for each other.
     documents:  {"id":1,"name":"a"}    {"id":27,"name":"bc"}    {"id":3, ...
                       ^ at[0]                 ^ at[1]                 ^ at[2]    all take one step with each op
 
-So the fields must come in the order of the schema. Some may be absent, others between them that it does not have.
+So the fields must come in one order, which is that of the schema or that of the first row. Some may be absent, others
+between them that the schema does not have.
 Values in a form that is not common are left to the row loop, one by one. A row that is not as expected otherwise, a
 wrong one too, ends the block before it: the row loop reads it, and nothing is reported from here. What is stored of
 it until then is written over.
@@ -34,15 +35,15 @@ ctypedef fused integer_t:
     int64_t
 
 
-cdef bint find_values(Block *block, const Op *container, const Op *op) noexcept nogil:
-    """Set `Block.value` for a field of an object; False if there is no row left.
+cdef bint find_values(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil:
+    """Set `Block.value` for a field of an object, perhaps its first one; False if there is no row left.
 
     A value may seem to be up to 17 bytes behind the end of its row.
     """
     # The key with what stands around it: its first 16 bytes, and which of them count.
-    cdef int32_t before = 2 if block.spaced and op.number else 1
+    cdef int32_t before = 2 if block.spaced and not opening else 1
     cdef int32_t gap = 8 * before
-    cdef uint64_t first = op.key.words[0] << gap | (44 if op.number else 123) | (32 << 8 if before == 2 else 0)
+    cdef uint64_t first = op.key.words[0] << gap | (123 if opening else 44) | (32 << 8 if before == 2 else 0)
     cdef uint64_t second = op.key.words[1] << gap | op.key.words[0] >> (64 - gap)
     cdef uint64_t first_mask = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
     cdef uint64_t second_mask = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
@@ -77,10 +78,22 @@ cdef bint is_valid(Block *block, int64_t lane) noexcept nogil:
     return block.checked[lane]
 
 
+cdef inline bint is_read(const Block *block, const Op *op) noexcept nogil:
+    return block.read[op.number >> 6] >> (op.number & 63) & 1
+
+
+cdef inline const uint8_t *elsewhere(Block *block, const uint8_t *p, const Op *found) noexcept nogil:
+    block.place = NOT_HERE
+    block.next = p
+    block.found = found
+    return NULL
+
+
 cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
     """Find a field behind space and fields that no op has; `op` may be the one behind the last field.
 
-    NULL if it is not there: `Block.place` tells why, and `Block.next` is where the row then stands.
+    NULL if it is not there: `Block.place` tells why, and `Block.next` is where the row then stands, before the key of
+    `Block.found` or at the end of the object.
     """
     cdef Context *context = block.context
     cdef const uint8_t *end = block.end[lane]
@@ -96,18 +109,14 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
         if p >= end:
             return NULL
         if p[0] == 125 and p != block.begin[lane]:
-            block.place = NOT_HERE
-            block.next = p
-            return NULL
+            return elsewhere(block, p, NULL)
         if p[0] != (123 if p == block.begin[lane] else 44):
             return NULL
         at = json_space(p + 1, end)
         if at >= end:
             return NULL
         if at[0] == 125 and p == block.begin[lane]:
-            block.place = NOT_HERE
-            block.next = p
-            return NULL
+            return elsewhere(block, p, NULL)
         if is_key(op, at, end, op.looked_up):
             return json_space(at + op.key_size, end)
         if at[0] != 34:
@@ -118,10 +127,9 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
         if found == op:
             return json_space(context.after, end)
         if found != NULL:
-            if found > op:
-                block.place = NOT_HERE
-                block.next = p
-            return NULL
+            if is_read(block, found):
+                return NULL
+            return elsewhere(block, p, found)
         p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
         if p == NULL:
             return NULL
@@ -386,22 +394,62 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
         read_values(block, op)
 
 
+cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
+    """Give the field that comes next in the first row, which `op` is expected to be, or `op` if that does not come."""
+    cdef Context *context = block.context
+    cdef const Op *behind = container + container.next - 1
+    cdef const Op *next = NULL
+    cdef const Op *found
+    cdef const uint8_t *end = block.end[0]
+    cdef const uint8_t *p = block.at[0]
+    while op == behind or is_read(block, op):
+        op = container + 1 if op == behind else op + op.next
+    if is_key(op, p + 1 + (p[1] == 32), end, op.looked_up) or seek(block, container, op, 0) != NULL \
+            or block.place == ODD or block.found == NULL:
+        return op
+    next = block.found
+    p = block.next
+    while p < end and (p[0] == 44 or p[0] == 123):
+        p = json_space(p + 1, end)
+        if p >= end or p[0] != 34:
+            break
+        found = find(context, container, p)
+        if context.status != OK:
+            break
+        if found == op:
+            return next
+        p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
+        if p == NULL:
+            break
+        p = json_space(p, end)
+    return op
+
+
 cdef void read_fields(Block *block, const Op *container) noexcept nogil:
     """Read objects from their brackets on."""
+    cdef uint64_t read[WORDS]
     cdef const Op *op = container + 1
     cdef const Op *behind = container + container.next - 1
     cdef const uint8_t *p
     cdef int64_t lane
-    if block.depth >= block.context.max_depth:
+    cdef int32_t field
+    if block.depth >= block.context.max_depth or container.fields > 64 * WORDS:
         block.count = 0
         return
     block.depth += 1
     memcpy(block.begin, block.at, block.count * sizeof(block.at[0]))
-    while op != behind:
-        if not find_values(block, container, op):
+    memset(read, 0, sizeof(read))
+    for field in range(container.fields):
+        block.read = read
+        op = next_field(block, container, op)
+        if not find_values(block, container, op, field == 0):
             return
         read_field(block, op)
+        read[op.number >> 6] |= <uint64_t>1 << (op.number & 63)
         op += op.next
+        if block.count == 0:
+            return
+    block.read = read
     for lane in range(block.count):
         p = block.at[lane]
         if unlikely(p >= block.end[lane] or p[0] != 125):
