@@ -167,8 +167,13 @@ def test_functional_reading_and_writing(impl, shared, capsys):
             if want is None:
                 # A column that is null, written bare, is a null record.
                 assert got is None or not any(value is not None for value in got.values()), vector["id"]
-            elif set(loose(want)) == set(got):
-                assert got == loose(want), (vector["id"], direction)
+            else:
+                # An input may have columns that the query leaves out, or gives another name.
+                wanted = loose(want)
+                same = wanted.keys() & got.keys() if direction == "input" else wanted.keys()
+                assert {name: got[name] for name in same} == {name: wanted[name] for name in same}, vector[
+                    "id"
+                ]
             counts[codec.format, "read"] = counts.get((codec.format, "read"), 0) + 1
             if direction == "output":
                 again = codec.encode(array).to_pylist()[0]
