@@ -278,6 +278,7 @@ DIFFERENCES = [
     (BYTES_KEYS, b'[["AQ==",1],["AQ==",2]]', repr([(b"\x01", 2)]), repr([(b"\x01", 1), (b"\x01", 2)])),
     ('{"type":"int8"}', b"5 and more", "trailing_bytes", "5"),
     ('{"type":"int8"}', '"\ufeff5"'.strip('"').encode("utf-16-le"), "invalid_utf8", "5"),
+    (json.dumps(struct(a={"type": "int8"})), b'{"a":"x","a":2}', "json_type", "{'a': 2}"),
     ('{"type":"string"}', b'"\\ud800"', "lone_surrogate", "lone_surrogate"),
     (json.dumps(DECIMAL), b"1.567", "inexact", "inexact"),
     (json.dumps(DECIMAL), b"1" * 40, "decimal_precision", "decimal_precision"),
