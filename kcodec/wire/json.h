@@ -307,7 +307,7 @@ static KC_INLINE const uint8_t *kc_json_short(const uint8_t *at, const uint8_t *
     return at;
 }
 
-/* The same for at most 15 characters and a sign, without a branch on what they are. 16 bytes before may be read too. */
+/* The same for at most 15 characters and a sign, without a branch but for the point. 16 bytes before may be read too. */
 static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction) {
 #if defined(KC_JSON_SSE2)
     /* 16 bytes from here on are a mask of the last so many, from 32 less so many on of the first. */
@@ -334,8 +334,10 @@ static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *
     /* The digits end at the end of a register, and those before the point are moved to where it was. */
     __m128i aligned = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(at - 16)), zero);
     aligned = _mm_and_si128(aligned, _mm_loadu_si128((const __m128i *)(counted + size)));
-    const __m128i moved = _mm_loadu_si128((const __m128i *)(counted + (point ? 15 + behind : 32)));
-    aligned = _mm_or_si128(_mm_andnot_si128(moved, aligned), _mm_and_si128(_mm_slli_si128(aligned, 1), moved));
+    if (point) {
+        const __m128i moved = _mm_loadu_si128((const __m128i *)(counted + 15 + behind));
+        aligned = _mm_or_si128(_mm_andnot_si128(moved, aligned), _mm_and_si128(_mm_slli_si128(aligned, 1), moved));
+    }
     __m128i tens = _mm_set1_epi16(10 * 256 + 1);
 #if defined(__GNUC__)
     /* Or the product becomes four shifts and sums. */
