@@ -164,24 +164,24 @@ KINDS = [
     pa.field("at", pa.timestamp("us", "UTC")),
     pa.field("note", pa.string(), False),
 ]
-#: Values that a row may have for each, most of them good.
+#: Values for each: good ones, and then odd ones.
 VALUES = {
-    "id": "1 | 12345678 | 123456789012345 | 1234567890123456 | -7 | 0 | -0 | 01 | 1.0 | 1e3",
-    "name": f'"a" | "" | null | "{"x" * 31}" | "{"é" * 16}" | "{"y" * 80}" | "\\u00e9\\n" | 7',
-    "price": '1.25 | 0.5 | 1234567890.12 | 12345678901.1 | 3 | 1. | 1.005 | -2.50 | "1.25" | null',
-    "much": "1.125 | 12345678901234567890.5 | -0.001 | null",
-    "small": "127 | 128 | -128 | null",
-    "number of a long name": "1 | 2147483648 | -2147483648 | null",
-    "score": "1.5 | 0.1 | -0.0 | 0 | -0 | 123.456789 | 0.1234567890123 | 1e-7 | 9007199254740993",
-    "share": "1.5 | 0.1 | 16777217 | null",
-    "gift": "true | false | null | trues | tru",
-    "address": '{"street":"s","place":{"zip":12345}} | {"street":"s","place":null} | null | {} | '
-    '{"place":{"zip":1},"street":"é"}',
-    "tags": '[] | ["a"] | ["a","é","c"] | ["a",null] | null | ["a",] | ["a" | ["\\""] | [ "a" ]',
-    "sizes": "[] | [1,2,3] | [32768] | [,] | [1 , 2] | null",
-    "counts": '{} | {"a":1} | {"a":1,"a":2} | null',
-    "at": '"2024-05-06T07:08:09Z" | null | "never"',
-    "note": '"n" | "é" | "\U0001f600" | "\x1f"',
+    "id": "1 | 12345678 | 123456789012345 | -7 | 0 || 1234567890123456 | -0 | 01 | 1.0 | 1e3 | - | 9e",
+    "name": f'"a" | "" | null | "{"x" * 31}" | "{"é" * 16}" | "{"y" * 80}" || "\\u00e9\\n" | 7 | nul | "a',
+    "price": '1.25 | 0.5 | 3 | -2.50 | null || 1234567890.12 | 12345678901.1 | 1. | .5 | 00.5 | 1.005 | "1.25" | 1.2.3',
+    "much": "1.125 | -0.001 | null || 12345678901234567890.5 | 1.1234",
+    "small": "127 | -128 | null || 128 | 1.5",
+    "number of a long name": "1 | -2147483648 | null || 2147483648",
+    "score": "1.5 | 0.1 | 123.456789 || -0.0 | 0 | -0 | 0.1234567890123 | 1e-7 | 9007199254740993 | -",
+    "share": "1.5 | 0.1 | null || 16777217",
+    "gift": "true | false | null || trues | tru",
+    "address": '{"street":"s","place":{"zip":12345}} | {"street":"s","place":null} | null || {} | '
+    '{"place":{"zip":1},"street":"é"} | {"street":"s","place":{"zip":1,"zip":2}}',
+    "tags": '[] | ["a"] | ["a","é","c"] || ["a",null] | null | ["a",] | ["a" | ["\\""] | [ "a" ]',
+    "sizes": "[] | [1,2,3] || [32768] | [,] | [1 , 2] | null",
+    "counts": '{} | {"a":1} || {"a":1,"a":2} | null',
+    "at": '"2024-05-06T07:08:09Z" | null || "never"',
+    "note": '"n" | "é" | "\U0001f600" || "\x1f"',
 }
 ODDITIES = [
     "absent",
@@ -203,15 +203,15 @@ def rows_alike(draw):
     names = [field.name for field in KINDS]
     if draw(st.booleans()):
         names = draw(st.permutations(names))
-    values_of = {name: st.sampled_from(values.split(" | ")) for name, values in VALUES.items()}
-    common = {name: draw(strategy) for name, strategy in values_of.items()}
+    good = {name: values.split(" || ")[0].split(" | ") for name, values in VALUES.items()}
+    common = {name: draw(st.sampled_from(values)) for name, values in good.items()}
     comma, colon = draw(st.sampled_from([(",", ":"), (", ", ": "), (",", ": ")]))
     rows = []
     for _ in range(draw(st.integers(1, 40))):
         kept, values, odd = list(names), dict(common), ""
         if draw(st.integers(0, 5)) == 0:
             name = draw(st.sampled_from(names))
-            values[name] = draw(values_of[name])
+            values[name] = draw(st.sampled_from(VALUES[name].replace("||", "|").split(" | ")))
         if draw(st.integers(0, 7)) == 0:
             odd = draw(st.sampled_from(ODDITIES))
             name = draw(st.sampled_from(names))
@@ -253,6 +253,21 @@ def test_rows_that_are_alike(native, rows, duplicate_keys, trailing, data):
             "i", data.draw(st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows)))
         )
         same_decode(native, [plan, plan], rows, selector=chosen, trailing=trailing)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_one_row_among_alike_ones(native, name):
+    plan = json_plan(pa.struct(KINDS), "decode")
+    good = {each: values.split(" | ")[0] for each, values in VALUES.items()}
+    usual = ("{" + ",".join(f'"{each}":{value}' for each, value in good.items()) + "}").encode()
+    odd = [value.encode() for value in VALUES[name].replace("||", "|").split(" | ")]
+    odd += [b'"\xc3","other":"\xa9"', b'"\xff"', b'["\xc3","\xa9"]', b'{"street":"\xc3"}']
+    field = f'"{name}":{good[name]}'.encode()
+    rows = [usual.replace(field, f'"{name}":'.encode() + value) for value in odd]
+    rows += [usual.replace(field, field + b',"id":1'), usual + b"]", usual.replace(field, b'"other":1')]
+    for row in rows:
+        same_decode(native, [plan], [usual] * 3 + [row] + [usual] * 3)
+    same_decode(native, [plan], [usual] * 3 + [rows[-2]], trailing=True)
 
 
 def test_alike_rows_of_every_layout(native):
