@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault
-from kcodec.formats._json_program_py import Program
-from kcodec.formats._json_tokens_py import EPOCH, ESCAPES, UNITS, BadRow, Tokens, nearest_single, step
+from kcodec.formats._json_tokens_py import EPOCH, ESCAPES, UNITS, Tokens, nearest_single
 from kcodec.plan.node import Form, Node, Op
+from kcodec.plan.program_py import BadRow, Program, step
 
 _LAST = datetime.date.max.toordinal()
 
@@ -56,7 +56,7 @@ def encode(
             try:
                 data = prefix + writer.value(program.plan.root, row, "") + suffix
             except BadRow as bad:
-                faults.append(Fault(row, None, bad.path, bad.code, bad.reason))
+                faults.append(bad.fault(row))
                 if stop:
                     break
         result.append(data)

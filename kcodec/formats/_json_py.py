@@ -18,9 +18,9 @@ from kcodec.columns.layout import Column, layout
 from kcodec.columns.lists import from_lists
 from kcodec.errors import Fault
 from kcodec.formats._json_encode_py import encode
-from kcodec.formats._json_program_py import Program
-from kcodec.formats._json_tokens_py import EPOCH, UNITS, BadRow, Tokens, nearest_single, step
+from kcodec.formats._json_tokens_py import EPOCH, UNITS, Tokens, nearest_single
 from kcodec.plan.node import Form, Limits, Node, Op
+from kcodec.plan.program_py import BadRow, Program, step
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -93,7 +93,7 @@ def decode(
                 row.document(program.plan.root, trailing)
                 out = row.out
             except BadRow as bad:
-                faults.append(Fault(number, bad.offset, bad.path, bad.code, bad.reason))
+                faults.append(bad.fault(number))
                 if stop:
                     break
         if out is None:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NoReturn
 
-from kcodec.errors import CODES
 from kcodec.plan.node import MAX_DEPTH, Limits
+from kcodec.plan.program_py import BadRow
 
 SPACE = b" \t\n\r"
 DIGITS = b"0123456789"
@@ -21,17 +21,6 @@ ESCAPES = {34: '"', 92: "\\", 47: "/", 98: "\b", 102: "\f", 110: "\n", 114: "\r"
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 #: Days before 1970-01-01, as `datetime` counts them.
 EPOCH = datetime.date(1970, 1, 1).toordinal()
-
-
-class BadRow(Exception):
-    """What is wrong with the row at hand."""
-
-    def __init__(self, code: str, offset: int | None, path: str) -> None:
-        super().__init__(code)
-        self.code = code
-        self.offset = offset
-        self.path = path
-        self.reason = CODES[code]
 
 
 class Tokens:
@@ -202,11 +191,6 @@ class Tokens:
             self.expect(b",", path)
             if closers[-1] == 125:
                 self.key(path)
-
-
-def step(path: str, name: str) -> str:
-    """Go on to a part of what is at a path."""
-    return f"{path}.{name}" if path and name else path or name
 
 
 def nearest_single(number: bytes) -> float:
