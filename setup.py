@@ -46,6 +46,7 @@ directives = {
 }
 
 setup(
+    options={"build_ext": {"parallel": os.cpu_count() or 1}},
     ext_modules=cythonize(
         extensions,
         compiler_directives=directives,
