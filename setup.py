@@ -53,5 +53,5 @@ setup(
         build_dir="build/cython",
         annotate=DEBUG,
         nthreads=0 if DEBUG else (os.cpu_count() or 1),
-    )
+    ),
 )
