@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.lists import from_lists
 from kcodec.errors import Fault
@@ -517,36 +518,20 @@ def encode(
     return pa.array(result, pa.large_binary() if large else pa.binary()), faults
 
 
-class _Writer:
+class _Writer(Inputs):
     """The columns of an array, each made an array of what goes to the wire: integers, raw bytes, texts."""
 
     def __init__(self, program: Program, array: pa.Array) -> None:
+        super().__init__(array)
         self.kinds = [column.type for column in layout(program.plan.arrow_type)]
-        self.arrays: list[pa.Array] = []
-        self.offsets: list[Any] = []
-        self.add(array)
 
-    def add(self, array: pa.Array) -> None:
-        kind, number = array.type, len(self.arrays)
-        self.arrays.append(array)
-        self.offsets.append(None)
-        if pa.types.is_struct(kind):
-            for i in range(kind.num_fields):
-                self.add(array.field(i))
-        elif pa.types.is_map(kind):
-            self.offsets[number] = array.offsets.to_pylist()
-            # Not `keys` and `items`: these forget where the entries start.
-            self.add(array.values.field(0))
-            self.add(array.values.field(1))
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            self.offsets[number] = array.offsets.to_pylist()
-            self.add(array.values)
-        elif pa.types.is_date32(kind) or pa.types.is_time32(kind) or pa.types.is_float32(kind):
-            self.arrays[number] = array.view(pa.int32())
-        elif pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_float64(kind):
-            self.arrays[number] = array.view(pa.int64())
-        elif _is_text(kind):
-            self.arrays[number] = array.cast(pa.large_binary())
+    def leaf(self, array: pa.Array) -> pa.Array:
+        kind = array.type
+        if pa.types.is_date32(kind) or pa.types.is_time32(kind) or pa.types.is_float32(kind):
+            return array.view(pa.int32())
+        if pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_float64(kind):
+            return array.view(pa.int64())
+        return array.cast(pa.large_binary()) if _is_text(kind) else array
 
     def value(self, node: Node, row: int, path: str) -> Any:
         value = self.arrays[node.column][row]

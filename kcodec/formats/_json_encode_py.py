@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats._json_tokens_py import EPOCH, ESCAPES, UNITS, Tokens, nearest_single
@@ -63,35 +64,21 @@ def encode(
     return pa.array(result, pa.large_binary() if large else pa.binary()), faults
 
 
-class _Writer:
+class _Writer(Inputs):
     """The columns of an array, each made an array of integers, raw bytes, or decimals."""
 
     def __init__(self, program: Program, array: pa.Array) -> None:
+        super().__init__(array)
         self.program = program
         self.kinds = [column.type for column in layout(program.plan.arrow_type)]
-        self.arrays: list[pa.Array] = []
-        self.offsets: list[Any] = []
-        self.add(array)
 
-    def add(self, array: pa.Array) -> None:
-        kind, number = array.type, len(self.arrays)
-        self.arrays.append(array)
-        self.offsets.append(None)
-        if pa.types.is_struct(kind):
-            for i in range(kind.num_fields):
-                self.add(array.field(i))
-        elif pa.types.is_map(kind):
-            self.offsets[number] = array.offsets.to_pylist()
-            # Not `keys` and `items`: these forget where the entries start.
-            self.add(array.values.field(0))
-            self.add(array.values.field(1))
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            self.offsets[number] = array.offsets.to_pylist()
-            self.add(array.values)
-        elif pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-            self.arrays[number] = array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            self.arrays[number] = array.cast(pa.large_binary())
+    def leaf(self, array: pa.Array) -> pa.Array:
+        kind = array.type
+        if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+            return array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return array.cast(pa.large_binary())
+        return array
 
     def is_null(self, node: Node, row: int) -> bool:
         return node.column >= 0 and not self.arrays[node.column][row].is_valid

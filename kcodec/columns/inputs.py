@@ -1,0 +1,51 @@
+"""The columns of an array to be encoded in plain Python."""
+
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["Inputs"]
+
+
+class Inputs:
+    """The columns of an array, numbered as in `kcodec.columns.layout`.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        What is encoded.
+
+    Attributes
+    ----------
+    arrays : list of pyarrow.Array
+        Each column, as `leaf` gives it.
+    offsets : list
+        Where the items of each list or map start; None for other columns.
+    """
+
+    def __init__(self, array: pa.Array) -> None:
+        self.arrays: list[pa.Array] = []
+        self.offsets: list[Any] = []
+        self._add(array)
+
+    def leaf(self, array: pa.Array) -> pa.Array:
+        """Make a column without columns below it one of what is written."""
+        return array
+
+    def _add(self, array: pa.Array) -> None:
+        kind, number = array.type, len(self.arrays)
+        self.arrays.append(array)
+        self.offsets.append(None)
+        if pa.types.is_struct(kind):
+            for i in range(kind.num_fields):
+                self._add(array.field(i))
+        elif pa.types.is_map(kind):
+            self.offsets[number] = array.offsets.to_pylist()
+            # Not `keys` and `items`: these forget where the entries start.
+            self._add(array.values.field(0))
+            self._add(array.values.field(1))
+        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            self.offsets[number] = array.offsets.to_pylist()
+            self._add(array.values)
+        else:
+            self.arrays[number] = self.leaf(array)
