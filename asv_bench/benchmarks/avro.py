@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import kcodec
 
-from .common import EVOLVED, NESTED, SCHEMAS, array, codec, framed, payloads, registry
+from .avro_records import EVOLVED, NESTED, SCHEMAS, array, codec, framed, payloads, registry
 
 
 class Codec:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec.protocol import list_batches, read_batches, read_segment, stream_segment, write_batches
 
-from .common import ROWS
+from . import ROWS
 
 
 def _table(value_bytes: int) -> pa.Table:

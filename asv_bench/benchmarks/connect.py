@@ -4,7 +4,7 @@ import pyarrow as pa
 
 import kcodec
 
-from .common import ROWS
+from . import ROWS
 from .json_documents import TYPE, documents
 
 SCHEMA = kcodec.ConnectSchema.from_arrow(TYPE)

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from kcodec import wire
 
-from .common import ROWS
+from . import ROWS
 
 
 class Framing:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 import kcodec
 
-from .common import ROWS
+from . import ROWS
 
 COLUMNS = (
     "ID BIGINT, CUSTOMER STRING, AMOUNT DECIMAL(12,2), TAX DECIMAL(12,4), QUANTITY INT, PRICE DOUBLE, PAID BOOLEAN, "

@@ -1,6 +1,6 @@
 """Memory at its peak, with the process."""
 
-from .common import array, codec, payloads
+from .avro_records import array, codec, payloads
 
 
 class Peak:

@@ -8,7 +8,7 @@ from kcodec import MessageCodec
 from kcodec.protocol.builtin_layouts import builtin_definitions
 from kcodec.protocol.spec import MessageSpec
 
-from .common import ROWS
+from . import ROWS
 
 #: A message like MetadataResponse: structs in arrays in arrays, strings, UUIDs and tags.
 CLUSTER = """{"type": "data", "name": "Cluster", "validVersions": "0-1", "flexibleVersions": "1+", "fields": [

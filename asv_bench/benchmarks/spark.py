@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .common import array, codec, payloads
+from .avro_records import array, codec, payloads
 
 _SETTINGS = {
     "spark.driver.memory": "1g",

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from .common import array, codec, payloads
+from .avro_records import array, codec, payloads
 
 
 class Threads:

@@ -4,7 +4,7 @@ import numpy as np
 
 from kcodec import wire
 
-from .common import ROWS
+from . import ROWS
 
 
 class Varints:

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import os
 import random
 from decimal import Decimal
 
@@ -10,7 +9,7 @@ import pyarrow as pa
 
 import kcodec
 
-ROWS = int(os.environ.get("KCODEC_BENCH_ROWS", "20000"))
+from . import ROWS
 
 _MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 _MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 18, "scale": 4}
