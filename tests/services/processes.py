@@ -27,6 +27,14 @@ _STOP_SECONDS = 20
 ENDS_WITH_US = [path, "--pdeathsig=TERM"] if (path := shutil.which("setpriv")) else []
 
 
+def until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for what happens elsewhere."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))

@@ -2,10 +2,10 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
+from processes import until
 from pyspark.errors import PySparkException
 from topics import Message, of_spark, order, order_schema, serializer
 
@@ -16,13 +16,6 @@ from kcodec_spark import from_avro
 #: Try again once, soon; wait half a second for an answer.
 HASTE = {"max.retries": "1", "retries.wait.ms": "20", "timeout": "0.5"}
 OPTIONS = {f"confluent.schema.registry.{name}": value for name, value in HASTE.items()}
-
-
-def until(holds, seconds=60):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The internal topics of a broker, read from its own segment files, say what its admin API says."""
 
 import contextlib
-import time
 import uuid
 
 import pyarrow as pa
@@ -9,6 +8,7 @@ import pytest
 from artifacts import artifacts
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
+from processes import until
 
 from kcodec import MessageCodec
 from kcodec.protocol import decode_topic, load, read_segment
@@ -139,10 +139,8 @@ def test_transactions(kafka, broker, topic, story, definitions):
     _, good, bad = story
     done = {good: COMPLETE_COMMIT, bad: COMPLETE_ABORT}
     # The coordinator answers before the last of its records is written.
-    end = time.monotonic() + SECONDS
-    while states(rows := records(broker, "__transaction_state"), done) != done:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    until(lambda: states(records(broker, "__transaction_state"), done) == done, SECONDS)
+    rows = records(broker, "__transaction_state")
     table = decode_topic("__transaction_state", rows["key"], rows["value"], definitions=definitions)
     builtin = decode_topic("__transaction_state", rows["key"], rows["value"])
     for given, known in zip(

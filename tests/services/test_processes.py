@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import artifacts
@@ -45,10 +44,7 @@ def test_services_end_with_the_process_that_started_them(tmp_path):
         except OSError:
             return False
 
-    end = time.monotonic() + 30
-    while runs():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    processes.until(lambda: not runs(), 30)
 
 
 class TestLacking:
