@@ -17,7 +17,7 @@ from kcodec.columns.lists import from_lists
 from kcodec.errors import Fault
 from kcodec.formats.avro_defaults import varint
 from kcodec.plan.node import MAX_DEPTH, Limits, Node, Op
-from kcodec.plan.program_py import BadRow, Program, step
+from kcodec.plan.program_py import BadRow, Program, encode_rows, step
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -503,19 +503,9 @@ def encode(
         A binary array; a row with a fault is null.
     """
     writer = _Writer(program, array)
-    result: list[bytes | None] = []
-    faults: list[Fault] = []
-    for row in range(len(array)):
-        data = None
-        if not pa.types.is_null(array.type) and array[row].is_valid:
-            try:
-                data = prefix + writer.run(program.plan.root, row, "")
-            except BadRow as bad:
-                faults.append(bad.fault(row))
-                if stop:
-                    break
-        result.append(data)
-    return pa.array(result, pa.large_binary() if large else pa.binary()), faults
+    return encode_rows(
+        array, lambda row: prefix + writer.run(program.plan.root, row, ""), large=large, stop=stop
+    )
 
 
 class _Writer(Inputs):

@@ -14,7 +14,7 @@ from kcodec.columns.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats._json_tokens_py import EPOCH, ESCAPES, UNITS, Tokens, nearest_single
 from kcodec.plan.node import Form, Node, Op
-from kcodec.plan.program_py import BadRow, Program, step
+from kcodec.plan.program_py import BadRow, Program, encode_rows, step
 
 _LAST = datetime.date.max.toordinal()
 
@@ -49,19 +49,9 @@ def encode(
         A binary array; a row with a fault is null.
     """
     writer = _Writer(program, array)
-    result: list[bytes | None] = []
-    faults: list[Fault] = []
-    for row in range(len(array)):
-        data = None
-        if not pa.types.is_null(array.type) and array[row].is_valid:
-            try:
-                data = prefix + writer.value(program.plan.root, row, "") + suffix
-            except BadRow as bad:
-                faults.append(bad.fault(row))
-                if stop:
-                    break
-        result.append(data)
-    return pa.array(result, pa.large_binary() if large else pa.binary()), faults
+    return encode_rows(
+        array, lambda row: prefix + writer.value(program.plan.root, row, "") + suffix, large=large, stop=stop
+    )
 
 
 class _Writer(Inputs):
