@@ -15,6 +15,14 @@ cdef enum Place:
     ODD              # the row is for the row loop
 
 
+cdef struct Expected:              # a key with what stands around it, from the bracket or comma on
+    const Op *container
+    uint64_t words[2]              # the first 16 bytes
+    uint64_t masks[2]              # which of them count
+    int64_t size
+    const uint8_t *rest            # from the 17th byte on
+
+
 cdef struct Block:
     Context *context
     int64_t row                    # the first
@@ -31,6 +39,7 @@ cdef struct Block:
     bint checked[LANES]            # all of the document is UTF-8
     const uint8_t *begin[LANES]    # the bracket of the object that it entered last
     const uint8_t *value[LANES]    # of the field in hand; NULL: it did not come
+    Expected key                   # before the field in hand
     const uint64_t *read           # bits of the fields of the object that are done
     # Of a key that was not where it was expected:
     Place place

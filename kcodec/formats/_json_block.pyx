@@ -15,7 +15,7 @@ wrong one too, ends the block before it: the row loop reads it, and nothing is r
 it until then is written over.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.columns._builder cimport LIST, Column, set_null
@@ -26,7 +26,7 @@ from kcodec.formats._json_program cimport (
 from kcodec.formats._json_quick cimport NULL_WORD, read_quickly, store_decimal
 from kcodec.formats._json_row cimport find, is_key, items_t, offset_t, run
 from kcodec.wire.cursor cimport likely, load_le32, load_le64, prefetch, unlikely
-from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_tight
+from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_tight, json_whole
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -35,40 +35,55 @@ ctypedef fused integer_t:
     int64_t
 
 
-cdef bint find_values(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil:
-    """Set `Block.value` for a field of an object, perhaps its first one; False if there is no row left.
-
-    A value may seem to be up to 17 bytes behind the end of its row.
-    """
-    # The key with what stands around it: its first 16 bytes, and which of them count.
+cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil:
+    """Set `Block.key` to what stands before the value of a field, from the bracket or comma on."""
+    cdef Expected *key = &block.key
     cdef int32_t before = 2 if block.spaced and not opening else 1
     cdef int32_t gap = 8 * before
-    cdef uint64_t first = op.key.words[0] << gap | (123 if opening else 44) | (32 << 8 if before == 2 else 0)
-    cdef uint64_t second = op.key.words[1] << gap | op.key.words[0] >> (64 - gap)
-    cdef uint64_t first_mask = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
-    cdef uint64_t second_mask = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
-    cdef int64_t size = op.key_size + before
-    cdef bint spaced = block.spaced
-    cdef const uint8_t *p
+    key.container = container
+    key.words[0] = op.key.words[0] << gap | (123 if opening else 44) | (32 << 8 if before == 2 else 0)
+    key.words[1] = op.key.words[1] << gap | op.key.words[0] >> (64 - gap)
+    key.masks[0] = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
+    key.masks[1] = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
+    key.size = op.key_size + before
+    key.rest = op.name + 16 - before
+
+
+cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    """Find the value of a field; NULL if it did not come, or if the row is odd, which ends the block.
+
+    It may seem to be up to 17 bytes behind the end of its row.
+    """
+    cdef const Expected *key = &block.key
+    cdef const uint8_t *p = block.at[lane]
+    if unlikely((load_le64(p) ^ key.words[0]) & key.masks[0] | (load_le64(p + 8) ^ key.words[1]) & key.masks[1]):
+        return seek_value(block, op, lane)
+    if unlikely(key.size > 16) and (key.size > block.end[lane] - p or memcmp(p + 16, key.rest, key.size - 16) != 0):
+        return seek_value(block, op, lane)
+    prefetch(p + block.ahead)
+    p += key.size
+    if block.spaced:
+        p += p[0] == 32
+    return p
+
+
+cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    cdef const uint8_t *p = seek(block, block.key.container, op, lane)
+    if p == NULL:
+        if block.place == ODD or not op.forms & ABSENT or op.data != NULL:
+            block.count = lane
+        else:
+            block.at[lane] = block.next
+    return p
+
+
+cdef void find_values(Block *block, const Op *op) noexcept nogil:
+    """Set `Block.value`."""
     cdef int64_t lane
     for lane in range(block.count):
-        p = block.at[lane]
-        if likely(not ((load_le64(p) ^ first) & first_mask | (load_le64(p + 8) ^ second) & second_mask)) and (
-            size <= 16 or (size <= block.end[lane] - p and memcmp(p + 16, op.name + 16 - before, size - 16) == 0)
-        ):
-            prefetch(p + block.ahead)
-            p += size
-            if spaced:
-                p += p[0] == 32
-        else:
-            p = seek(block, container, op, lane)
-            if p == NULL:
-                if block.place == ODD or not op.forms & ABSENT or op.data != NULL:
-                    block.count = lane
-                    break
-                block.at[lane] = block.next
-        block.value[lane] = p
-    return block.count > 0
+        block.value[lane] = find_value(block, op, lane)
+        if lane >= block.count:
+            return
 
 
 cdef bint is_valid(Block *block, int64_t lane) noexcept nogil:
@@ -135,11 +150,12 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return NULL
 
 
-cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane) noexcept nogil:
+cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uint8_t *p) noexcept nogil:
     """Read a value as the row loop does; NULL if the row is odd, which ends the block."""
     cdef Context *context = block.context
     cdef int64_t row = block.row + lane
-    cdef const uint8_t *p = block.value[lane]
+    if lane >= block.count:
+        return NULL
     if p == NULL:
         set_null(context.columns, op.column, row, block.wide)
         return block.at[lane]
@@ -166,7 +182,7 @@ cdef void read_values(Block *block, const Op *op) noexcept nogil:
     cdef const uint8_t *p
     cdef int64_t lane
     for lane in range(block.count):
-        p = read_one(block, op, lane)
+        p = read_one(block, op, lane, block.value[lane])
         if p == NULL:
             return
         block.at[lane] = p
@@ -182,17 +198,18 @@ cdef inline void set_valid(Block *block, const Op *op) noexcept nogil:
 cdef void read_leaves(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     cdef Column *column = &block.context.columns[op.column]
     cdef const uint8_t *p
+    cdef const uint8_t *at
     cdef int64_t lane
     set_valid(block, op)
     for lane in range(block.count):
-        p = block.value[lane]
+        at = p = find_value(block, op, lane)
         if likely(p != NULL):
-            p = read_quickly(op, column, block.row + lane, p, block.end[lane], True, tag)
-        if unlikely(p == NULL):
-            p = read_one(block, op, lane)
-            if p == NULL:
+            at = read_quickly(op, column, block.row + lane, p, block.end[lane], True, tag)
+        if unlikely(at == NULL):
+            at = read_one(block, op, lane, p)
+            if at == NULL:
                 return
-        block.at[lane] = p
+        block.at[lane] = at
 
 
 cdef void read_integers(Block *block, const Op *op, integer_t *tag) noexcept nogil:
@@ -201,21 +218,21 @@ cdef void read_integers(Block *block, const Op *op, integer_t *tag) noexcept nog
     cdef int64_t high = op.high
     cdef int64_t factor = op.factor
     cdef int64_t value = 0
-    cdef int fraction = 0
     cdef const uint8_t *p
+    cdef const uint8_t *at
     cdef int64_t lane
     set_valid(block, op)
     for lane in range(block.count):
-        p = block.value[lane]
+        at = p = find_value(block, op, lane)
         if likely(p != NULL):
-            p = json_tight(p, block.end[lane], &value, &fraction)
-        if likely(p != NULL) and likely(fraction == 0) and likely(value >= low) and likely(value <= high):
+            at = json_whole(p, block.end[lane], &value)
+        if likely(at != NULL) and likely(value >= low) and likely(value <= high):
             data[lane] = <integer_t>(value * factor)
         else:
-            p = read_one(block, op, lane)
-            if p == NULL:
+            at = read_one(block, op, lane, p)
+            if at == NULL:
                 return
-        block.at[lane] = p
+        block.at[lane] = at
 
 
 cdef void read_decimals(Block *block, const Op *op) noexcept nogil:
@@ -223,17 +240,18 @@ cdef void read_decimals(Block *block, const Op *op) noexcept nogil:
     cdef int64_t value = 0
     cdef int fraction = 0
     cdef const uint8_t *p
+    cdef const uint8_t *at
     cdef int64_t lane
     set_valid(block, op)
     for lane in range(block.count):
-        p = block.value[lane]
+        at = p = find_value(block, op, lane)
         if likely(p != NULL):
-            p = json_tight(p, block.end[lane], &value, &fraction)
-        if unlikely(p == NULL) or unlikely(not store_decimal(op, column, block.row + lane, value, fraction)):
-            p = read_one(block, op, lane)
-            if p == NULL:
+            at = json_tight(p, block.end[lane], &value, &fraction)
+        if unlikely(at == NULL) or unlikely(not store_decimal(op, column, block.row + lane, value, fraction)):
+            at = read_one(block, op, lane, p)
+            if at == NULL:
                 return
-        block.at[lane] = p
+        block.at[lane] = at
 
 
 cdef void read_doubles(Block *block, const Op *op) noexcept nogil:
@@ -241,33 +259,34 @@ cdef void read_doubles(Block *block, const Op *op) noexcept nogil:
     cdef int64_t value = 0
     cdef int fraction = 0
     cdef const uint8_t *p
+    cdef const uint8_t *at
     cdef int64_t lane
     set_valid(block, op)
     for lane in range(block.count):
-        p = block.value[lane]
+        at = p = find_value(block, op, lane)
         if likely(p != NULL):
-            p = json_tight(p, block.end[lane], &value, &fraction)
+            at = json_tight(p, block.end[lane], &value, &fraction)
         # Zero may be -0.
-        if unlikely(p == NULL) or unlikely(value == 0) or unlikely(not json_quotient(value, fraction, data + lane)):
-            p = read_one(block, op, lane)
-            if p == NULL:
+        if unlikely(at == NULL) or unlikely(value == 0) or unlikely(not json_quotient(value, fraction, data + lane)):
+            at = read_one(block, op, lane, p)
+            if at == NULL:
                 return
-        block.at[lane] = p
+        block.at[lane] = at
 
 
-cdef void check_texts(Block *block, const Column *column, int64_t index, int64_t stop, offset_t *tag) noexcept nogil:
-    """End the block before the first row that is not UTF-8, if one of these texts is not."""
-    cdef const offset_t *offsets = <offset_t *>column.offsets
-    cdef offset_t end = offsets[stop]
-    cdef bint cut = False
+cdef inline bint is_inner(int8_t byte) noexcept nogil:
+    """Tell whether a byte of UTF-8 is one that goes on with a character."""
+    return byte < -64
+
+
+cdef void check_texts(Block *block, const Column *column, int64_t begin, int64_t end, bint cut) noexcept nogil:
+    """End the block before the first row that is not UTF-8, if one of these texts is not.
+
+    Together they may be although they are not: then a character is cut between two of them.
+    """
     cdef int64_t lane
-    if likely(utf8_valid(column.data + offsets[index], end - offsets[index])):
-        # Both sides of a cut are valid if it is not inside a character.
-        while index < stop and offsets[index] < end:
-            cut |= (column.data[offsets[index]] & 0xC0) == 0x80
-            index += 1
-        if likely(not cut):
-            return
+    if likely(not cut) and likely(utf8_valid(column.data + begin, end - begin)):
+        return
     for lane in range(block.count):
         if not is_valid(block, lane):
             block.count = lane
@@ -281,6 +300,7 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     cdef uint8_t *valid = column.valid + block.row if column.valid != NULL else NULL
     cdef uint8_t *data = column.data
     cdef offset_t used = offsets[0]
+    cdef int8_t least = 0      # of the first bytes of texts
     cdef int64_t nullable = op.forms & (NULLABLE | DEFAULT) == NULLABLE
     cdef const uint8_t *p
     cdef const uint8_t *end
@@ -288,7 +308,7 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     cdef int64_t size
     cdef int64_t null
     for lane in range(block.count):
-        p = block.value[lane]
+        p = find_value(block, op, lane)
         end = block.end[lane]
         if likely(p != NULL):
             null = nullable & (load_le32(p) == NULL_WORD)
@@ -297,18 +317,19 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
                 size = json_plain(p + 33, end, data + used + 32) - p - 1
             size &= null - 1
             if likely(not ((p[0] ^ 34) | (p[size + 1] ^ 34)) & (null - 1)) and likely(p + size + 2 + 2 * null <= end):
+                least = min(least, <int8_t>p[1])
                 used += <offset_t>size
                 offsets[lane + 1] = used
                 if valid != NULL:
                     valid[lane] = <uint8_t>(1 - null)
                 block.at[lane] = p + size + 2 + 2 * null
                 continue
-        p = read_one(block, op, lane)
+        p = read_one(block, op, lane, p)
         if p == NULL:
             break
         used = offsets[lane + 1]
         block.at[lane] = p
-    check_texts(block, column, block.row, block.row + block.count, tag)
+    check_texts(block, column, offsets[0], offsets[block.count], is_inner(least))
 
 
 cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
@@ -317,19 +338,22 @@ cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     cdef Column *column = &block.context.columns[op.column]
     cdef Column *items = &block.context.columns[item.column]
     cdef offset_t *offsets = <offset_t *>column.offsets + block.row
+    cdef const uint8_t *value
     cdef const uint8_t *p
     cdef const uint8_t *end
     cdef int64_t lane
     cdef int64_t slot
+    cdef int8_t least = 0      # of the first bytes of texts
     set_valid(block, op)
     for lane in range(block.count):
-        p = block.value[lane]
+        value = p = find_value(block, op, lane)
         end = block.end[lane]
         slot = offsets[lane]
         if p != NULL and p[0] == 91 and end - p >= 2:
             p += 1
             if p[0] != 93:
                 while True:
+                    least = min(least, <int8_t>p[1])
                     p = read_quickly(item, items, slot, p, end, True, tag)
                     if unlikely(p == NULL) or unlikely(p >= end):
                         break
@@ -343,18 +367,24 @@ cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
                 offsets[lane + 1] = <offset_t>slot
                 block.at[lane] = p + 1
                 continue
-        p = read_one(block, op, lane)
+        p = read_one(block, op, lane, value)
         if p == NULL:
             break
         block.at[lane] = p
     if item.code == STRING:
-        check_texts(block, items, offsets[0], offsets[block.count], tag)
+        check_texts(
+            block, items, (<offset_t *>items.offsets)[offsets[0]], (<offset_t *>items.offsets)[offsets[block.count]],
+            is_inner(least)
+        )
 
 
 cdef void read_objects(Block *block, const Op *op) noexcept nogil:
     """Read objects: all of them together, if every row has one."""
     cdef const uint8_t *p
     cdef int64_t lane
+    find_values(block, op)
+    if block.count == 0:
+        return
     for lane in range(block.count):
         p = block.value[lane]
         if p == NULL or p >= block.end[lane] or p[0] != 123:
@@ -391,6 +421,7 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
         else:
             read_lists(block, op, <int32_t *>NULL)
     else:
+        find_values(block, op)
         read_values(block, op)
 
 
@@ -442,8 +473,7 @@ cdef void read_fields(Block *block, const Op *container) noexcept nogil:
     for field in range(container.fields):
         block.read = read
         op = next_field(block, container, op)
-        if not find_values(block, container, op, field == 0):
-            return
+        expect(block, container, op, field == 0)
         read_field(block, op)
         read[op.number >> 6] |= <uint64_t>1 << (op.number & 63)
         op += op.next

@@ -307,47 +307,88 @@ static KC_INLINE const uint8_t *kc_json_short(const uint8_t *at, const uint8_t *
     return at;
 }
 
-/* The same for at most 15 characters and a sign, without a branch but for the point. 16 bytes before may be read too. */
-static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction) {
+/* The same by 16 bytes at once, for at most 15 characters and a sign, with no branch but for the point: how long numbers
+ * are cannot be predicted. 17 bytes before the one behind the number may be read too. */
 #if defined(KC_JSON_SSE2)
-    /* 16 bytes from here on are a mask of the last so many, from 32 less so many on of the first. */
-    static const uint8_t counted[48] = {
-        0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
-        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-        0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
-    };
-    const int64_t negative = *at == '-';
-    const uint8_t *const first = at + negative;
-    const __m128i zero = _mm_set1_epi8('0'), nine = _mm_set1_epi8(9);
-    const __m128i text = _mm_loadu_si128((const __m128i *)first);
-    const __m128i distance = _mm_sub_epi8(text, zero);
-    const unsigned others = ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(distance, nine), nine));
-    const unsigned points = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('.')));
-    /* Of what ends the digits, a point does not count. */
-    const unsigned point = others & -others & points;
-    const int whole = kc_ctz64(others), size = kc_ctz64(others ^ point);
-    const int behind = size - whole;
-    *fraction = behind - (point != 0);
-    at = first + size;
-    if (KC_UNLIKELY(whole == 0 || size >= 16 || behind == 1 || ((*first == '0') & (whole > 1)))) return NULL;
-    if (KC_UNLIKELY((*at | 0x20) == 'e' || at >= end)) return NULL;
-    /* The digits end at the end of a register, and those before the point are moved to where it was. */
-    __m128i aligned = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(at - 16)), zero);
-    aligned = _mm_and_si128(aligned, _mm_loadu_si128((const __m128i *)(counted + size)));
-    if (point) {
-        const __m128i moved = _mm_loadu_si128((const __m128i *)(counted + 15 + behind));
-        aligned = _mm_or_si128(_mm_andnot_si128(moved, aligned), _mm_and_si128(_mm_slli_si128(aligned, 1), moved));
-    }
+
+/* 16 bytes from n on are a mask of the last n of them. */
+static const uint8_t kc_json_counted[32] = {
+    0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+};
+
+/* A bit for each of 16 bytes that is no digit, and one behind. */
+static KC_INLINE uint64_t kc_json_others(const uint8_t *at) {
+    const __m128i text = _mm_loadu_si128((const __m128i *)at);
+    const __m128i moved = _mm_add_epi8(text, _mm_set1_epi8((char)(0x80 - '0')));
+    return (uint64_t)_mm_movemask_epi8(_mm_cmpgt_epi8(moved, _mm_set1_epi8((char)(0x80 + 9)))) | 0x10000;
+}
+
+/* The number of the last `count` of 16 digits. */
+static KC_INLINE int64_t kc_json_last(__m128i text, size_t count) {
     __m128i tens = _mm_set1_epi16(10 * 256 + 1);
 #if defined(__GNUC__)
     /* Or the product becomes four shifts and sums. */
     __asm__("" : "+x"(tens));
 #endif
-    const __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(aligned, tens), 8);
+    const __m128i digits = _mm_and_si128(
+        _mm_sub_epi8(text, _mm_set1_epi8('0')), _mm_loadu_si128((const __m128i *)(kc_json_counted + count))
+    );
+    const __m128i pairs = _mm_srli_epi16(_mm_mullo_epi16(digits, tens), 8);
     const __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(1 << 16 | 100));
     const __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
     const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
-    const int64_t number = (int64_t)((halves & UINT32_MAX) * 100000000 + (halves >> 32));
+    return (int64_t)((halves & UINT32_MAX) * 100000000 + (halves >> 32));
+}
+
+#endif
+
+static KC_INLINE const uint8_t *kc_json_whole(const uint8_t *at, const uint8_t *end, int64_t *value) {
+#if defined(KC_JSON_SSE2)
+    /* By their last five bits: a point, an exponent. */
+    const uint32_t more = UINT32_C(1) << ('.' & 31) | UINT32_C(1) << ('e' & 31);
+    const int64_t negative = *at == '-';
+    const uint8_t *const first = at + negative;
+    const size_t size = (size_t)kc_ctz64(kc_json_others(first));
+    at = first + size;
+    if (KC_UNLIKELY(size - 1 >= 15) || (KC_UNLIKELY(*first == '0') && size > 1)) return NULL;
+    if (KC_UNLIKELY(more >> (*at & 31) & 1) || KC_UNLIKELY(at >= end)) return NULL;
+    const int64_t number = kc_json_last(_mm_loadu_si128((const __m128i *)(at - 16)), size);
+    *value = (number ^ -negative) + negative;
+    return at;
+#else
+    int fraction = 0;
+    at = kc_json_short(at, end, value, &fraction);
+    return fraction ? NULL : at;
+#endif
+}
+
+static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction) {
+#if defined(KC_JSON_SSE2)
+    const int64_t negative = *at == '-';
+    const uint8_t *const first = at + negative;
+    const uint64_t others = kc_json_others(first);
+    const size_t whole = (size_t)kc_ctz64(others);
+    size_t behind = 0;
+    __m128i text;
+    at = first + whole;
+    if (KC_UNLIKELY(whole - 1 >= 15) || (KC_UNLIKELY(*first == '0') && whole > 1)) return NULL;
+    if (KC_LIKELY(*at == '.')) {
+        const size_t size = (size_t)kc_ctz64((others & (others - 1)) | 0x10000);
+        behind = size - whole - 1;
+        at = first + size;
+        if (KC_UNLIKELY(behind == 0) || KC_UNLIKELY(size == 16)) return NULL;
+        /* What stands before the point from a byte earlier on, so that no point is between. */
+        const __m128i before = _mm_loadu_si128((const __m128i *)(at - 17));
+        const __m128i both = _mm_xor_si128(before, _mm_loadu_si128((const __m128i *)(at - 16)));
+        const __m128i mask = _mm_loadu_si128((const __m128i *)(kc_json_counted + behind));
+        text = _mm_xor_si128(before, _mm_and_si128(both, mask));
+    } else {
+        text = _mm_loadu_si128((const __m128i *)(at - 16));
+    }
+    if (KC_UNLIKELY((*at | 0x20) == 'e') || KC_UNLIKELY(at >= end)) return NULL;
+    const int64_t number = kc_json_last(text, whole + behind);
+    *fraction = (int)behind;
     *value = (number ^ -negative) + negative;
     return at;
 #else

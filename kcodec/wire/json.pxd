@@ -35,6 +35,7 @@ cdef extern from "json.h" nogil:
     const uint8_t *json_short "kc_json_short"(
         const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction
     )
+    const uint8_t *json_whole "kc_json_whole"(const uint8_t *at, const uint8_t *end, int64_t *value)
     const uint8_t *json_tight "kc_json_tight"(
         const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction
     )
