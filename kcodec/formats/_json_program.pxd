@@ -100,14 +100,14 @@ cdef class Program:
     cdef int32_t words         # 64-bit words that objects need for fields from 64 on
     cdef int32_t longest       # name of a field
     cdef int64_t scratch       # bytes that reading needs for itself
-    cdef int64_t expansion     # bytes that one run of every op may yield beyond its payload
+    cdef readonly int64_t expansion     # bytes that one run of every op may yield beyond its payload
     cdef list keep             # Python objects that ops point into
     cdef list paths            # per op: steps, None where an index goes
     cdef set covered           # columns that ops store into
-    cdef dict divisors         # per list or map column: least bytes of an item
+    cdef readonly dict divisors         # per list or map column: least bytes of an item
     cdef list costs            # encoding: column -> bytes that one of its values takes at most, with its key
     cdef list stretch          # encoding: column -> what a byte of its text or data becomes at most
-    cdef Shape shape           # decoding: what its columns start from
+    cdef readonly Shape shape           # decoding: what its columns start from
     cdef object layout
     cdef const uint32_t *folds      # FOLD: characters beyond ASCII whose upper case differs, in order
     cdef const uint8_t *fold_texts  # and that upper case, 8 bytes each, the last its length

@@ -125,15 +125,15 @@ cdef class Program:
     cdef bint checking
     cdef int32_t column_bytes
     cdef int32_t capacity
-    cdef int64_t expansion     # bytes that one run of every op may yield beyond its payload
+    cdef readonly int64_t expansion     # bytes that one run of every op may yield beyond its payload
     cdef list keep                      # Python objects that ops point into
     cdef list paths                     # per op: steps, None where an index goes
     cdef list reasons                   # per op: its own reason, or None
     cdef dict costs                     # encoding: column -> bytes that one of its values takes at most
-    cdef dict divisors                  # per list or map column: least bytes of an item
+    cdef readonly dict divisors                  # per list or map column: least bytes of an item
     cdef dict entries                   # CALL targets: name -> first op
     cdef list calls                     # ops to be patched
-    cdef Shape shape           # decoding: what its columns start from
+    cdef readonly Shape shape           # decoding: what its columns start from
     cdef object layout
 
     cdef void *memory(self, int64_t size) except NULL

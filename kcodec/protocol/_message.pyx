@@ -18,13 +18,15 @@ rows can hold (kcodec/columns/_builder.pyx), so storing is never checked; what c
 wire is counted against `Context.room` instead. A row that fails is written over with null.
 """
 
+cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from kcodec.columns._builder cimport Builder, Column, set_null
+from kcodec.columns._builder cimport Column, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.plan._decoder cimport MOST_ROWS, Decoder
 from kcodec.protocol._message_program cimport (
     Program as Compiled, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
     GET_SIZED_BYTES, GET_COMPACT_BYTES, GET_COUNTED_ARRAY, GET_COMPACT_ARRAY, GET_RECORD, GET_NULLABLE_RECORD,
@@ -34,7 +36,7 @@ from kcodec.protocol._message_program cimport (
 from kcodec.wire.cursor cimport copy32, likely, load_be32, load_be64, unlikely
 from kcodec.wire.status cimport (
     OK, TRUNCATED, NEGATIVE_LENGTH, INVALID_BOOLEAN, INVALID_UTF8, TRAILING_BYTES, NULL_VALUE, STRING_LENGTH,
-    INVALID_MARKER, TAG_ORDER, TAG_SIZE, NEED_ROOM, Status,
+    INVALID_MARKER, TAG_ORDER, TAG_SIZE, Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -54,27 +56,7 @@ ctypedef fused offset_t:
     int64_t
 
 cdef enum:
-    BLOCK_ROWS = 512          # rows of a block, at most
-    BLOCK_BYTES = 1 << 16     # and when its payloads hold this much, it is full
-
-
-cdef enum Answer:
-    DONE
-    GROW
-    FAULT
-    RECHECK
-
-
-cdef struct State:
-    Context context
-    int64_t row               # first of the block
-    int64_t count             # rows of the block
-    int64_t done              # of these
-    int64_t payload           # bytes of the block
-    int64_t extra             # room beyond the payloads that a block gets
-    int64_t expansion         # of all programs, per row
-    int32_t program           # of the row that failed
-    Slice slices[BLOCK_ROWS]
+    BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
 
 
 cdef inline uint32_t load_be16(const uint8_t *p) noexcept nogil:
@@ -424,159 +406,93 @@ cdef const uint8_t *read_tags(
     return p
 
 
-cdef Answer advance(
-    State *state, Builder builder, Rows rows, const Op **programs, const int32_t *stops, int32_t program_count,
-    const int32_t *selector, const int32_t *starts, int64_t start, const int64_t *divisor, bint trailing
-) noexcept nogil:
-    """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
-    cdef Context *context = &state.context
-    cdef int64_t row
-    cdef int64_t begin
-    cdef int32_t program = 0
-    cdef Slice *slice
-    cdef const uint8_t *p
-    while True:
-        if state.done == state.count:
-            if state.count:
-                row = state.row + state.count
-                if not context.checked and builder.invalid_text(state.row, row) >= 0:
-                    return RECHECK
-                builder.pack(row)
-                context.checked = context.lenient
-                state.row = row
-            if state.row == rows.length:
-                return DONE
-            state.done = 0
-            state.count = rows.fill(state.row, state.slices, BLOCK_ROWS, BLOCK_BYTES, &state.payload)
-        if state.done == 0:
-            context.room = state.extra + state.count * state.expansion
-            if not builder.has_room(state.row, state.count, state.payload, context.room, divisor):
-                return GROW
-        while state.done < state.count:
-            slice = &state.slices[state.done]
-            row = state.row + state.done
-            if selector != NULL:
-                program = selector[row]
-            if slice.start == NULL or program < 0 or program >= program_count or programs[program] == NULL:
-                set_null(builder.columns, 0, row, builder.wide)
-                state.done += 1
-                continue
-            begin = start if starts == NULL else starts[row]
-            context.ops = programs[program]
-            context.end = slice.end
-            context.limit = slice.limit
-            context.expanded = 0
-            context.zero_items = 0
-            if builder.columns[0].valid != NULL:
-                builder.columns[0].valid[row] = 1
-            if unlikely(begin < 0 or begin > slice.end - slice.start):
-                p = fail_item(context, TRUNCATED, NULL, slice.end, 0)
-            elif builder.wide:
-                p = run(
-                    context, context.ops, context.ops + stops[program], row, 1, slice.start + begin, <int64_t *>NULL
-                )
-            else:
-                p = run(
-                    context, context.ops, context.ops + stops[program], row, 1, slice.start + begin, <int32_t *>NULL
-                )
-            if unlikely(p != NULL and p != slice.end and not trailing):
-                p = fail_item(context, TRAILING_BYTES, NULL, p, 0)
-            if likely(p != NULL):
-                state.done += 1
-                continue
-            if context.status == NEED_ROOM:
-                # What is done is a block of its own; the rest starts again, with more room.
-                state.extra = 2 * state.extra + (1 << 12)
-                state.count = state.done
-                if state.done == 0:
-                    state.count = 1
-                    state.payload = slice.end - slice.start
-                break
-            if not context.checked:
-                # Text is checked when a block is done: the row may have failed earlier, by its text.
-                return RECHECK
-            set_null(builder.columns, 0, row, builder.wide)
-            state.program = program
-            state.done += 1
-            return FAULT
+@cython.final
+cdef class MessageDecoder(Decoder):
+    cdef list compiled
+    cdef const Op **ops       # of each program
+    cdef int32_t *stops
+    cdef Int32Buffer starts
+    cdef int64_t start
+    cdef bint trailing
+    cdef Context context
 
+    def __init__(self, values, programs, selector, starts, start, trailing):
+        cdef Compiled program
+        cdef int32_t at
+        Decoder.__init__(self, values, programs, selector)
+        self.block_rows = MOST_ROWS
+        self.block_bytes = BLOCK_BYTES
+        self.compiled = list(programs)
+        self.ops = <const Op **>calloc(self.programs, sizeof(Op *))
+        self.stops = <int32_t *>calloc(self.programs, sizeof(int32_t))
+        if self.ops == NULL or self.stops == NULL:
+            raise MemoryError
+        for at in range(self.programs):
+            program = self.compiled[at]
+            if program is not None:
+                self.ops[at] = program.ops
+                self.stops[at] = program.stop
+                self.always_checked = program.lenient
+                self.context.lenient = program.lenient
+                self.context.max_zero_items = program.limits.max_zero_byte_items
+                self.context.max_expansion = program.limits.max_expansion
+        self.starts = Int32Buffer(starts, self.rows.length, "starts")
+        self.start = start
+        self.trailing = trailing
+        self.context.columns = self.builder.columns
 
-cdef object fault_of(State *state, Compiled program):
-    """Put the facts of a failed row together."""
-    cdef Context *context = &state.context
-    cdef int32_t at
-    code = _CODES[<int>context.status - 1]
-    offset = context.at - state.slices[state.done - 1].start
-    row = state.row + state.done - 1
-    if context.op == NULL:
-        return Fault(row, offset, "", code, CODES[code])
-    at = <int32_t>(context.op - program.ops)
-    reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
-    # The outermost scope are the rows.
-    indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
-    return Fault(row, offset, program.path(at, indexes), code, reason)
+    def __dealloc__(self):
+        free(self.ops)
+        free(self.stops)
+
+    cdef void begin(self, int64_t room) noexcept nogil:
+        self.context.room = room
+        self.context.checked = self.checked
+
+    cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        cdef Context *context = &self.context
+        cdef int64_t begin = self.start if self.starts.data == NULL else self.starts.data[row]
+        cdef const uint8_t *p
+        context.ops = self.ops[program]
+        context.end = slice.end
+        context.limit = slice.limit
+        context.expanded = 0
+        context.zero_items = 0
+        if self.builder.columns[0].valid != NULL:
+            self.builder.columns[0].valid[row] = 1
+        if unlikely(begin < 0 or begin > slice.end - slice.start):
+            p = fail_item(context, TRUNCATED, NULL, slice.end, 0)
+        elif self.builder.wide:
+            p = run(
+                context, context.ops, context.ops + self.stops[program], row, 1, slice.start + begin, <int64_t *>NULL
+            )
+        else:
+            p = run(
+                context, context.ops, context.ops + self.stops[program], row, 1, slice.start + begin, <int32_t *>NULL
+            )
+        if unlikely(p != NULL and p != slice.end and not self.trailing):
+            p = fail_item(context, TRAILING_BYTES, NULL, p, 0)
+        return OK if p != NULL else context.status
+
+    cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
+        cdef Context *context = &self.context
+        cdef Compiled program = self.compiled[chosen]
+        cdef int32_t at
+        code = _CODES[<int>context.status - 1]
+        offset = context.at - slice.start
+        if context.op == NULL:
+            return Fault(row, offset, "", code, CODES[code])
+        at = <int32_t>(context.op - program.ops)
+        reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
+        # The outermost scope are the rows.
+        indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
+        return Fault(row, offset, program.path(at, indexes), code, reason)
 
 
 def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):
     """Decode one message per row; see the twin."""
-    cdef Rows rows = Rows(values)
-    cdef Compiled program = [each for each in programs if each is not None][0]
-    cdef Builder builder = Builder(program.shape, rows.length)
-    cdef State *state = <State *>calloc(1, sizeof(State))
-    cdef int32_t count = len(programs)
-    cdef const Op **ops = <const Op **>calloc(count, sizeof(Op *))
-    cdef int32_t *stops = <int32_t *>calloc(count, sizeof(int32_t))
-    cdef int64_t *divisor = <int64_t *>calloc(builder.count, sizeof(int64_t))
-    cdef int64_t start_everywhere = start
-    cdef bint accept = trailing
-    cdef Int32Buffer chosen = Int32Buffer(selector, rows.length, "selector")
-    cdef Int32Buffer places = Int32Buffer(starts, rows.length, "starts")
-    cdef Answer answer
-    cdef int32_t at
-    faults = []
-    try:
-        if state == NULL or ops == NULL or stops == NULL or divisor == NULL:
-            raise MemoryError
-        for at in range(builder.count):
-            divisor[at] = 1 << 30
-        for at in range(count):
-            program = programs[at]
-            if program is None:
-                continue
-            ops[at] = program.ops
-            stops[at] = program.stop
-            state.expansion = max(state.expansion, program.expansion)
-            for column, least in program.divisors.items():
-                divisor[column] = min(divisor[column], least)
-            state.context.lenient = program.lenient
-            state.context.max_zero_items = program.limits.max_zero_byte_items
-            state.context.max_expansion = program.limits.max_expansion
-        state.context.checked = state.context.lenient
-        state.context.columns = builder.columns
-        while True:
-            with nogil:
-                answer = advance(
-                    state, builder, rows, ops, stops, count, chosen.data, places.data, start_everywhere,
-                    divisor, accept
-                )
-            if answer == DONE:
-                return builder.finish(), faults
-            if answer == GROW:
-                builder.grow(
-                    state.row, state.count, state.payload, state.context.room, divisor, rows.bytes_from(state.row)
-                )
-            elif answer == FAULT:
-                faults.append(fault_of(state, programs[state.program]))
-                if stop:
-                    return None, faults
-            else:  # RECHECK
-                state.context.checked = True
-                state.done = 0
-    finally:
-        free(state)
-        free(ops)
-        free(stops)
-        free(divisor)
+    cdef MessageDecoder decoder = MessageDecoder(values, programs, selector, starts, start, trailing)
+    return decoder.decode(stop)
 
 
 def version_selector(values, versions, at):

@@ -1,0 +1,57 @@
+"""The loop over the rows of a column that is decoded."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.columns._builder cimport Builder
+from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.wire.status cimport Status
+
+cdef enum:
+    MOST_ROWS = 512            # of a block, for any format
+
+
+cdef enum Answer:
+    DONE
+    GROW
+    FAULT
+    OUT_OF_MEMORY
+
+
+cdef class Decoder:
+    cdef Rows rows
+    cdef Builder builder
+    cdef Int32Buffer selector
+    cdef uint8_t *usable       # per program: it is not None
+    cdef int32_t programs
+    cdef int64_t *divisor      # per list or map column: bytes that an item takes at least
+    cdef int64_t expansion     # of all programs: bytes that a row may yield beyond its payload
+    cdef int64_t block_rows    # a block is full with as many rows
+    cdef int64_t block_bytes   # or when its rows hold as much
+    cdef bint always_checked   # texts are always checked as they are read
+    # The block in hand:
+    cdef int64_t row           # its first
+    cdef int64_t count         # of its rows
+    cdef int64_t done          # of these
+    cdef int64_t payload       # bytes that they hold
+    cdef int64_t extra         # room beyond these that blocks get
+    cdef bint checked          # its texts are checked as they are read, to find the guilty one
+    cdef Slice slices[MOST_ROWS]
+
+    # What formats do.
+    cdef void begin(self, int64_t room) noexcept nogil
+    cdef int64_t read_together(self) noexcept nogil
+    cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil
+    cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen)
+
+    cdef int64_t room(self) noexcept nogil
+    cdef Answer advance(self) noexcept nogil
+    cdef object decode(self, bint stop)
+
+
+cdef inline int32_t program_of(Decoder decoder, int64_t at) noexcept nogil:
+    """Give the program of a row of the block; -1 if the row is null."""
+    cdef const int32_t *chosen = decoder.selector.data
+    cdef int32_t program = 0 if chosen == NULL else chosen[decoder.row + at]
+    if decoder.slices[at].start == NULL or program < 0 or program >= decoder.programs or not decoder.usable[program]:
+        return -1
+    return program

@@ -1,0 +1,153 @@
+"""The loop over the rows of a column that is decoded, the same for all formats.
+
+Rows are decoded in blocks: columns are given room for all that a block can hold, then its rows are read without a
+check. Text is checked for a block as a whole. If it is wrong, or a row fails before that is known, the block is read
+again with each text checked where it stands, so that the first error of a row is found. A row that fails is written
+over with null.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+
+from kcodec.columns._builder cimport Builder, set_null
+from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.wire.cursor cimport likely
+from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, Status
+
+
+cdef class Decoder:
+    """Decodes one column.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any layout; null rows stay null.
+    programs : sequence of Program or None
+        Programs of one Arrow type; rows that choose None are null.
+    selector : buffer of int32, optional
+        Per row which program; negative: none. By default the first for all.
+    """
+
+    def __init__(self, values, programs, selector):
+        cdef int32_t at
+        self.rows = Rows(values)
+        self.builder = Builder(next(each for each in programs if each is not None).shape, self.rows.length)
+        self.selector = Int32Buffer(selector, self.rows.length, "selector")
+        self.programs = len(programs)
+        self.usable = <uint8_t *>calloc(self.programs, 1)
+        self.divisor = <int64_t *>calloc(self.builder.count, sizeof(int64_t))
+        if self.usable == NULL or self.divisor == NULL:
+            raise MemoryError
+        for at in range(self.builder.count):
+            self.divisor[at] = 1 << 30
+        for at, program in enumerate(programs):
+            if program is None:
+                continue
+            self.usable[at] = True
+            self.expansion = max(self.expansion, <int64_t>program.expansion)
+            for column, least in program.divisors.items():
+                self.divisor[column] = min(self.divisor[column], <int64_t>least)
+
+    def __dealloc__(self):
+        free(self.usable)
+        free(self.divisor)
+
+    cdef void begin(self, int64_t room) noexcept nogil:
+        """Prepare for the block, which may store so much beyond what its rows hold."""
+
+    cdef int64_t read_together(self) noexcept nogil:
+        """Read rows from `done` on together; return how many."""
+        return 0
+
+    cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        """Read one row."""
+        return OK
+
+    cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
+        """Give the facts of the row that failed last."""
+
+    cdef int64_t room(self) noexcept nogil:
+        return self.extra + self.count * self.expansion
+
+    cdef Answer advance(self) noexcept nogil:
+        """Decode until something needs the GIL: all is done, a column must grow, or a row has failed."""
+        cdef int64_t row
+        cdef int64_t together
+        cdef int32_t program
+        cdef const Slice *slice
+        cdef Status status
+        while True:
+            if self.done == self.count:
+                row = self.row + self.count
+                if self.count and not self.checked and self.builder.invalid_text(self.row, row) >= 0:
+                    self.checked = True
+                else:
+                    if self.count:
+                        self.builder.pack(row)
+                    self.row = row
+                    if row == self.rows.length:
+                        return DONE
+                    self.checked = self.always_checked
+                    self.count = self.rows.fill(
+                        row, self.slices, self.block_rows, self.block_bytes, &self.payload
+                    )
+                self.done = 0
+            if self.done == 0:
+                if not self.builder.has_room(self.row, self.count, self.payload, self.room(), self.divisor):
+                    return GROW
+                self.begin(self.room())
+            while self.done < self.count:
+                together = self.read_together()
+                if together:
+                    self.done += together
+                    continue
+                row = self.row + self.done
+                slice = &self.slices[self.done]
+                program = program_of(self, self.done)
+                if program < 0:
+                    set_null(self.builder.columns, 0, row, self.builder.wide)
+                    self.done += 1
+                    continue
+                status = self.read_row(row, slice, program)
+                if likely(status == OK):
+                    self.done += 1
+                    continue
+                if status == NEED_ROOM:
+                    # What is done is a block of its own; the rest starts again, with more room.
+                    self.extra = 2 * self.extra + (1 << 12)
+                    self.count = self.done
+                    if self.done == 0:
+                        self.count = 1
+                        self.payload = slice.end - slice.start
+                    break
+                if status == NO_MEMORY:
+                    return OUT_OF_MEMORY
+                if not self.checked:
+                    self.checked = True
+                    self.done = 0
+                    break
+                set_null(self.builder.columns, 0, row, self.builder.wide)
+                self.done += 1
+                return FAULT
+
+    cdef object decode(self, bint stop):
+        """Give the array, and the rows that failed; after the first one that does, if `stop`, and without the array."""
+        cdef Answer answer
+        cdef int64_t at
+        faults = []
+        while True:
+            with nogil:
+                answer = self.advance()
+            if answer == DONE:
+                return self.builder.finish(), faults
+            if answer == GROW:
+                self.builder.grow(
+                    self.row, self.count, self.payload, self.room(), self.divisor, self.rows.bytes_from(self.row)
+                )
+            elif answer == FAULT:
+                at = self.done - 1
+                faults.append(self.fault(self.row + at, &self.slices[at], program_of(self, at)))
+                if stop:
+                    return None, faults
+            else:
+                raise MemoryError
