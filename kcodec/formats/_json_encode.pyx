@@ -1,17 +1,17 @@
 """Columns to JSON: the row loop.
 
-Documents have no space. A block of rows is given room for all that its values can take before it is written, so writing
-is not checked. Every value of an object or list is written with a comma in front; the first one is then
+Documents have no space. Every value of an object or list is written with a comma in front; the first one is then
 written over by the bracket.
 """
 
+cimport cython
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc
 from libc.string cimport memcpy
 
-from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Input, Inputs, is_valid, start_of
+from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats._json_program cimport *
+from kcodec.plan._encoder cimport Encoder
 from kcodec.wire._floats cimport put_double, put_single
 from kcodec.wire.cursor cimport copy32, likely, multiply_overflows, unlikely
 from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes
@@ -31,15 +31,8 @@ _CODES = list(CODES)
 
 cdef enum:
     BLOCK_ROWS = 256
-    SAMPLE_ROWS = 1024  # what the room for all rows is guessed from
     SLOP = 128          # short texts and numbers are moved in fixed steps
     LEVELS = 1001
-
-
-cdef enum Answer:
-    DONE
-    GROW
-    FAULT
 
 
 cdef struct Context:
@@ -336,41 +329,53 @@ cdef uint8_t *put(
     return out + 1
 
 
-cdef struct Around:
-    const uint8_t *prefix
-    int64_t prefix_size
-    const uint8_t *suffix
-    int64_t suffix_size
+@cython.final
+cdef class JsonEncoder(Encoder):
+    cdef Program program
+    cdef bytes prefix
+    cdef bytes suffix
+    cdef const uint8_t *before
+    cdef const uint8_t *behind
+    cdef int64_t before_size
+    cdef int64_t behind_size
+    cdef Context context
 
+    def __init__(self, array, Program program, prefix, suffix, large):
+        cdef int32_t at
+        Encoder.__init__(self, array, [program], None, large)
+        self.stretch = <int64_t *>calloc(self.inputs.count, sizeof(int64_t))
+        if self.stretch == NULL:
+            raise MemoryError
+        for at in range(self.inputs.count):
+            self.stretch[at] = program.stretch[at]
+        self.program = program
+        self.prefix = prefix
+        self.suffix = suffix
+        self.before = self.prefix
+        self.behind = self.suffix
+        self.before_size = len(prefix)
+        self.behind_size = len(suffix)
+        self.around = self.before_size + self.behind_size
+        self.slop = SLOP
+        self.block_rows = BLOCK_ROWS
+        self.context.columns = self.inputs.columns
+        self.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
 
-cdef Answer advance(
-    Context *context, Inputs inputs, BinaryBuilder builder, const int64_t *costs, const int64_t *stretch,
-    const Op *root, const Around *around
-) noexcept nogil:
-    """Write rows until all are done, the output must grow, or a row has failed."""
-    cdef uint8_t *out
-    cdef int64_t end
-    while builder.row < builder.rows:
-        end = min(builder.row + BLOCK_ROWS, builder.rows)
-        if not builder.has_room(
-            inputs.most_bytes(costs, stretch, builder.row, end)
-            + (end - builder.row) * (around.prefix_size + around.suffix_size) + SLOP
-        ):
-            return GROW
-        while builder.row < end:
-            out = NULL
-            if is_valid(&inputs.columns[0], builder.row):
-                out = builder.data + builder.used
-                memcpy(out, around.prefix, around.prefix_size)
-                context.level = 0
-                out = put(context, NULL, root, builder.row, 1, out + around.prefix_size)
-                if unlikely(out == NULL):
-                    builder.end_row(NULL)
-                    return FAULT
-                memcpy(out, around.suffix, around.suffix_size)
-                out += around.suffix_size
-            builder.end_row(out)
-    return DONE
+    cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
+        memcpy(out, self.before, self.before_size)
+        self.context.level = 0
+        out = put(&self.context, NULL, self.program.ops, row, 1, out + self.before_size)
+        if unlikely(out == NULL):
+            return NULL
+        memcpy(out, self.behind, self.behind_size)
+        return out + self.behind_size
+
+    cdef object fault(self, int64_t row, int32_t chosen):
+        cdef Context *context = &self.context
+        code = _CODES[<int>context.status - 1]
+        indexes = [context.items[each] for each in range(context.level)]
+        path = self.program.path(<int32_t>(context.op - self.program.ops), indexes)
+        return Fault(row, None, path, code, CODES[code])
 
 
 def encode(array, Program program, *, prefix=b"", suffix=b"", large=False, stop=False):
@@ -401,53 +406,5 @@ def encode(array, Program program, *, prefix=b"", suffix=b"", large=False, stop=
     kcodec.errors.CapacityError
         If the documents hold more than 2 GiB and `large` is not set.
     """
-    cdef Inputs inputs = Inputs(array, program.layout)
-    cdef int64_t rows = inputs.length
-    cdef BinaryBuilder builder = BinaryBuilder(rows, large)
-    cdef Context *context = <Context *>calloc(1, sizeof(Context))
-    cdef int64_t *costs = <int64_t *>calloc(2 * inputs.count, sizeof(int64_t))
-    cdef int64_t *stretch = costs + inputs.count
-    cdef Around around
-    cdef Answer answer
-    cdef int32_t at
-    faults = []
-    try:
-        if context == NULL or costs == NULL:
-            raise MemoryError
-        for at in range(inputs.count):
-            costs[at] = program.costs[at]
-            stretch[at] = program.stretch[at]
-        context.columns = inputs.columns
-        context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
-        around.prefix = prefix
-        around.prefix_size = len(prefix)
-        around.suffix = suffix
-        around.suffix_size = len(suffix)
-        while True:
-            with nogil:
-                answer = advance(context, inputs, builder, costs, stretch, program.ops, &around)
-            if answer == DONE:
-                return builder.finish(), faults
-            if answer == GROW:
-                builder.grow(
-                    inputs.most_bytes(costs, stretch, 0, min(rows, SAMPLE_ROWS)),
-                    inputs.most_bytes(costs, stretch, builder.row, rows)
-                    + (rows - builder.row) * (around.prefix_size + around.suffix_size),
-                )
-                continue
-            faults.append(fault_of(context, program, builder.row - 1))
-            if stop:
-                return None, faults
-    finally:
-        free(context)
-        free(costs)
-
-
-cdef object fault_of(Context *context, Program program, int64_t row):
-    cdef int32_t at
-    code = _CODES[<int>context.status - 1]
-    indexes = []
-    for at in range(context.level):
-        indexes.append(context.items[at])
-    at = <int32_t>(context.op - program.ops)
-    return Fault(row, None, program.path(at, indexes), code, CODES[code])
+    cdef JsonEncoder encoder = JsonEncoder(array, program, prefix, suffix, large)
+    return encoder.encode(stop)

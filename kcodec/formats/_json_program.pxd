@@ -105,10 +105,10 @@ cdef class Program:
     cdef list paths            # per op: steps, None where an index goes
     cdef set covered           # columns that ops store into
     cdef readonly dict divisors         # per list or map column: least bytes of an item
-    cdef list costs            # encoding: column -> bytes that one of its values takes at most, with its key
+    cdef readonly list costs            # encoding: column -> bytes that one of its values takes at most, with its key
     cdef list stretch          # encoding: column -> what a byte of its text or data becomes at most
     cdef readonly Shape shape           # decoding: what its columns start from
-    cdef object layout
+    cdef readonly object layout
     cdef const uint32_t *folds      # FOLD: characters beyond ASCII whose upper case differs, in order
     cdef const uint8_t *fold_texts  # and that upper case, 8 bytes each, the last its length
     cdef int32_t fold_count

@@ -129,12 +129,12 @@ cdef class Program:
     cdef list keep                      # Python objects that ops point into
     cdef list paths                     # per op: steps, None where an index goes
     cdef list reasons                   # per op: its own reason, or None
-    cdef dict costs                     # encoding: column -> bytes that one of its values takes at most
+    cdef readonly dict costs                     # encoding: column -> bytes that one of its values takes at most
     cdef readonly dict divisors                  # per list or map column: least bytes of an item
     cdef dict entries                   # CALL targets: name -> first op
     cdef list calls                     # ops to be patched
     cdef readonly Shape shape           # decoding: what its columns start from
-    cdef object layout
+    cdef readonly object layout
 
     cdef void *memory(self, int64_t size) except NULL
     cdef const Text *text_table(self, object values) except NULL

@@ -1,16 +1,16 @@
 """Columns to Kafka's messages: the row loop.
 
-A block of rows is given room for all that its values can take before it is written, so writing is not checked. Sizes of
-tagged fields are known only when they are written: a byte is left for them, and if they need more the field is moved.
+Sizes of tagged fields are known only when they are written: a byte is left for them, and if they need more the field is
+moved.
 """
 
+cimport cython
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memmove
 
-from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Input, Inputs, is_valid, start_of
-from kcodec.columns._rows cimport Int32Buffer
+from kcodec.columns._reader cimport Input, is_valid, start_of
+from kcodec.plan._encoder cimport Encoder
 from kcodec.protocol._message_program cimport (
     Program, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
     PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES, PUT_COUNTED_ARRAY, PUT_COMPACT_ARRAY, PUT_RECORD,
@@ -28,21 +28,13 @@ _CODES = list(CODES)
 
 cdef enum:
     BLOCK_ROWS = 256
-    SAMPLE_ROWS = 1024  # what the room for all rows is guessed from
     SLOP = 40           # short values are moved as 32 bytes
-
-
-cdef enum Answer:
-    DONE
-    GROW
-    FAULT
 
 
 cdef struct Writing:
     const Input *columns
     Status status
     const Op *op
-    int32_t program      # of the row that failed
     int32_t trail_size
     int64_t trail[TRAIL]
 
@@ -391,86 +383,51 @@ cdef struct Choice:
     const Op *stop
 
 
-cdef Answer advance(
-    Writing *context, Inputs inputs, BinaryBuilder builder, const int64_t *costs, const Choice *choices,
-    int32_t count, const int32_t *selector
-) noexcept nogil:
-    """Write rows until all are done, the output must grow, or a row has failed."""
-    cdef uint8_t *out
-    cdef int64_t end
-    cdef int32_t chosen = 0
-    while builder.row < builder.rows:
-        end = min(builder.row + BLOCK_ROWS, builder.rows)
-        if not builder.has_room(inputs.most_bytes(costs, NULL, builder.row, end) + SLOP):
-            return GROW
-        while builder.row < end:
-            out = NULL
-            if selector != NULL:
-                chosen = selector[builder.row]
-            if 0 <= chosen < count and choices[chosen].first != NULL and is_valid(&inputs.columns[0], builder.row):
-                out = put(
-                    context, choices[chosen].first, choices[chosen].stop, builder.row, 1, builder.data + builder.used
-                )
-                if unlikely(out == NULL):
-                    context.program = chosen
-                    builder.end_row(NULL)
-                    return FAULT
-            builder.end_row(out)
-    return DONE
+@cython.final
+cdef class MessageEncoder(Encoder):
+    cdef list compiled
+    cdef Choice *choices     # of each program
+    cdef Writing context
+
+    def __init__(self, array, programs, selector, large):
+        cdef Program program
+        cdef int32_t at
+        Encoder.__init__(self, array, programs, selector, large)
+        self.compiled = list(programs)
+        self.choices = <Choice *>calloc(self.programs, sizeof(Choice))
+        if self.choices == NULL:
+            raise MemoryError
+        for at in range(self.programs):
+            program = self.compiled[at]
+            if program is None:
+                continue
+            # Where no column has a null that must not be there, nothing is checked.
+            checked = self.inputs.any_null(program.required)
+            self.choices[at].first = program.ops + (program.stop if checked else 0)
+            self.choices[at].stop = program.ops + (program.checked_stop if checked else program.stop)
+        self.slop = SLOP
+        self.block_rows = BLOCK_ROWS
+        self.context.columns = self.inputs.columns
+
+    def __dealloc__(self):
+        free(self.choices)
+
+    cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
+        cdef const Choice *choice = &self.choices[program]
+        return put(&self.context, choice.first, choice.stop, row, 1, out)
+
+    cdef object fault(self, int64_t row, int32_t chosen):
+        cdef Writing *context = &self.context
+        cdef Program program = self.compiled[chosen]
+        cdef int32_t at = <int32_t>(context.op - program.ops)
+        code = _CODES[<int>context.status - 1]
+        # The outermost scope are the rows.
+        indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
+        reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
+        return Fault(row, None, program.path(at, indexes), code, reason)
 
 
 def encode(array, programs, *, selector=None, large=False, stop=False):
     """Encode one message per row; see the twin."""
-    cdef Program program = [each for each in programs if each is not None][0]
-    cdef Inputs inputs = Inputs(array, program.layout)
-    cdef int64_t rows = inputs.length
-    cdef BinaryBuilder builder = BinaryBuilder(rows, large)
-    cdef Writing *context = <Writing *>calloc(1, sizeof(Writing))
-    cdef int32_t count = len(programs)
-    cdef int64_t *costs = <int64_t *>calloc(inputs.count, sizeof(int64_t))
-    cdef Choice *choices = <Choice *>calloc(count, sizeof(Choice))
-    cdef Int32Buffer chosen = Int32Buffer(selector, rows, "selector")
-    cdef Answer answer
-    cdef int32_t at
-    faults = []
-    try:
-        if context == NULL or costs == NULL or choices == NULL:
-            raise MemoryError
-        for number in range(count):
-            program = programs[number]
-            if program is None:
-                continue
-            # Where no column has a null that must not be there, nothing is checked.
-            checked = inputs.any_null(program.required)
-            choices[number].first = program.ops + (program.stop if checked else 0)
-            choices[number].stop = program.ops + (program.checked_stop if checked else program.stop)
-            for at in range(inputs.count):
-                costs[at] = max(costs[at], <int64_t>program.costs[at])
-        context.columns = inputs.columns
-        while True:
-            with nogil:
-                answer = advance(context, inputs, builder, costs, choices, count, chosen.data)
-            if answer == DONE:
-                return builder.finish(), faults
-            if answer == GROW:
-                builder.grow(
-                    inputs.most_bytes(costs, NULL, 0, min(rows, SAMPLE_ROWS)),
-                    inputs.most_bytes(costs, NULL, builder.row, rows),
-                )
-                continue
-            faults.append(fault_of(context, programs[context.program], builder.row - 1))
-            if stop:
-                return None, faults
-    finally:
-        free(context)
-        free(costs)
-        free(choices)
-
-
-cdef object fault_of(Writing *context, Program program, int64_t row):
-    cdef int32_t at = <int32_t>(context.op - program.ops)
-    code = _CODES[<int>context.status - 1]
-    # The outermost scope are the rows.
-    indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
-    reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
-    return Fault(row, None, program.path(at, indexes), code, reason)
+    cdef MessageEncoder encoder = MessageEncoder(array, programs, selector, large)
+    return encoder.encode(stop)

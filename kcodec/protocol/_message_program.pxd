@@ -111,14 +111,14 @@ cdef class Program:
     cdef int32_t capacity
     cdef readonly int64_t expansion       # bytes that one run of every op may yield beyond its payload
     cdef object required         # columns that PUT_REQUIRED checks
-    cdef dict costs              # writing: column -> bytes that one of its values takes at most
+    cdef readonly dict costs              # writing: column -> bytes that one of its values takes at most
     cdef readonly dict divisors           # reading: list column -> bytes that one of its items takes at least
     cdef list keep               # Python objects that ops point into
     cdef list paths              # per op: steps, None where an index goes
     cdef list names              # per op: its key in dicts
     cdef list reasons            # per op: its own reason, or None
     cdef readonly Shape shape             # reading: what columns start from
-    cdef object layout
+    cdef readonly object layout
 
     cdef int32_t add(self, int32_t code, object node, tuple path, int32_t column) except -1
     cdef int constant(self, int32_t at, object data) except -1

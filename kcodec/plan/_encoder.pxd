@@ -1,0 +1,37 @@
+"""The loop over the rows of columns that are encoded."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.columns._binary cimport BinaryBuilder
+from kcodec.columns._reader cimport Inputs
+from kcodec.columns._rows cimport Int32Buffer
+
+
+cdef enum Answer:
+    DONE
+    GROW
+    FAULT
+
+
+cdef class Encoder:
+    cdef Inputs inputs
+    cdef BinaryBuilder builder
+    cdef Int32Buffer selector
+    cdef uint8_t *usable       # per program: it is not None
+    cdef int32_t programs
+    cdef int64_t *costs        # per column: bytes that one of its values takes at most
+    cdef int64_t *stretch      # per column: what a byte of its text or data becomes at most; NULL: 1
+    cdef int64_t around        # bytes of a row beside those of its value
+    cdef int64_t slop          # bytes behind a block that may be written over
+    cdef int64_t block_rows
+    cdef int64_t one_by_one    # rows before this one are written one by one
+
+    # What formats do.
+    cdef bint put_rows(self, int64_t end) noexcept nogil
+    cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil
+    cdef object fault(self, int64_t row, int32_t chosen)
+
+    cdef int32_t program_of(self, int64_t row) noexcept nogil
+    cdef int64_t most_bytes(self, int64_t row, int64_t end) noexcept nogil
+    cdef Answer advance(self) noexcept nogil
+    cdef object encode(self, bint stop)
