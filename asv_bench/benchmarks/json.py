@@ -9,13 +9,13 @@ from .json_documents import TYPE, documents
 
 
 class Codec:
-    """Documents of 15 fields, whose keys come in a steady order or shuffled in each."""
+    """Documents of 15 fields, whose keys come in the schema's order, in the reverse one, or shuffled in each."""
 
-    params = (["steady", "shuffled"],)
+    params = (["steady", "reversed", "shuffled"],)
     param_names = ("keys",)
 
     def setup(self, keys: str) -> None:
-        self.codec = kcodec.JsonCodec(TYPE)
+        self.codec = kcodec.JsonCodec(pa.struct(list(TYPE)[::-1]) if keys == "reversed" else TYPE)
         self.values = documents(ROWS, keys == "shuffled")
         self.array = self.codec.decode(self.values)
 

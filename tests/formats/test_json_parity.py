@@ -394,3 +394,18 @@ def test_defaults_that_need_room(native):
     rows = [b"[" + b",".join([b"{}"] * count) + b"]" for count in (0, 3, 500, 20)] * 5
     same_decode(native, [plan], rows, Limits())
     same_decode(native, [plan], rows, Limits(max_expansion=1000))
+
+
+def test_defaults_count_for_a_row_as_a_whole(native):
+    text = b'"' + b"x" * 60 + b'"'
+    names = ("a", "b", "c")
+    forms = Form.ABSENT | Form.NULL | Form.DEFAULT
+    children = [
+        Node(Op.JSON_STRING, at, name, forms=forms, data=text) for at, name in enumerate(names, start=1)
+    ]
+    kind = pa.struct([(name, pa.string()) for name in names])
+    root = Node(Op.JSON_OBJECT, 0, children=tuple(children), forms=Form.PLAIN)
+    rows = [b'{"a":"1","b":null,"c":"2"}'] * 20 + [b'{"a":null,"b":"1","c":null}'] * 20
+    plan = Plan("JSON", "decode", kind, root)
+    array = same_decode(native, [plan], rows, Limits(max_expansion=100))
+    assert array.null_count == 20
