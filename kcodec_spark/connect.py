@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.functions import as_column, reader_of, writer_of
+from kcodec_spark.functions import as_column, as_struct, reader_of, writer_of
 from kcodec_spark.options import read_options
 from kcodec_spark.udf import decode_udf, encode_udf
 
@@ -121,17 +121,11 @@ def to_connect_json(
     >>> from kcodec_spark import to_connect_json
     >>> df.select(to_connect_json(["id", "price"], options={"decimal.format": "NUMERIC"}))        # doctest: +SKIP
     """
-    from pyspark.sql import functions as F
-
     converter, rest = _settings(options)
     if rest:
         raise ConfigError(f"to_connect_json takes Connect's settings, not {', '.join(rest)}")
     codec = _codec(schema, converter, compat=compat, key=key)
-    packed = not isinstance(data, str) and isinstance(data, Sequence)
-    if packed and not data:
-        raise ConfigError("to_connect_json needs a column")
-    whole = F.struct(*(as_column(item) for item in data)) if packed else as_column(data)
-    return encode_udf(writer_of(codec), name="to_connect_json")(whole)
+    return encode_udf(writer_of(codec), name="to_connect_json")(as_struct(data, "to_connect_json"))
 
 
 def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,7 +14,7 @@ from kcodec_spark.udf import decode_udf, encode_udf
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["as_column", "from_avro", "reader_of", "to_avro", "writer_of"]
+__all__ = ["as_column", "as_struct", "from_avro", "reader_of", "to_avro", "writer_of"]
 
 
 def from_avro(
@@ -237,3 +237,14 @@ def as_column(data: Any) -> "Column":
     if not _is_column(data):
         raise TypeError(f"data is a Column or the name of one, not {type(data).__name__}")
     return F.col(data) if isinstance(data, str) else data
+
+
+def as_struct(data: Any, name: str) -> "Column":
+    """Return a column, or the struct of several, for the function of a name."""
+    from pyspark.sql import functions as F
+
+    if isinstance(data, str) or not isinstance(data, Sequence):
+        return as_column(data)
+    if not data:
+        raise ConfigError(f"{name} needs a column")
+    return F.struct(*(as_column(item) for item in data))

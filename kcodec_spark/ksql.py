@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec import KsqlCodec
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.ksql_types import SqlColumn, SqlField, SqlType
-from kcodec_spark.functions import as_column
+from kcodec_spark.functions import as_column, as_struct
 from kcodec_spark.options import read_options
 from kcodec_spark.udf import Writer, decode_udf, encode_udf
 
@@ -131,10 +131,7 @@ def to_ksql(
     >>> from kcodec_spark import to_ksql
     >>> df.select(to_ksql(["id", "total"], "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)"))             # doctest: +SKIP
     """
-    from pyspark.sql import functions as F
-
-    packed = not isinstance(data, str) and isinstance(data, Sequence)
-    whole = F.struct(*(as_column(item) for item in data)) if packed else as_column(data)
+    whole = as_struct(data, "to_ksql")
     arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties}
     write = _deriving(format, arguments) if columns is None else _writer(format, _columns(columns), arguments)
     return encode_udf(write, name="to_ksql")(whole)

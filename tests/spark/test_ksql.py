@@ -117,6 +117,8 @@ def test_options_are_checked(spark):
         from_ksql("value", "XML", "A INT")
     with pytest.raises(ConfigError, match="does not support the following configs"):
         to_ksql("value", "JSON", "A INT", properties={"delimiter": "x"})
+    with pytest.raises(ConfigError, match="to_ksql needs a column"):
+        to_ksql([], "JSON")
     with pytest.raises(TypeError, match="data is a Column or the name of one"):
         from_ksql(3, "JSON", "A INT")
 
