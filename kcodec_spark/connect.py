@@ -7,6 +7,7 @@ from kcodec import ConnectJsonCodec
 from kcodec.errors import ConfigError
 from kcodec_spark.functions import as_column, as_struct, reader_of, writer_of
 from kcodec_spark.options import read_options
+from kcodec_spark.types import to_arrow_type
 from kcodec_spark.udf import decode_udf, encode_udf
 
 if TYPE_CHECKING:
@@ -152,7 +153,5 @@ def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
 
         schema = DataType.fromDDL(schema)
     if hasattr(schema, "simpleString"):
-        from pyspark.sql.pandas.types import to_arrow_type
-
         schema = to_arrow_type(schema)
     return ConnectJsonCodec(schema, config=converter, **arguments)

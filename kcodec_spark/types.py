@@ -1,4 +1,4 @@
-"""Types: Arrow and Avro to Spark, Spark to Avro, as Spark's own ``SchemaConverters`` (4.3) has them.
+"""Types: Arrow and Avro to Spark, Spark to Arrow and Avro, as Spark's own ``SchemaConverters`` (4.3) has them.
 
 Only public names of ``pyspark.sql.types`` are used, and only once a function is called.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kcodec.formats.avro_schema import Schema
 
-__all__ = ["from_arrow_type", "to_avro_type", "to_sql_type"]
+__all__ = ["from_arrow_type", "to_arrow_type", "to_avro_type", "to_sql_type"]
 
 CATALYST_TYPE = "spark.sql.catalyst.type"
 
@@ -123,6 +123,61 @@ def _simple_types() -> "dict[int, DataType]":
         ids.Type_TIME64: spark.TimeType(6),
         ids.Type_DURATION: spark.DayTimeIntervalType(),
     }
+
+
+#: By the names of Spark's types, as nothing of Spark is imported until a function is called.
+_ARROW_TYPES = {
+    "NullType": pa.null(),
+    "BooleanType": pa.bool_(),
+    "ByteType": pa.int8(),
+    "ShortType": pa.int16(),
+    "IntegerType": pa.int32(),
+    "LongType": pa.int64(),
+    "FloatType": pa.float32(),
+    "DoubleType": pa.float64(),
+    "StringType": pa.string(),
+    "VarcharType": pa.string(),
+    "CharType": pa.string(),
+    "BinaryType": pa.binary(),
+    "DateType": pa.date32(),
+    "TimeType": pa.time64("us"),
+    "TimestampType": pa.timestamp("us", "UTC"),
+    "TimestampNTZType": pa.timestamp("us"),
+}
+
+
+def to_arrow_type(kind: "DataType") -> pa.DataType:
+    """Give the Arrow type of a Spark type; `from_arrow_type` gives the Spark type back.
+
+    Lengths of text are not kept.
+
+    Raises
+    ------
+    SchemaError
+        If no codec has a type for it: intervals, variants, and what users define.
+
+    Examples
+    --------
+    >>> from pyspark.sql.types import ArrayType, TimestampType
+    >>> print(to_arrow_type(ArrayType(TimestampType())))
+    list<item: timestamp[us, tz=UTC]>
+    """
+    from pyspark.sql import types as spark
+
+    if isinstance(kind, spark.StructType):
+        fields = ((field.name, to_arrow_type(field.dataType), field.nullable) for field in kind.fields)
+        return pa.struct([pa.field(*field) for field in fields])
+    if isinstance(kind, spark.ArrayType):
+        return pa.list_(pa.field("item", to_arrow_type(kind.elementType), kind.containsNull))
+    if isinstance(kind, spark.MapType):
+        item = pa.field("value", to_arrow_type(kind.valueType), kind.valueContainsNull)
+        return pa.map_(to_arrow_type(kind.keyType), item)
+    if isinstance(kind, spark.DecimalType):
+        return pa.decimal128(kind.precision, kind.scale)
+    found = _ARROW_TYPES.get(type(kind).__name__)
+    if found is None:
+        raise SchemaError(f"{kind.simpleString()} of Spark has no type of Arrow here")
+    return found
 
 
 def to_sql_type(

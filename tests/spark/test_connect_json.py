@@ -105,6 +105,31 @@ def test_forms_of_the_schema(orders, schema):
     ]  # fmt: skip
 
 
+def test_types_of_spark(spark):
+    ddl = "at TIMESTAMP, day DATE, name STRING, ats ARRAY<TIMESTAMP>, seen MAP<STRING, TIMESTAMP_NTZ>, raw BINARY"
+    schema = T.StructType([*T.DataType.fromDDL(ddl).fields, T.StructField("code", T.VarcharType(5))])
+    off = {"schemas.enable": "false"}
+    value = '{"at":1000,"day":1,"name":"n","ats":[0,null],"seen":{"k":5},"raw":"AQI=","code":"c"}'
+    decoded = spark.createDataFrame([(value,)], "value string").select(
+        from_connect_json("value", schema, off).alias("o")
+    )
+    assert decoded.schema["o"].dataType.simpleString() == (
+        "struct<at:timestamp,day:date,name:string,ats:array<timestamp>,seen:map<string,timestamp_ntz>,"
+        "raw:binary,code:string>"
+    )
+    row = decoded.selectExpr("unix_millis(o.at)", "o.day", "size(o.ats)", "o.seen.k", "o.code").first()
+    assert tuple(row) == (
+        1000,
+        datetime.date(1970, 1, 2),
+        2,
+        datetime.datetime(1970, 1, 1, 0, 0, 0, 5000),
+        "c",
+    )
+    assert decoded.select(to_connect_json("o", schema, off)).first()[0] == value.encode()
+    with pytest.raises(SchemaError, match="interval day to second of Spark has no type"):
+        from_connect_json("value", "i INTERVAL DAY TO SECOND", off)
+
+
 BAD = [
     envelope(ORDER, {"id": 1}),
     b"{",

@@ -103,6 +103,12 @@ def test_spark_type_of_an_arrow_type(name):
     assert {types.from_arrow_type(kind).simpleString() for kind in ARROW_TYPES[name]} == {name}
 
 
+@pytest.mark.parametrize("name", ARROW_TYPES)
+def test_arrow_type_of_a_spark_type(name):
+    kind = types.from_arrow_type(ARROW_TYPES[name][0])
+    assert types.from_arrow_type(types.to_arrow_type(kind)) == kind
+
+
 def test_nullability_is_kept():
     item = pa.field("item", pa.struct([pa.field("x", pa.int64(), False), pa.field("y", pa.int64())]), False)
     kind = types.from_arrow_type(pa.struct([pa.field("l", pa.list_(item), False)]))
