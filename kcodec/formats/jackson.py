@@ -72,8 +72,8 @@ def read_tree(
     Raises
     ------
     JacksonError
-        If the document is not JSON, or goes beyond Jackson's limits: 1,000 levels, 1,000 digits of a number,
-        20,000,000 characters of a string and 50,000 of a name.
+        If the document is not JSON, or goes beyond Jackson's limits: 1,000 levels, 1,000 digits of a number
+        (those of its exponent too), 20,000,000 characters of a string and 50,000 of a name.
 
     Examples
     --------
@@ -292,19 +292,19 @@ class _Reader:
             self.at = match.end()
             self.fail("Unexpected character in numeric value")
         digits = digits.lstrip("0") or "0"
-        if len(digits) + len(point or "") > MAX_NUMBER:
+        places, power = (point or ".")[1:], (exponent or "e")[1:]
+        if len(digits) + len(places) + len(power.lstrip("+-")) > MAX_NUMBER:
             self.fail(f"Number value length exceeds the maximum allowed ({MAX_NUMBER})")
         self.at = match.end()
         if point is None and exponent is None:
             return self.integer(int(sign + digits))
-        power = (exponent or "e0")[1:].lstrip("+-0") or "0"
+        shift = int(power or "0")
+        scale = len(places) - shift
         # A BigDecimal's scale is a Java int, and so is its exponent.
-        exponent_value = int(power) if len(power) <= 10 else 1 << 40
-        scale = len(point or ".") - 1 + (exponent_value if exponent and "-" in exponent else -exponent_value)
-        if not -(2**31) <= scale < 2**31:
+        if not (-(2**31) < shift < 2**31 and scale < 2**31):
             self.at = match.start()
             self.fail("Malformed numeric value")
-        value = Decimal(f"{sign}{digits}{(point or '.')[1:]}E{-scale}")
+        value = Decimal(f"{sign}{digits}{places}E{-scale}")
         # BigDecimal has no negative zero.
         return self.fraction(value if value else value.copy_abs())
 
