@@ -53,7 +53,7 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{
 _INTEGER = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"([+-]?)(\d*)(\.\d*)?(?:[eE]([+-]?\d+))?")
 _DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)")
-_BEYOND = re.compile("([\U00010000-\U0010ffff]+)")
+_BEYOND = re.compile("([\ud800-\udfff\U00010000-\U0010ffff]+)")
 _HEX_DOUBLE = re.compile(
     r"([+-]?)0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+(?=[fFdD]?$)", re.ASCII
 )
@@ -126,7 +126,8 @@ class _Path:
         return _Path(f"{self.java}.{key}.value", f"{self.plain}[{number}].value")
 
     def fail(self, code: str, reason: str = "") -> NoReturn:
-        raise Refused(code, self.plain, None, clipped(f"{reason or CODES[code]}, path: {self.java}"))
+        shown = clipped(java_text(f"{reason or CODES[code]}, path: {self.java}"))
+        raise Refused(code, java_text(self.plain), None, shown)
 
 
 def _value(node: Any, kind: SqlType, path: _Path) -> Any:
@@ -187,7 +188,7 @@ def _bytes(node: Any, kind: SqlType, path: _Path) -> bytes:
     if not isinstance(node, str):
         _wrong_type(node, kind, path)
     if not _BASE64.fullmatch(node):
-        path.fail("invalid_base64", f"Value is not a valid Base64 encoded string: {java_text(node)}")
+        path.fail("invalid_base64", f"Value is not a valid Base64 encoded string: {node}")
     try:
         return base64.b64decode(node)
     except binascii.Error:
@@ -445,7 +446,7 @@ def _scalar_text(node: Any) -> str:
 def _leaf_text(node: Any) -> str:
     if not isinstance(node, str):
         return _scalar_text(node)
-    # A generator that writes characters, not bytes, leaves those beyond U+FFFF as they are.
+    # A generator that writes characters, not bytes, leaves surrogates as they are.
     parts = _BEYOND.split(node)
     return '"' + "".join(part if i % 2 else quote(part)[1:-1] for i, part in enumerate(parts)) + '"'
 
