@@ -49,7 +49,7 @@ def delimiter_of(text: str) -> str:
         raise ConfigError(
             f"Invalid delimiter value: '{text}'. Delimiter must be a single character or {','.join(_NAMES)}"
         )
-    if delimiter in '"\r\n':
+    if delimiter in '"\r\n' or "\ud800" <= delimiter <= "\udfff":
         raise ConfigError(f"the delimiter cannot be {delimiter!r}")
     return delimiter
 

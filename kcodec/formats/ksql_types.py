@@ -44,6 +44,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.DOTALL)
 
 
@@ -110,6 +111,10 @@ class SqlField:
     name: str
     type: SqlType
 
+    def __post_init__(self) -> None:
+        if not self.name.isascii() and _SURROGATE.search(self.name):
+            raise SchemaError(f"the name {self.name!r} holds half of a surrogate pair")
+
     def __str__(self) -> str:
         return f"{_quoted(self.name)} {self.type}"
 
@@ -130,6 +135,7 @@ class SqlColumn(SqlField):
     kind: str = "value"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.kind not in _KINDS:
             raise SchemaError(f"column {self.name}: kind {self.kind!r} is not one of {', '.join(_KINDS)}")
 
@@ -466,7 +472,7 @@ def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool 
     Raises
     ------
     SchemaError
-        If a DECIMAL has more than 76 digits, with ``wide_decimals="decimal256"``.
+        If a DECIMAL has more than 76 digits.
 
     Examples
     --------
@@ -485,12 +491,12 @@ def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool 
     if kind.base == "MAP":
         return pa.map_(below(kind.key), below(kind.item))
     if kind.base == "DECIMAL":
+        if kind.precision > 76:
+            raise SchemaError(f"{kind}: kcodec reads and writes 76 digits at most, those of Arrow's decimals")
         if kind.precision <= 38:
             return pa.decimal128(kind.precision, kind.scale)
         if wide_decimals == "string":
             return pa.large_string() if large else pa.string()
-        if kind.precision > 76:
-            raise SchemaError(f'{kind}: Arrow has 76 digits at most; wide_decimals="string" reads it as text')
         return pa.decimal256(kind.precision, kind.scale)
     if large and kind.base in ("STRING", "BYTES"):
         return pa.large_string() if kind.base == "STRING" else pa.large_binary()
@@ -530,7 +536,7 @@ def sql_type(kind: pa.DataType) -> SqlType:
         return SqlType("ARRAY", item=sql_type(kind.value_type))
     if types.is_map(kind):
         return SqlType("MAP", key=sql_type(kind.key_type), item=sql_type(kind.item_type))
-    if types.is_decimal(kind) and kind.scale >= 0:
+    if types.is_decimal(kind) and 0 <= kind.scale <= kind.precision:
         return SqlType("DECIMAL", kind.precision, kind.scale)
     if types.is_integer(kind) and kind != pa.uint64():
         return SqlType("INTEGER" if kind.bit_width < 32 or kind == pa.int32() else "BIGINT")
