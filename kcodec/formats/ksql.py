@@ -10,6 +10,7 @@ from kcodec.errors import ConfigError, Fault, SchemaError
 from kcodec.formats.base import Codec
 from kcodec.formats.ksql_delimited import DelimitedRows
 from kcodec.formats.ksql_json import JsonRows
+from kcodec.formats.ksql_plan import written_type
 from kcodec.formats.ksql_primitive import KafkaRows, VoidRows
 from kcodec.formats.ksql_types import RowOptions, SqlColumn, SqlField, SqlType, arrow_type, columns_of
 from kcodec.plan import Limits, Plan
@@ -203,8 +204,11 @@ class KsqlCodec(Codec):
     def _bare(self, array: pa.Array) -> pa.Array:
         """Take the only column of a struct of it; anything else is the column itself."""
         if pa.types.is_struct(array.type) and array.type.num_fields == 1:
-            name = array.type.field(0).name
-            if self.columns[0].name in (name, name.upper()):
+            column, field = self.columns[0], array.type.field(0)
+            if column.name in (field.name, field.name.upper()) and (
+                # A STRUCT may have a field of its own name.
+                _is_written(column.type, field.type) or not _is_written(column.type, array.type)
+            ):
                 return array.flatten()[0]
         return array
 
@@ -253,6 +257,14 @@ def _chosen(name: str, columns: tuple[SqlColumn, ...], key: bool) -> tuple[SqlCo
     if not chosen and not key and name not in ("KAFKA", "NONE"):
         raise SchemaError("there is no value column")
     return chosen
+
+
+def _is_written(kind: SqlType, given: pa.DataType) -> bool:
+    try:
+        written_type(kind, given)
+    except SchemaError:
+        return False
+    return True
 
 
 def _wrapped(name: str, columns: tuple[SqlColumn, ...], key: bool, wrap: bool | None) -> bool:

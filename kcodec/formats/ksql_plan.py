@@ -34,11 +34,13 @@ def is_ambiguous(kind: SqlType) -> bool:
     >>> is_ambiguous(parse_type("STRUCT<id INT, `id` INT>"))
     True
     """
-    names = {field.name for field in kind.fields}
-    if any(name.upper() in names - {name} for name in names):
-        return True
     below = [kind.item, *(field.type for field in kind.fields)]
-    return any(inner is not None and is_ambiguous(inner) for inner in below)
+    return _names_clash(kind.fields) or any(inner is not None and is_ambiguous(inner) for inner in below)
+
+
+def _names_clash(fields: tuple[SqlField, ...]) -> bool:
+    names = {field.name for field in fields}
+    return any(name.upper() in names - {name} for name in names)
 
 
 def decode_plan(kind: SqlType, *, wrapped: bool, compatible: bool, large: bool = False) -> Plan:
@@ -86,8 +88,10 @@ class _Decoder:
         below = Form.NULL | Form.ABSENT
         if kind.base == "STRUCT":
             children = tuple(self.node(field.type, field.name, below) for field in kind.fields)
-            if not is_ambiguous(SqlType("STRUCT", fields=kind.fields)):
-                forms |= Form.FOLD
+            forms |= Form.FOLD
+            if _names_clash(kind.fields):
+                # Of these a key that stands twice is no mere repetition.
+                forms |= Form.UNIQUE
             return Node(Op.JSON_OBJECT, column, name, children, forms=forms)
         if kind.base == "ARRAY":
             assert kind.item is not None
@@ -205,7 +209,8 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
     if kind.base == "DECIMAL" and (types.is_decimal(given) or sql_type(given).base == "STRING"):
         wanted = arrow_type(kind)
         narrower = types.is_decimal(given) and given.precision <= kind.precision and given.scale == kind.scale
-        return given if narrower else wanted
+        # The row loop reads decimals of 128 and 256 bits.
+        return given if narrower and given.bit_width >= 128 else wanted
     for accepts, target in _WRITTEN.get(kind.base, ()):
         if accepts(given):
             return target or given

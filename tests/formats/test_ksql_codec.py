@@ -61,11 +61,14 @@ def test_wrong_arguments(format, columns, options, message):
         ("A INT KEY", False, "there is no value column"),
         ("A BYTES HEADER('a')", False, "there is no value column"),
         ("A DECIMAL(77,0)", False, "76 digits at most"),
+        ("`\ud83d` INT", False, r"the name '\\ud83d' holds half of a surrogate pair"),
+        (pa.struct([("A", pa.decimal128(5, 7))]), False, r"no type for Arrow's decimal128\(5, 7\)"),
     ],
 )
-def test_columns_that_json_cannot_hold(columns, key, message):
+@pytest.mark.parametrize("wide_decimals", ["decimal256", "string"])
+def test_columns_that_json_cannot_hold(columns, key, message, wide_decimals):
     with pytest.raises(SchemaError, match=message):
-        KsqlCodec("JSON", columns, key=key)
+        KsqlCodec("JSON", columns, key=key, wide_decimals=wide_decimals)
 
 
 def test_codecs_are_values(impl):
@@ -128,6 +131,16 @@ def test_a_bare_struct(impl):
     assert codec.decode([b'{"x":1}']).to_pylist() == [{"S": {"X": 1}}]
     for given in ([{"S": {"X": 1}}], [{"X": 1}]):
         assert codec.encode(pa.array(given)).to_pylist() == [b'{"X":1}']
+
+
+def test_a_bare_struct_with_a_field_of_its_name(impl):
+    codec = KsqlCodec("JSON", "S STRUCT<S INT>", wrap=False)
+    for given in ({"S": {"S": 1}}, {"s": {"s": 1}}, {"S": 1}):
+        assert codec.encode(pa.array([given])).to_pylist() == [b'{"S":1}']
+    codec = KsqlCodec("JSON", "S STRUCT<S STRUCT<S INT>>", wrap=False)
+    for given in ({"S": {"S": {"S": 1}}}, {"S": {"S": 1}}):
+        assert codec.encode(pa.array([given])).to_pylist() == [b'{"S":{"S":1}}']
+    assert codec.encode(pa.array([{"S": None}])).to_pylist() == [None]
 
 
 def test_chunks_and_errors(impl):
@@ -210,6 +223,41 @@ def test_a_key_that_may_be_two_columns(impl):
     assert codes(lenient, [None, b"x"]) == ["json_syntax"]
 
 
+def test_strict_beside_a_column_that_differs_in_case(impl):
+    columns = "ID INT, `id` INT"
+    for sql, wrap in ((columns, "%s"), (f"R STRUCT<{columns}>", '{"r":%s}')):
+        codec = KsqlCodec("JSON", sql)
+        rows = {
+            '{"Id":7}': {"ID": 7, "id": None},
+            '{"id":1}': {"ID": None, "id": 1},
+            '{"id":1,"iD":2}': {"ID": 2, "id": 1},
+            '{"ID":2,"id":1}': {"ID": 2, "id": 1},
+        }
+        expected = [row if sql is columns else {"R": row} for row in rows.values()]
+        assert codec.decode([(wrap % text).encode() for text in rows]).to_pylist() == expected
+        for text in ('{"ID":1,"Id":2}', '{"Id":1,"ID":2}', '{"Id":1,"iD":2}', '{"id":1,"id":2}'):
+            assert codes(codec, [(wrap % text).encode()]) == ["duplicate_key"]
+
+
+@pytest.mark.parametrize("text", [b'{"Id":"abc","ID":5}', b'{"ID":"x","ID":5}', b'{"iD":[],"Id":5}'])
+def test_strict_refuses_a_key_that_does_not_count(impl, text):
+    assert len(codes(KsqlCodec("JSON", "ID INT"), [text])) == 1
+    for value in (text, b'{"ID":5,"Id":"abc"}'):
+        assert KsqlCodec("JSON", "ID INT", compat="ksqldb").decode([value]).to_pylist() == [{"ID": 5}]
+    assert codes(KsqlCodec("JSON", "ID INT"), [b'{"ID":5,"Id":"abc"}']) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"), [("INT", b'"x"'), ("BYTES", b'"\\ud83d"'), ("STRUCT<A INT>", b"[]")]
+)
+def test_keys_with_half_of_a_surrogate_pair(impl, sql, value):
+    codec = KsqlCodec("JSON", f"M MAP<STRING, {sql}>", compat="ksqldb")
+    array, report = codec.decode([b'{"m":{"\\ud83d":%s}}' % value, b'{"m":{}}'], errors="report")
+    assert array.to_pylist() == [None, {"M": []}]
+    assert report["path"].to_pylist() == ["M[0].value"]
+    assert report["reason"][0].as_py().endswith(", path: $.M.?.value")
+
+
 def test_limits(impl):
     deep = b'{"x":' + b"[" * 100 + b"]" * 100 + b"}"
     assert codes(KsqlCodec("JSON", "A INT"), [deep]) == []
@@ -251,6 +299,26 @@ def test_columns_of_other_types(impl, sql, given, text):
     array = pa.StructArray.from_arrays([given], ["a"])
     assert codec.encode(array).to_pylist() == [b'{"A":' + text + b"}"]
     assert codec.encode(pa.table([given], ["A"])).to_pylist() == [b'{"A":' + text + b"}"]
+
+
+@pytest.mark.skipif(not hasattr(pa, "decimal64"), reason="this Arrow has no narrow decimals")
+@pytest.mark.parametrize("kind", ["decimal32", "decimal64"])
+@pytest.mark.parametrize("precision", [5, 9, 50])
+def test_narrow_decimals(impl, kind, precision):
+    narrow = getattr(pa, kind)(5, 2)
+    values = pa.array([Decimal("1.50"), None], narrow)
+    lists = pa.array([[Decimal("-1.50")], None], pa.list_(narrow))
+    sql = f"DECIMAL({precision},2)"
+    json = KsqlCodec("JSON", f"D {sql}, L ARRAY<{sql}>").encode(pa.table({"D": values, "L": lists}))
+    assert json.combine_chunks().to_pylist() == [b'{"D":1.50,"L":[-1.50]}', b'{"D":null,"L":null}']
+    lines = KsqlCodec("DELIMITED", f"D {sql}").encode(pa.table({"D": values}))
+    assert lines.combine_chunks().to_pylist() == [b"1.50", b""]
+
+
+def test_maps_with_equal_keys(impl):
+    given = pa.array([[("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int32()))
+    codec = KsqlCodec("JSON", "M MAP<STRING, INT>", wrap=False)
+    assert codec.encode(given).to_pylist() == [b'{"k":1,"k":2}']
 
 
 @pytest.mark.parametrize(
