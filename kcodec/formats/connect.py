@@ -77,7 +77,7 @@ class _Target:
             plan = decode_plan(writer, self.schema, self.inner, self.options)
             return _Reading(writer, module.Program(plan, self.limits))
         except (SchemaError, Beyond) as error:
-            return _Reading(writer, None, "schema_error" if writer is None else "unresolvable", str(error))
+            return _Reading(writer, None, "schema_error" if writer is None else "unresolvable", _shown(error))
 
 
 class _Reading(NamedTuple):
@@ -369,7 +369,7 @@ class ConnectJsonCodec(Codec):
             try:
                 self._target_of(text)
             except SchemaError as error:
-                return _Reading(None, None, "schema_error", str(error))
+                return _Reading(None, None, "schema_error", _shown(error))
         return target.reading(text)
 
     def _read_run(self, target: _Target, run: _Split, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -617,6 +617,11 @@ def _kept(schema: object | None, replace_null: bool) -> object | None:
 def _bytes(value: pa.Scalar) -> bytes:
     data = value.as_py()
     return data.encode() if isinstance(data, str) else data
+
+
+def _shown(error: Exception) -> str:
+    """Give an error's words as reports hold them: names of JSON may hold halves of surrogate pairs."""
+    return str(error).encode(errors="backslashreplace").decode()
 
 
 def _unread(run: _Split) -> list[Fault]:

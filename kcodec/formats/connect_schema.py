@@ -1,6 +1,7 @@
 """Kafka Connect's schemas: the model, its JSON form, and its Arrow types."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -45,8 +46,13 @@ _PRIMITIVES = {
 _TYPES = (*_PRIMITIVES, "array", "map", "struct")
 _WIDE = ("decimal256", "string")
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
-@dataclass(frozen=True, eq=True)
+#: What Java's ``Integer.parseInt`` takes; with more digits it is beyond its range.
+_INTEGER = re.compile(r"([+-]?)0*(\d{1,10})")
+
+
+@dataclass(frozen=True)
 class ConnectSchema:
     """A schema of Kafka Connect, ``org.apache.kafka.connect.data.Schema``.
 
@@ -103,6 +109,17 @@ class ConnectSchema:
             raise SchemaError(f"{self.type} needs a value_schema")
         if self.type == "map" and self.key_schema is None:
             raise SchemaError("map needs a key_schema")
+        for attribute, kind in _ATTRIBUTES.items():
+            value = getattr(self, attribute)
+            if not isinstance(value, kind) and (value is not None or kind is Mapping):
+                raise SchemaError(f"{attribute} {value!r} is not of the type {kind.__name__}")
+        for name, part in self.fields.items():
+            if not isinstance(name, str) or not isinstance(part, ConnectSchema):
+                raise SchemaError(f"the field {name!r} is {part!r}, not a ConnectSchema")
+            if _SURROGATE.search(name):
+                raise SchemaError(f"the field {name!a} has half of a surrogate pair, which Arrow cannot hold")
+        if not all(isinstance(text, str) for pair in self.parameters.items() for text in pair):
+            raise SchemaError("Schema parameters must have string values.")
         if self.default is not None:
             try:
                 object.__setattr__(self, "default", to_java(self, self.default))
@@ -112,11 +129,7 @@ class ConnectSchema:
     @property
     def scale(self) -> int | None:
         """The scale of a Decimal; None without a valid one."""
-        try:
-            scale = int(self.parameters["scale"])
-        except (KeyError, ValueError):
-            return None
-        return scale if wrap(scale, 32) == scale else None
+        return _integer(self.parameters.get("scale", ""))
 
     @classmethod
     def decimal(cls, scale: int, precision: int | None = None, **more: Any) -> "ConnectSchema":
@@ -185,13 +198,13 @@ class ConnectSchema:
         if isinstance(schema, ConnectSchema):
             return schema
         try:
-            if not isinstance(schema, (str, bytes)):
-                schema = json.dumps(schema, default=_number)
-            text = schema.encode() if isinstance(schema, str) else schema
-            return cls.from_tree(read_tree(text, leading_zeros=True), replace_null=replace_null)
+            if isinstance(schema, str):
+                schema = schema.encode()
+            tree = read_tree(schema, leading_zeros=True) if isinstance(schema, bytes) else _tree(schema)
+            return cls.from_tree(tree, replace_null=replace_null)
         except JacksonError as error:
             raise SchemaError(f"the schema is not JSON: {error} at byte {error.offset}") from None
-        except (TypeError, RecursionError) as error:
+        except (TypeError, UnicodeEncodeError, RecursionError) as error:
             raise SchemaError(f"not a schema: {error}") from None
 
     @classmethod
@@ -307,12 +320,27 @@ class ConnectSchema:
         check_widths(precision, wide_decimals)
         return arrow_type(self, precision, wide_decimals, large)
 
+    def __eq__(self, other: object) -> bool:
+        # Java compares the order of fields, and defaults with their scale.
+        return str(self) == str(other) if isinstance(other, ConnectSchema) else NotImplemented
+
     def __hash__(self) -> int:
         return hash(str(self))
 
     def __str__(self) -> str:
         # Defaults with the scale that they have.
         return self.to_text("NUMERIC")
+
+
+_ATTRIBUTES: dict[str, type] = {
+    "name": str,
+    "version": int,
+    "doc": str,
+    "parameters": Mapping,
+    "fields": Mapping,
+    "key_schema": ConnectSchema,
+    "value_schema": ConnectSchema,
+}
 
 
 def check_widths(precision: int, wide_decimals: str) -> None:
@@ -329,10 +357,26 @@ def check_widths(precision: int, wide_decimals: str) -> None:
         raise ConfigError(f"precision={precision!r} is not within 1 and 76")
 
 
-def _number(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return float(value)
-    raise TypeError(f"{type(value).__name__} is not JSON")
+def _integer(text: str) -> int | None:
+    """Read an integer as ``Integer.parseInt`` does; None for what it refuses."""
+    match = _INTEGER.fullmatch(text)
+    value = None if match is None else int(match[1] + match[2])
+    return value if value is not None and wrap(value, 32) == value else None
+
+
+def _tree(value: Any) -> Any:
+    """Give what Python's JSON parses to the form of `read_tree`."""
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {name: _tree(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_tree(item) for item in value]
+    if isinstance(value, (float, Decimal)):
+        number = Decimal(float.__repr__(value)) if isinstance(value, float) else value
+        if number.is_finite():
+            return number or number.copy_abs()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    raise TypeError(f"{value!r} of the type {type(value).__name__} is not JSON")
 
 
 # The JSON form --------------------------------------------------------------------------------------
@@ -462,9 +506,9 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
         raise SchemaError(f"a Decimal needs a parameter scale, not {dict(schema.parameters)}")
     given = schema.parameters.get(PRECISION)
     if given is not None:
-        if not given.isascii() or not given.isdigit() or not int(given):
+        precision = _integer(given) or 0
+        if precision < 1:
             raise SchemaError(f"{PRECISION} {given!r} is not a number of digits")
-        precision = int(given)
     if wide_decimals == "engine":
         precision = min(precision, 76)
     if precision > 38 and wide_decimals == "string":

@@ -24,6 +24,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from kcodec.errors import CODES
 from kcodec.formats.jackson import node_type, quote
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
 MILLIS_PER_DAY = 86_400_000
 
+#: Bytes of a decimal in Base64; to read more takes time that grows with their square.
+MAX_UNSCALED = 750
+
 #: What Connect says of a document that is no envelope.
 ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional '
@@ -88,6 +92,8 @@ class DataError(ValueError):
     """
 
     def __init__(self, code: str, message: str, path: str = "", offset: int | None = None) -> None:
+        # Names of JSON may hold halves of surrogate pairs, which reports do not.
+        message = message.encode(errors="backslashreplace").decode()
         super().__init__(code, message, path, offset)
         self.code = code
         self.message = message
@@ -200,7 +206,7 @@ def to_java(schema: "ConnectSchema", value: Any) -> Any:
         return None
     if schema.name in _LOGICAL:
         wanted = Decimal if schema.name == DECIMAL else Millis
-        if isinstance(value, wanted):
+        if isinstance(value, wanted) and (not isinstance(value, Decimal) or value.is_finite()):
             return value
         if isinstance(value, int) and not isinstance(value, bool):
             return wanted(value)
@@ -341,8 +347,10 @@ def _decimal(schema: "ConnectSchema", node: Any) -> Decimal:
         data = _base64(node, message)
         if scale is None or not data:
             raise DataError("invalid_base64" if scale is not None else "schema_error", message)
-        unscaled = int.from_bytes(data, "big", signed=True)
-        return Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
+        if len(data) > MAX_UNSCALED:
+            raise DataError("number_length", CODES["number_length"])
+        sign, digits, _ = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()
+        return Decimal((sign, digits, -scale))
     raise DataError(
         "type_mismatch",
         "Invalid type for Decimal, underlying representation should be numeric or bytes but was "
@@ -605,7 +613,7 @@ def _write_decimal(schema: "ConnectSchema", value: Any, numeric: bool) -> str:
         message = "Decimal value has mismatching scale for given Decimal schema. "
         message += f"Schema has scale {schema.scale}, value has scale {-exponent}."
         raise DataError("inexact", message)
-    unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
+    unscaled = int(Decimal((sign, digits, 0)))
     size = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
     return _write_scalar(unscaled.to_bytes(size, "big", signed=True))
 
