@@ -155,7 +155,7 @@ class Serde:
         self._schema = None if schema is None else _schema(schema)
         self._wanted = _wanted(reader_schema)
         self._options = options or TypeOptions()
-        self._limits = limits or Limits()
+        self._limits = Limits.of(limits)
         self._reader: _Text | None = None
         self._sources: dict[int | bytes, _Source] = {}
         self._targets: dict[Schema, _Target] = {}

@@ -67,7 +67,7 @@ class AvroReader:
     ) -> None:
         self.schema = schema if isinstance(schema, Schema) else parse(schema, named_schemas)
         self.options = options or TypeOptions()
-        self.limits = limits or Limits()
+        self.limits = Limits.of(limits)
         self.arrow_type = arrow_type(self.schema, self.options)
 
     def plan(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> Plan:
@@ -116,7 +116,7 @@ class AvroWriter:
     ) -> None:
         self.schema = schema if isinstance(schema, Schema) else parse(schema, named_schemas)
         self.options = options or TypeOptions()
-        self.limits = limits or Limits()
+        self.limits = Limits.of(limits)
         self._programs: dict[tuple[str, pa.DataType], Any] = {}
         self._lock = threading.Lock()
 
@@ -231,7 +231,7 @@ class AvroCodec(Codec):
             "union_prefix": union_prefix,
             "trailing": trailing,
             "fields": options.fields,
-            "limits": limits or Limits(),
+            "limits": Limits.of(limits),
         }
         named = self._arguments["named_schemas"]
         writer = parse(self._arguments["writer_schema"], named)

@@ -225,7 +225,7 @@ class ConnectJsonCodec(Codec):
             "wide_decimals": wide_decimals,
             "duplicate_keys": duplicate_keys,
             "large": large,
-            "limits": limits or Limits(),
+            "limits": Limits.of(limits),
         }
         self._options = PlanOptions(
             exact=compat is not None,
@@ -233,7 +233,7 @@ class ConnectJsonCodec(Codec):
             numeric=self._config.numeric,
             unique=duplicate_keys == "error",
         )
-        self._limits = limits or Limits()
+        self._limits = Limits.of(limits)
         self._tombstones = compat is None if tombstones is None else tombstones
         self._encoded_type = pa.large_binary() if large else pa.binary()
         #: Whether rows that are read are envelopes.

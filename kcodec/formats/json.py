@@ -90,7 +90,7 @@ class JsonCodec(Codec):
         self._options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite)
         self._options.check()
         self._trailing = trailing
-        self._limits = limits or Limits()
+        self._limits = Limits.of(limits)
         self._plan = json_plan(decodable(arrow_type), "decode", self._options)
         self._encode_plan = json_plan(arrow_type, "encode", self._options)
         self._programs: dict[tuple[str, str], Any] = {}

@@ -154,7 +154,7 @@ class KsqlCodec(Codec):
             "properties": _checked_properties(self.format, properties or {}),
             "wide_decimals": wide_decimals,
             "large": bool(large),
-            "limits": limits or Limits(),
+            "limits": Limits.of(limits),
         }
         self.columns = _chosen(self.format, self._arguments["columns"], bool(key))
         self.wrapped = _wrapped(self.format, self.columns, bool(key), wrap)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kcodec.errors import ConfigError
+
 __all__ = ["MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
 
 
@@ -143,6 +145,30 @@ class Limits(NamedTuple):
     max_zero_byte_items: int = 1 << 16
     max_expansion: int = 1 << 26
     max_number_length: int = 1000
+
+    @classmethod
+    def of(cls, limits: "Limits | None") -> "Limits":
+        """Check what a codec was given; None stands for the defaults.
+
+        Raises
+        ------
+        ConfigError
+            If it is something else, or a limit is not a whole number from 0 to 2**63 - 1.
+
+        Examples
+        --------
+        >>> Limits.of(Limits(max_depth=-1))
+        Traceback (most recent call last):
+        kcodec.errors.ConfigError: max_depth=-1 is not a number from 0 to 2**63 - 1
+        """
+        if limits is None:
+            return cls()
+        if not isinstance(limits, cls):
+            raise ConfigError(f"limits={limits!r} is not a kcodec.Limits")
+        for name, value in limits._asdict().items():
+            if not isinstance(value, int) or not 0 <= value < 1 << 63:
+                raise ConfigError(f"{name}={value!r} is not a number from 0 to 2**63 - 1")
+        return limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class MessageCodec(Codec):
             unknown_tags=unknown_tags,
             large=large,
             trailing=trailing,
-            limits=limits or Limits(),
+            limits=Limits.of(limits),
         )
 
     def _build(self, spec: MessageSpec | str, versions: tuple[int, ...], **options: Any) -> None:
@@ -159,7 +159,7 @@ class MessageCodec(Codec):
             unknown_tags=unknown_tags,
             large=large,
             trailing=trailing,
-            limits=limits or Limits(),
+            limits=Limits.of(limits),
         )
         return codec
 

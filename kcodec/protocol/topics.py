@@ -124,7 +124,7 @@ class TopicCodec:
             if topic in FRAMED or topic == "__share_group_state":
                 raise ConfigError(f"definitions= are needed for {topic}: kcodec.protocol.load reads Kafka's")
             definitions = builtin_definitions()
-        self._build(topic, record_types(topic, definitions), compat, unknown_tags, limits or Limits())
+        self._build(topic, record_types(topic, definitions), compat, unknown_tags, Limits.of(limits))
 
     def _build(
         self,

@@ -226,3 +226,28 @@ def test_both_implementations_take_the_codec_s_limits(impl):
         [None] * 3,
         None,
     ]
+
+
+MESSAGE = '{"type": "data", "name": "M", "validVersions": "0", "flexibleVersions": "none", "fields": []}'
+CODECS = [
+    lambda limits: kcodec.AvroCodec("int", limits=limits),
+    lambda limits: kcodec.Serde("AVRO", "memory://limits", limits=limits),
+    lambda limits: kcodec.JsonCodec(pa.int8(), limits=limits),
+    lambda limits: kcodec.ConnectJsonCodec(limits=limits),
+    lambda limits: kcodec.KsqlCodec("JSON", "A INT", limits=limits),
+    lambda limits: kcodec.MessageCodec(MESSAGE, 0, limits=limits),
+    lambda limits: kcodec.MessageCodec.for_versions(MESSAGE, limits=limits),
+    lambda limits: kcodec.protocol.TopicCodec("__consumer_offsets", limits=limits),
+]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_limits_that_are_none(codec):
+    codec(None)
+    codec(Limits(max_depth=0, max_number_length=2**63 - 1))
+    for value in ("5", None, -1, 1.5, 2**70):
+        with pytest.raises(kcodec.ConfigError, match="max_expansion=.* is not a number from 0"):
+            codec(Limits(max_expansion=value))
+    for limits in (5, 0, "", (1, 2, 3, 4)):
+        with pytest.raises(kcodec.ConfigError, match=r"limits=.* is not a kcodec\.Limits"):
+            codec(limits)
