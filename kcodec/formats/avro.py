@@ -172,7 +172,8 @@ class AvroCodec(Codec):
     trailing : bool
         Whether bytes after a value are accepted.
     fields : sequence of str, optional
-        The only fields to decode, dotted for those of nested records; the others are skipped on the wire.
+        The only fields to decode, one at least, dotted for those of nested records; the others are skipped on
+        the wire.
     limits : Limits, optional
         What one row may cost.
 
@@ -210,16 +211,9 @@ class AvroCodec(Codec):
         fields: Sequence[str] | None = None,
         limits: Limits | None = None,
     ) -> None:
-        if isinstance(fields, str):
-            raise ConfigError(f"fields={fields!r} is text, not a list of names")
-        options = TypeOptions(
-            large,
-            recursive_depth,
-            wide_decimals,
-            union_members,
-            union_prefix,
-            None if fields is None else tuple(fields),
-        )
+        if not isinstance(trailing, bool):
+            raise ConfigError(f"trailing={trailing!r} is not True or False")
+        options = TypeOptions(large, recursive_depth, wide_decimals, union_members, union_prefix, fields)
         self._arguments: dict[str, Any] = {
             "writer_schema": _text(writer_schema),
             "reader_schema": None if reader_schema is None else _text(reader_schema),

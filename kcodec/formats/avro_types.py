@@ -5,7 +5,7 @@ several types is a struct of nullable members, an enum a string, and a milliseco
 """
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,9 +63,14 @@ class TypeOptions:
         ``enableStableIdentifiersForUnionType`` has it.
     union_prefix : str
         That prefix.
-    fields : tuple of str or None
-        The only fields of the root that become columns; dotted for fields of nested records, also within
-        arrays, maps and nullable types.
+    fields : sequence of str, optional
+        The only fields of the root that become columns, one at least; dotted for fields of nested records,
+        also within arrays, maps and nullable types.
+
+    Raises
+    ------
+    ConfigError
+        If one of them is something else.
     """
 
     large: bool = False
@@ -73,14 +78,25 @@ class TypeOptions:
     wide_decimals: str = "decimal256"
     union_members: str = "index"
     union_prefix: str = "member_"
-    fields: tuple[str, ...] | None = None
+    fields: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
-        if self.recursive_depth is not None and self.recursive_depth < 1:
-            raise ConfigError(f"recursive_depth={self.recursive_depth!r} is not at least 1")
+        if not isinstance(self.large, bool):
+            raise ConfigError(f"large={self.large!r} is not True or False")
+        depth = self.recursive_depth
+        if depth is not None and (not isinstance(depth, int) or depth < 1):
+            raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
+        if not isinstance(self.union_prefix, str):
+            raise ConfigError(f"union_prefix={self.union_prefix!r} is not text")
+        if self.fields is not None:
+            listed = isinstance(self.fields, Iterable) and not isinstance(self.fields, str)
+            names = tuple(self.fields) if listed else ()
+            if not names or not all(isinstance(name, str) for name in names):
+                raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")
+            object.__setattr__(self, "fields", names)
 
 
 def widest(schema: Schema) -> str:

@@ -157,14 +157,23 @@ def test_fields(impl):
         AvroCodec(outer, fields=["a.tga"])
     with pytest.raises(ConfigError, match="root is a record"):
         AvroCodec("int", fields=["a"])
-    with pytest.raises(ConfigError, match="is text"):
-        AvroCodec(outer, fields="a")
+    for wrong in ("a", [], [1], 5):
+        with pytest.raises(ConfigError, match="is not a list of one name or more"):
+            AvroCodec(outer, fields=wrong)
 
 
 def test_options():
-    for wrong in ({"wide_decimals": "float"}, {"union_members": "name"}, {"recursive_depth": 0}):
-        with pytest.raises(ConfigError):
-            AvroCodec("int", **wrong)
+    for name, value in [
+        ("wide_decimals", "float"),
+        ("union_members", "name"),
+        ("recursive_depth", 0),
+        ("recursive_depth", "2"),
+        ("large", "yes"),
+        ("trailing", "no"),
+        ("union_prefix", 5),
+    ]:
+        with pytest.raises(ConfigError, match=f"^{name}="):
+            AvroCodec("int", **{name: value})
     union = ["null", "int", {"type": "enum", "name": "n.E", "symbols": ["A"]}]
     assert AvroCodec(union).arrow_type.names == ["member0", "member1"]
     assert AvroCodec(union, union_members="type").arrow_type.names == ["member_int", "member_E"]
