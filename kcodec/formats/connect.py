@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from kcodec.formats.base import Codec, check_errors, report
 from kcodec.formats.connect_arrow import column_value, row_value
 from kcodec.formats.connect_converter import JsonConverter, converter_config
 from kcodec.formats.connect_plan import (
+    ABSENT,
     Beyond,
     PlanOptions,
     decode_plan,
@@ -29,7 +31,7 @@ from kcodec.formats.connect_schema import ConnectSchema, arrow_type, check_width
 from kcodec.formats.connect_values import DataError
 from kcodec.formats.json_plan import decodable
 from kcodec.formats.json_reread import Refused, reread
-from kcodec.formats.nested import add_columns
+from kcodec.formats.nested import add_columns, unpack
 from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
 
@@ -71,7 +73,9 @@ class _Target:
         return self.readings.get((module.__name__, text), lambda: self._made(module, text))
 
     def _made(self, module: Any, text: bytes) -> "_Reading":
-        writer = self.schema if text in (b"", b"null") else None
+        # A null without a schema is a null, whatever the schema of other rows.
+        bare = replace(self.schema, optional=True, default=None) if text == b"null" else None
+        writer = self.schema if not text else bare
         try:
             writer = writer or ConnectSchema.from_json(text, replace_null=self.options.replace_null)
             plan = decode_plan(writer, self.schema, self.inner, self.options)
@@ -155,7 +159,7 @@ class ConnectJsonCodec(Codec):
     -----
     Rows whose schema differs from the one they are read as are projected as Connect's ``SchemaProjector`` does
     it: by name, fields that are missing become null or their default, integers widen; what does not fit is a
-    fault of its row. Rows whose schema is null are read as the codec's.
+    fault of its row. Rows whose schema is null are read as the codec's; their payload may be null.
 
     Examples
     --------
@@ -234,6 +238,8 @@ class ConnectJsonCodec(Codec):
             unique=duplicate_keys == "error",
         )
         self._limits = Limits.of(limits)
+        #: Faults that the converter does not judge again: bounds of the codec's own.
+        self._final = {"depth_limit", "size_limit", *(["duplicate_key"] if self._options.unique else [])}
         self._tombstones = compat is None if tombstones is None else tombstones
         self._encoded_type = pa.large_binary() if large else pa.binary()
         #: Whether rows that are read are envelopes.
@@ -374,7 +380,7 @@ class ConnectJsonCodec(Codec):
 
     def _read_run(self, target: _Target, run: _Split, stop: bool) -> tuple[pa.Array, list[Fault]]:
         exact = self._options.exact
-        array = pa.nulls(len(run.values), target.kind)
+        array = pa.nulls(len(run.values), target.inner)
         found: list[Fault] = []
         if any(reading.program is not None for reading in run.readings):
             array, found = kernel("formats._json").decode(
@@ -385,8 +391,7 @@ class ConnectJsonCodec(Codec):
                 ends=run.ends,
                 stop=stop and not exact,
             )
-            if target.kind != target.inner and not (stop and found):
-                array = array.cast(target.kind)
+        found = [fault._replace(path=fault.path.replace(ABSENT, "")) for fault in found]
         if self._enveloped:
             scan = kernel("formats._connect").scan
             for number, fault in enumerate(found):
@@ -397,13 +402,19 @@ class ConnectJsonCodec(Codec):
                 elif pa.types.is_null(target.kind):
                     found[number] = fault._replace(code="schema_error", reason=_NO_SCHEMA)
         faults = sorted([*run.faults, *found, *_unread(run)], key=lambda fault: fault.row)
-        if not exact or not faults:
-            return array, faults
+        if exact and faults:
 
-        def read(data: bytes, row: int) -> Any:
-            return self._reread(target, run, data, row)
+            def read(data: bytes, row: int) -> Any:
+                return self._reread(target, run, data, row)
 
-        return reread(run.values, array, faults, read, stop=stop)
+            array, left = reread(
+                run.values, array, [each for each in faults if each.code not in self._final], read, stop=stop
+            )
+            final = [each for each in faults if each.code in self._final]
+            faults = sorted([*left, *final], key=lambda fault: fault.row)
+        if target.kind != target.inner and not (stop and faults):
+            array = array.cast(target.kind)
+        return array, faults
 
     def _reread(self, target: _Target, run: _Split, data: bytes, row: int) -> Any:
         """Convert one row as JsonConverter does."""
@@ -429,7 +440,7 @@ class ConnectJsonCodec(Codec):
                 else:
                     start = found.payload
                     writer, value = schema, self._converter.payload(schema, data[start : found.payload_end])
-            return column_value(value, writer, target.schema, pa.field("", target.kind))
+            return column_value(value, writer, target.schema, pa.field("", target.inner))
         except DataError as error:
             offset = None if error.offset is None else start + error.offset
             raise Refused(error.code, error.path, offset, error.message) from None
@@ -502,8 +513,12 @@ class ConnectJsonCodec(Codec):
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         writing = self._writing(array.type)
         if writing.program is None:
-            return self._encode_rows(array.cast(plain_type(array.type)), writing.schema, stop)
-        plain = array if array.type == writing.kind else add_columns(array, writing.kind).cast(writing.kind)
+            return self._encode_rows(unpack(array).cast(plain_type(array.type)), writing.schema, stop)
+        plain = (
+            array
+            if array.type == writing.kind
+            else add_columns(unpack(array), writing.kind).cast(writing.kind)
+        )
         prefix, suffix = b"", b""
         if self._config.schemas_enable:
             prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"

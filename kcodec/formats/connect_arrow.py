@@ -117,8 +117,6 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
         fits = types.is_float64(kind) or (types.is_float32(kind) and isinstance(value, Float32))
         return float(value) if fits else None
     if isinstance(value, Decimal):
-        if types.is_string(kind) or types.is_large_string(kind):
-            return java_decimal(value)
         return _decimal(value, kind) if types.is_decimal(kind) else None
     if isinstance(value, str):
         if not (types.is_string(kind) or types.is_large_string(kind)):

@@ -6,6 +6,7 @@ looser where nothing is lost: integers are read into narrower columns, and decim
 value.
 """
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -26,10 +27,10 @@ from kcodec.formats.connect_values import (
 )
 from kcodec.plan.node import Form, Node, Op, Plan
 
-__all__ = ["Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
+__all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
 
-#: Key of a field that the row's schema does not have; keys in the row's payload do not begin like this.
-_ABSENT = "\0"
+#: Begins the key of a field that the row's schema does not have: one that no payload guesses.
+ABSENT = f"\0{secrets.token_hex(16)}."
 
 _LOGICAL = {DECIMAL: "Decimal", DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
@@ -209,7 +210,7 @@ class _Decoder:
         default = None if column.nullable else reader.default
         absent = replace(reader, optional=column.nullable, default=default)
         decoder = _Decoder(self.columns, replace(self.options, replace_null=True))
-        return decoder.node(absent, reader, column, _ABSENT + column.name, path)
+        return decoder.node(absent, reader, column, ABSENT + column.name, path)
 
     def map(
         self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
@@ -227,8 +228,7 @@ class _Decoder:
         if self.options.exact and not plain:
             # Java compares bytes by identity, decimals with their scale; the engine keeps equal structs.
             raise Beyond
-        entry = Node(Op.JSON_TUPLE, -1, "", (keys, values))
-        return _with(made, Op.JSON_LIST, children=(entry,))
+        return _with(made, Op.JSON_LIST, children=(_entry(keys, values),))
 
     def leaf(self, writer: ConnectSchema, column: Column, made: Node, path: str) -> Node:
         kind, types = column.type, pa.types
@@ -393,7 +393,7 @@ class _Encoder:
             )
             if schema.key_schema.type == "string":
                 return _with(made, Op.JSON_MAP, children=pair)
-            return _with(made, Op.JSON_LIST, children=(Node(Op.JSON_TUPLE, -1, "", pair),))
+            return _with(made, Op.JSON_LIST, children=(_entry(*pair),))
         if self.options.exact:
             natural = ConnectSchema.from_arrow(kind)
             if (natural.name or natural.type) != (schema.name if logical else schema.type):
@@ -478,6 +478,11 @@ class _Encoder:
 
 def _factor(kind: pa.DataType) -> int:
     return -1000 if kind.unit == "s" else _PER_MILLI[kind.unit]
+
+
+def _entry(key: Node, value: Node) -> Node:
+    """Plan an entry of a map as a pair, its steps in error paths being those of all maps."""
+    return Node(Op.JSON_TUPLE, -1, "", (replace(key, name="key"), replace(value, name="value")))
 
 
 def _with(node: Node, op: Op, forms: Form = Form.PLAIN, **more: object) -> Node:

@@ -13,7 +13,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kcodec import CODES, ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, SchemaError
+from kcodec import (
+    CODES,
+    ConfigError,
+    ConnectJsonCodec,
+    ConnectSchema,
+    DecodeError,
+    EncodeError,
+    Limits,
+    SchemaError,
+)
+from kcodec.formats import connect_plan
 from kcodec.formats.connect_arrow import column_value
 from kcodec.formats.connect_converter import JsonConverter
 from kcodec.formats.connect_values import DataError, Millis
@@ -150,6 +160,60 @@ def test_nulls_and_defaults(compat, replace, impl):
     else:
         assert array.to_pylist() == [None, None, full]
         assert set(report["code"].to_pylist()) <= {"null_value", "missing_key"}
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_no_payload_reaches_a_field_that_its_schema_lacks(compat, impl):
+    codec = ConnectJsonCodec(struct(x={"type": "int8", "default": 5}), compat=compat)
+    payload = {"x": 7, "\0x": 7, connect_plan.ABSENT[:5] + "x": 7}
+    assert codec.decode(rows((struct(), payload))).to_pylist() == [{"x": 5}]
+    bounded = ConnectJsonCodec(
+        struct(x={"type": "string", "default": "text"}), compat=compat, limits=Limits(max_expansion=3)
+    )
+    _, report = bounded.decode(rows((struct(), {})), errors="report")
+    assert (report["path"].to_pylist(), report["code"].to_pylist()) == (["x"], ["size_limit"])
+
+
+def test_the_codec_s_own_bounds_hold_for_connect_too(impl):
+    schema = struct(n={"type": "int8"}, s={"type": "string", "default": "a long text"})
+    values = [
+        b'{"n":1,"n":2,"s":""}',
+        b'{"n":300,"s":""}',
+        b'{"n":3,"s":"","x":[[[[[]]]]]}',
+        b'{"n":4}',
+    ]
+    limits = Limits(max_depth=3, max_expansion=5)
+    codec = ConnectJsonCodec(
+        schema, schemas_enable=False, compat="connect", duplicate_keys="error", limits=limits
+    )
+    array, report = codec.decode(values, errors="report")
+    assert codes(report) == ([0, 2, 3], ["duplicate_key", "depth_limit", "size_limit"])
+    assert array[1].as_py() == {"n": 44, "s": ""}
+    with pytest.raises(DecodeError, match="duplicate_key: row 0"):
+        codec.decode(values)
+    envelope = b'{"schema":null,"payload":{},"payload":null}'
+    assert ConnectJsonCodec(compat="connect").decode([envelope]).null_count == 1
+    strict = ConnectJsonCodec(compat="connect", duplicate_keys="error")
+    assert strict.decode([envelope], errors="report")[1]["code"].to_pylist() == ["duplicate_key"]
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_entries_of_maps_have_the_same_steps(compat, impl):
+    pairs = {"type": "map", "keys": {"type": "int8"}, "values": {"type": "bytes"}}
+    codec = ConnectJsonCodec({**pairs, "values": pairs}, schemas_enable=False, compat=compat)
+    _, report = codec.decode([b'[[1,[[1,"!"]]]]', b"[[null,[]]]", b"[[1,5]]"], errors="report")
+    assert report["path"].to_pylist() == ["[0].value[0].value", "[0].key", "[0].value"]
+    nested = pa.map_(pa.int8(), pa.map_(pa.int8(), pa.binary()))
+    _, report = codec.encode(pa.array([[(1, [(1, None)])]], nested), errors="report")
+    assert report["path"].to_pylist() == ["[0].value[0].value"]
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_a_null_without_a_schema_is_a_null(compat, impl):
+    for schema in ({"type": "int32"}, {"type": "int32", "default": 5}, struct(a={"type": "int8"})):
+        codec = ConnectJsonCodec(schema, compat=compat)
+        assert codec.decode(rows((None, None))).to_pylist() == [None]
+    assert ConnectJsonCodec({"type": "int32"}, compat=compat).decode(rows((None, 7))).to_pylist() == [7]
 
 
 def test_tombstones(impl):
@@ -505,6 +569,16 @@ def test_wide_decimals(impl):
         text = ConnectJsonCodec(schema, schemas_enable=False, wide_decimals="string", compat=compat)
         assert text.arrow_type == pa.string()
         assert text.decode([digits.encode(), b'"AJw="']).to_pylist() == [digits, "1.56"]
+        record = ConnectJsonCodec(
+            struct(d=schema, n={"type": "int32"}), schemas_enable=False, wide_decimals="string", compat=compat
+        )
+        # One scale, and one precision, whoever reads the row.
+        values = [b'{"d":1.5,"n":%s}' % number for number in (b"1", b"1.5")]
+        found = record.decode(values, errors="report")[0].to_pylist()
+        assert found == [{"d": "1.50", "n": 1}, None if compat is None else {"d": "1.50", "n": 1}]
+        array, report = text.decode([b"1e2", b"1e2 x", b"1.567", b"1e100"], errors="report")
+        assert array.to_pylist() == ["100.00", None if compat is None else "100.00", None, None]
+        assert report["code"].to_pylist()[-2:] == ["inexact", "decimal_precision"]
 
 
 def test_unsigned_and_unusual_columns_are_written(impl):
