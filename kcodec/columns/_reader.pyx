@@ -72,11 +72,13 @@ cdef class Inputs:
             column.signed = not pa.types.is_unsigned_integer(kind)
             column.data = address(buffers[1]) + first * column.width
             column.limit = address(buffers[1]) + size_of(buffers[1])
-        else:
+        elif pa.types.is_string(kind) or pa.types.is_binary(kind) \
+                or pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
             column.wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
             column.offsets = address(buffers[1]) + first * (8 if column.wide else 4)
             column.data = address(buffers[2]) if buffers[2] is not None else &EMPTY
             column.limit = column.data + size_of(buffers[2])
+        # Other layouts (unions, views, run ends) have no plan that reads them.
         return 0
 
     cdef bint any_null(self, object columns) except *:
