@@ -14,6 +14,7 @@ from kcodec.formats.avro_plan import decode_plan
 from kcodec.formats.avro_schema import Schema, canonical, parse
 from kcodec.formats.avro_types import TypeOptions, arrow_type, plain_type
 from kcodec.formats.base import Codec
+from kcodec.formats.nested import unpack
 from kcodec.plan import Limits, Plan
 
 __all__ = ["AvroCodec", "AvroReader", "AvroWriter"]
@@ -139,7 +140,7 @@ class AvroWriter:
                 while len(self._programs) >= _KEPT:
                     del self._programs[next(iter(self._programs))]
                 self._programs[key] = program
-        plain = array if array.type == kind else array.cast(kind)
+        plain = array if array.type == kind else unpack(array).cast(kind)
         encoded: tuple[pa.Array, list[Fault]] = module.encode(
             plain, program, prefix=prefix, large=large, stop=stop
         )

@@ -2,6 +2,7 @@
 
 import decimal
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +12,10 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError
-from kcodec.formats.avro_types import plain_type
 from kcodec.formats.base import Codec
+from kcodec.formats.casts import cast_rows
 from kcodec.formats.json_plan import RAW, JsonOptions, decodable, json_plan
+from kcodec.formats.nested import arrange, unpack
 from kcodec.plan import Limits, Plan
 
 __all__ = ["JsonCodec", "infer"]
@@ -125,16 +127,11 @@ class JsonCodec(Codec):
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         if array.type != self.arrow_type:
-            try:
-                plain = array if array.type == plain_type(array.type) else array.cast(plain_type(array.type))
-                array = plain if plain.type == self.arrow_type else plain.cast(self.arrow_type)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-                raise TypeError(
-                    f"a column of {array.type} is not one of {self.arrow_type}: {error}"
-                ) from None
+            array = arrange(unpack(array), self.arrow_type)
+        plain, lost = cast_rows(array, self.arrow_type)
         module, program = self._program(self._encode_plan)
-        encoded: tuple[pa.Array, list[Fault]] = module.encode(array, program, stop=stop)
-        return encoded
+        encoded, faults = module.encode(plain, program, stop=stop)
+        return encoded, sorted([*lost, *faults])
 
     def _identity(self) -> tuple[Any, ...]:
         return self.arrow_type, self._options, self._trailing, self._limits, self._plan.root
@@ -185,13 +182,15 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
     Returns
     -------
     pyarrow.DataType
-        Fields are in the order in which they first came, all of them nullable. Values of several kinds become a
-        field of text with the metadata ``kcodec.json: raw``, which holds their JSON.
+        Fields are in the order in which they first came, all of them nullable. Values of several kinds, and numbers
+        that neither a decimal nor a double holds, become a field of text with the metadata ``kcodec.json: raw``,
+        which holds their JSON.
 
     Raises
     ------
     SchemaError
-        If a document is not JSON, or values of several kinds stand where no field is.
+        If a document is not JSON in UTF-8, or has a number of more than 1,000 digits; or values of several kinds
+        stand where no field is.
 
     Examples
     --------
@@ -209,17 +208,26 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
             text = chunk[row].as_py()
             if text is not None:
                 try:
-                    seen.add(json.loads(text, parse_float=_Number, parse_constant=_refuse))
-                except (ValueError, RecursionError) as error:
-                    raise SchemaError(f"row {number - 1} is not JSON: {error}") from None
+                    text = text if isinstance(text, str) else text.decode("utf-8-sig")
+                    seen.add(
+                        json.loads(text, parse_int=_integer, parse_float=_Number, parse_constant=_refuse)
+                    )
+                except (ValueError, RecursionError, ArithmeticError) as error:
+                    raise SchemaError(f"row {number - 1} is not JSON that is read here: {error}") from None
     field = seen.field("", decimals, times)
     if field.metadata:
-        raise SchemaError("the documents are values of several kinds")
+        raise SchemaError("the documents are values of several kinds, or numbers that no column holds")
     return field.type
 
 
 class _Number(str):
     """A number with a fraction or an exponent, as it is written."""
+
+
+def _integer(text: str) -> int:
+    if len(text) > Limits().max_number_length:
+        raise ValueError(f"a number of {len(text)} characters")
+    return int(text)
 
 
 def _refuse(name: str) -> None:
@@ -245,6 +253,7 @@ class _Seen:
         self.kinds: set[str] = set()
         self.least = self.most = 0
         self.whole = self.scale = 0
+        self.huge = False
         self.texts: list[str] = []
         self.items: _Seen | None = None
         self.fields: dict[str, _Seen] = {}
@@ -276,10 +285,11 @@ class _Seen:
         _, digits, exponent = value.as_tuple()
         self.whole = max(self.whole, len(digits) + int(exponent))
         self.scale = max(self.scale, -int(exponent))
+        self.huge |= math.isinf(float(value))
 
     def field(self, name: str, decimals: bool, times: bool) -> pa.Field:
         kinds = self.kinds - {"integer"} if "number" in self.kinds else self.kinds
-        if len(kinds) > 1:
+        if len(kinds) > 1 or self.huge:
             return pa.field(name, pa.string(), metadata=RAW)
         if not kinds:
             return pa.field(name, pa.null())

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, ConfigError, Fault, SchemaError
+from kcodec.formats.casts import cast_rows
 from kcodec.formats.json_reread import reread
 from kcodec.formats.ksql_delimited_reader import read_record
-from kcodec.formats.ksql_plan import cast_rows, decode_plan, encode_plan, written_type
+from kcodec.formats.ksql_plan import code_of, decode_plan, encode_plan, written_type
 from kcodec.formats.ksql_types import RowOptions
 from kcodec.plan.kept import Kept
 from kcodec.plan.node import Form, Node, Op, Plan
@@ -103,7 +104,7 @@ class DelimitedRows:
         """Write an array."""
         kind = written_type(self._options.kind, array.type)
         module = kernel("formats._json")
-        plain, lost = cast_rows(array, kind)
+        plain, lost = cast_rows(array, kind, code_of)
         lists, faults = module.encode(
             plain, self._program(module, kind), large=self._options.large, stop=stop
         )

@@ -6,9 +6,10 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.casts import cast_rows
 from kcodec.formats.json_reread import reread
 from kcodec.formats.ksql_json_reader import read_row
-from kcodec.formats.ksql_plan import cast_rows, decode_plan, encode_plan, is_ambiguous, written_type
+from kcodec.formats.ksql_plan import code_of, decode_plan, encode_plan, is_ambiguous, written_type
 from kcodec.formats.ksql_types import RowOptions, SqlType
 from kcodec.plan import Plan
 from kcodec.plan.kept import Kept
@@ -73,7 +74,7 @@ class JsonRows:
         """Write an array; see the kernel of JSON."""
         kind = written_type(self._options.kind, array.type)
         module = kernel("formats._json")
-        plain, lost = cast_rows(array, kind)
+        plain, lost = cast_rows(array, kind, code_of)
         encoded, faults = module.encode(
             plain, self._program(module, kind), large=self._options.large, stop=stop
         )

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.errors import CODES, Fault, SchemaError
-from kcodec.formats.avro_types import plain_type
+from kcodec.errors import SchemaError
+from kcodec.formats import casts
 from kcodec.formats.ksql_json_reader import fit, java_decimal
 from kcodec.formats.ksql_types import SqlField, SqlType, arrow_type, sql_type
-from kcodec.formats.nested import add_columns, hide_nulls
 from kcodec.plan.node import Form, Node, Op, Plan
 
-__all__ = ["cast_rows", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
+__all__ = ["code_of", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
 
 _NUMBERS = Form.TEXT
 _DAY = 86_400_000
@@ -242,73 +241,21 @@ _WRITTEN = {
 }
 
 
-def cast_rows(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
-    """Cast an array; rows that would lose something become null and have a fault.
+def code_of(value: pa.Array, kind: pa.DataType) -> str:
+    """Tell why a number, or the text of one, is not cast to the Arrow type of a DECIMAL.
 
     Examples
     --------
-    >>> found, faults = cast_rows(pa.array([["1.50"], ["1", "x"]]), pa.list_(pa.decimal128(3, 1)))
-    >>> found.to_pylist(), faults[0].path, faults[0].code
-    ([[Decimal('1.5')], None], '[1]', 'invalid_number')
+    >>> code_of(pa.array(["x"]), pa.decimal128(3, 1)), code_of(pa.array(["1.25"]), pa.decimal128(3, 1))
+    ('invalid_number', 'inexact')
     """
-    if array.type == kind:
-        return array, []
-    array = add_columns(array, kind)
-    try:
-        return array.cast(kind), []
-    except pa.ArrowInvalid:
-        # Arrow casts what is behind nulls and outside of slices too.
-        plain = array.cast(plain_type(array.type))
-        return _cast_apart(hide_nulls(_rows(plain, 0, len(plain))), kind)
-
-
-def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:
-    """Copy rows: unlike a slice, without the values of others."""
-    return array.take(pa.array(range(start, stop), pa.int64()))
-
-
-def _cast_apart(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
-    """Cast by halves, down to the rows that cannot be."""
-    try:
-        return array.cast(kind), []
-    except pa.ArrowInvalid:
-        if len(array) == 1:
-            path, code = _lost(array, kind, "")
-            return pa.nulls(1, kind), [Fault(0, None, path, code, CODES[code])]
-    half = len(array) // 2
-    before, lost = _cast_apart(_rows(array, 0, half), kind)
-    after, more = _cast_apart(_rows(array, half, len(array)), kind)
-    lost += [fault._replace(row=fault.row + half) for fault in more]
-    return pa.concat_arrays([before, after]), lost
-
-
-def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, str]:
-    """Find which DECIMAL of a single row is not cast, and why."""
-    types = pa.types
-    if types.is_struct(kind):
-        parts = [
-            (f"{path}.{field.name}".lstrip("."), part, field.type)
-            for field, part in zip(kind, array.flatten(), strict=True)
-        ]
-    elif types.is_map(kind):
-        items = array.items
-        parts = [(f"{path}[{n}].value", _rows(items, n, n + 1), kind.item_type) for n in range(len(items))]
-    elif types.is_list(kind) or types.is_large_list(kind):
-        items = array.flatten()
-        parts = [(f"{path}[{n}]", _rows(items, n, n + 1), kind.value_type) for n in range(len(items))]
-    elif not types.is_decimal(kind):
-        return path, "inexact"
-    else:
-        value = array[0].as_py()
-        number = java_decimal(value) if isinstance(value, str) else value
-        wanted = SqlType("DECIMAL", kind.precision, kind.scale)
-        return path, ("invalid_number" if number is None else fit(number, wanted)[1]) or "inexact"
-    for inner, part, wanted in parts:
-        try:
-            part.cast(wanted)
-        except pa.ArrowInvalid:
-            return _lost(part, wanted, inner)
-    raise AssertionError("what is not cast has a part that is not cast")
+    given = value[0].as_py()
+    if not pa.types.is_decimal(kind) or not isinstance(given, str):
+        return casts.code_of(value, kind)
+    number = java_decimal(given)
+    if number is None:
+        return "invalid_number"
+    return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
 
 
 def encode_plan(kind: SqlType, given: pa.DataType) -> Plan:

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.casts import cast_rows
 from kcodec.formats.json_reread import Refused, reread
-from kcodec.formats.ksql_plan import cast_rows, written_type
+from kcodec.formats.ksql_plan import code_of, written_type
 from kcodec.formats.ksql_types import RowOptions, arrow_type
 
 __all__ = ["KafkaRows", "VoidRows"]
@@ -87,7 +88,7 @@ class KafkaRows:
         plain = array.cast(pa.large_binary() if self._options.large else pa.binary())
         if self._options.kind.base == "BYTES":
             return plain, []
-        text, lost = cast_rows(plain, self.arrow_type)
+        text, lost = cast_rows(plain, self.arrow_type, code_of)
         code = "invalid_utf8"
         faults = [fault._replace(code=code, reason=CODES[code], offset=0) for fault in lost]
         return reread(array, text, faults, self._text, stop=stop)
@@ -124,10 +125,10 @@ class KafkaRows:
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array."""
         kind = self._options.kind
-        plain, _ = cast_rows(array, written_type(kind, array.type))
+        plain, _ = cast_rows(array, written_type(kind, array.type), code_of)
         if kind.base not in _SERIALIZERS:
             return plain.cast(self._encoded_type), []
-        numbers, lost = cast_rows(plain, self.arrow_type)
+        numbers, lost = cast_rows(plain, self.arrow_type, code_of)
         faults = [fault._replace(code="out_of_range", reason=CODES["out_of_range"]) for fault in lost]
         size = self.arrow_type.bit_width // 8
         values = pa.allocate_buffer(size * len(array))

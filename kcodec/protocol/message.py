@@ -12,6 +12,7 @@ from kcodec.columns.source import arrays, payloads
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
 from kcodec.formats.avro_types import plain_type
 from kcodec.formats.base import Codec, check_errors
+from kcodec.formats.nested import unpack
 from kcodec.plan import Limits, Plan
 from kcodec.protocol.headers import HEADERS, header_spec
 from kcodec.protocol.message_json import from_json, to_json
@@ -40,7 +41,9 @@ class MessageCodec(Codec):
     header : {None, "request", "response", "version"}
         What stands before each message: nothing; the header of a request or response, whose version follows
         from the message's; or the int16 version that coordinators put before keys and values. With the headers
-        of requests and responses, columns and dicts have two fields, ``header`` and ``body``.
+        of requests and responses, columns and dicts have two fields, ``header`` and ``body``. Headers of requests
+        have the api key of the definition and the message's version, where they are left out too; others are
+        errors.
     compat : {None, "kafka"}
         ``"kafka"`` reads all that Kafka's own reader accepts: any negative length as null, bytes that are no
         UTF-8 as U+FFFD, any tag order and size, any byte as a boolean or marker, bytes after the message,
@@ -112,6 +115,7 @@ class MessageCodec(Codec):
         self._trailing = options["trailing"] or options["compat"] == "kafka"
         self._start = 2 if options["header"] == "version" else 0
         self._version_at = _VERSION_AT.get(options["header"])
+        self._api_key = self.spec.api_key if options["header"] == "request" else None
         self._plans = {version: decode_plan(self._parts(version), self.arrow_type) for version in versions}
         self._kept: dict[tuple[object, ...], Any] = {}
         self._lock = threading.Lock()
@@ -184,8 +188,13 @@ class MessageCodec(Codec):
         header = self._options["header"]
         if header not in HEADERS:
             return [Part(self.spec, version)]
+        fixed: tuple[str, ...] = ()
+        before = header_spec(header)
+        if header == "request":
+            before = header_spec(header, self.spec.api_key, version)
+            fixed = ("requestApiKey", "requestApiVersion")[self.spec.api_key is None :]
         return [
-            Part(header_spec(header), self.spec.header_version(version), "header"),
+            Part(before, self.spec.header_version(version), "header", fixed),
             Part(self.spec, version, "body"),
         ]
 
@@ -295,7 +304,7 @@ class MessageCodec(Codec):
         def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             kind = plain_type(array.type)
             encoded: tuple[pa.Array, list[Fault]] = module.encode(
-                array if array.type == kind else array.cast(kind),
+                array if array.type == kind else unpack(array).cast(kind),
                 self._encoders(module, kind, pick is not None),
                 selector=None if pick is None else pick(array),
                 large=self._options["large"],
@@ -309,8 +318,8 @@ class MessageCodec(Codec):
         """Return what gives the kernel the program of each row of one chunk after the other; None: the only one."""
         at = self._version_at
         if decoding and versions is None and at is not None:
-            known = self.versions
-            return lambda array: kernel("protocol._message").version_selector(array, known, at)
+            known, key = self.versions, self._api_key
+            return lambda array: kernel("protocol._message").version_selector(array, known, at, key)
         if versions is None:
             if len(self.versions) > 1:
                 raise ConfigError(
@@ -353,17 +362,21 @@ class MessageCodec(Codec):
                 self._kept[key] = kept
         return kept
 
-    def _failing(self, module: Any, kind: pa.DataType, direction: str) -> Any:
-        known = ", ".join(map(str, self.versions))
-        reason = f"the version is not one of {known}"
-        return self._program(module, failing_plan(kind, direction, "unsupported_version", reason))
+    def _failing(self, module: Any, kind: pa.DataType, direction: str) -> list[Any]:
+        """Return a program for rows of all other versions, and one for those of other api keys."""
+        reasons = (
+            f"the version is not one of {', '.join(map(str, self.versions))}",
+            f"the api key is not {self._api_key}",
+        )
+        plans = [failing_plan(kind, direction, "unsupported_version", reason) for reason in reasons]
+        return [self._program(module, plan) for plan in plans]
 
     def _decoders(self, module: Any, picked: bool) -> list[Any]:
-        """Return a program for each version; where rows are picked, one behind them for all other versions."""
+        """Return a program for each version; where rows are picked, those of `_failing` behind them."""
 
         def make() -> list[Any]:
             programs = [self._program(module, self._plans[version]) for version in self.versions]
-            return [*programs, self._failing(module, self.arrow_type, "decode")] if picked else programs
+            return [*programs, *self._failing(module, self.arrow_type, "decode")] if picked else programs
 
         made: list[Any] = self._keep((module, "decode", picked), make)
         return made
@@ -378,7 +391,7 @@ class MessageCodec(Codec):
         def make() -> list[Any]:
             plans = [self.encode_plan(kind, version) for version in self.versions]
             programs = [self._program(module, plan) for plan in plans]
-            return [*programs, self._failing(module, kind, "encode")] if picked else programs
+            return [*programs, *self._failing(module, kind, "encode")] if picked else programs
 
         made: list[Any] = self._keep((module, "encode", kind, picked), make)
         return made
@@ -423,6 +436,7 @@ class MessageCodec(Codec):
         {'a': True, '_unknown_tagged_fields': [{'tag': 5, 'data': b'hi'}]}
         """
         module = kernel("protocol._message")
+        data = data if isinstance(data, bytes) else bytes(memoryview(data))
         chosen = (
             self._version(version) if version is not None or self._version_at is None else self._named(data)
         )
@@ -457,7 +471,6 @@ class MessageCodec(Codec):
         """
         module = kernel("protocol._message")
         version = self._version(version)
-
         program = self._kept.get((module, "encode_one", version))
         if program is None:
             plan = self.encode_plan(self._every_field(), version)
@@ -473,6 +486,8 @@ class MessageCodec(Codec):
         at = self._version_at or 0
         if len(data) < at + 2:
             return self.versions[0]
+        if self._api_key not in (None, int.from_bytes(data[:2], "big", signed=True)):
+            raise DecodeError(0, 0, "", "unsupported_version", f"the api key is not {self._api_key}")
         version = int.from_bytes(data[at : at + 2], "big", signed=True)
         if version not in self.versions:
             reason = f"the version {version} is not one of {', '.join(map(str, self.versions))}"
