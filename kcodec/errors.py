@@ -46,7 +46,7 @@ CODES: dict[str, str] = {
     "unknown_symbol": "the text is not a symbol of the enum",
     "fixed_size": "the length is not the size of the fixed",
     "union_members": "not exactly one member of the union is set",
-    "duplicate_key": "a map holds a key twice",
+    "duplicate_key": "an object or a map holds a key twice",
     "json_syntax": "the text is not valid JSON",
     "json_type": "the JSON value is not of the wanted type",
     "missing_key": "a required key is missing",

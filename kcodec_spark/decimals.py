@@ -123,7 +123,7 @@ def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> 
     col : Column or str
         As for `decode_decimal`; strings are Base64.
     scale : int
-        Digits behind the point, of unscaled values. Decimals keep their own.
+        Digits behind the point, of unscaled values. Integers, decimals and structs keep their own.
     plain : bool
         As ``BigDecimal.toPlainString`` prints it, without exponents; by default as ``toString``.
 

@@ -48,7 +48,8 @@ class DecimalCodec(Codec):
     output : {"bytes", "base64", "number"}
         What `encode` writes: binary, or text of one of these forms.
     as_text : bool
-        Decode to numbers as ``BigDecimal.toString`` prints them, of any number of digits up to 10,000.
+        Decode to numbers as ``BigDecimal.toString`` prints them, of any number of digits up to 10,000. Values that
+        have a scale of their own (integers, decimals, structs) keep it; `scale` is that of the others.
     plain : bool
         Print numbers without exponents, as ``toPlainString``.
 
