@@ -14,6 +14,7 @@ from kcodec.columns._builder cimport Shape
 from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_ZONED
 from kcodec.wire.json cimport JSON_MARGIN
 
+import collections
 import functools
 import struct
 import sys
@@ -219,6 +220,11 @@ cdef class Program:
                 self.set_table(at, [each.name.encode() for each in node.children], children)
                 if node.forms & Form.FOLD:
                     self.set_folds()
+                    uppers = collections.Counter(each.name.upper() for each in node.children)
+                    for number, child in enumerate(children):
+                        if uppers[node.children[number].name.upper()] > 1:
+                            # In another case the key may be that of another field.
+                            memset(self.ops[child].key.folds, 0, sizeof(self.ops[child].key.folds))
         else:
             self.set_leaf(at, node)
             cost += _COSTS.get(self.ops[at].code, 0)

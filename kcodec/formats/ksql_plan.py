@@ -33,13 +33,11 @@ def is_ambiguous(kind: SqlType) -> bool:
     >>> is_ambiguous(parse_type("STRUCT<id INT, `id` INT>"))
     True
     """
+    names = {field.name for field in kind.fields}
     below = [kind.item, *(field.type for field in kind.fields)]
-    return _names_clash(kind.fields) or any(inner is not None and is_ambiguous(inner) for inner in below)
-
-
-def _names_clash(fields: tuple[SqlField, ...]) -> bool:
-    names = {field.name for field in fields}
-    return any(name.upper() in names - {name} for name in names)
+    return any(name.upper() in names - {name} for name in names) or any(
+        inner is not None and is_ambiguous(inner) for inner in below
+    )
 
 
 def decode_plan(kind: SqlType, *, wrapped: bool, compatible: bool, large: bool = False) -> Plan:
@@ -87,11 +85,7 @@ class _Decoder:
         below = Form.NULL | Form.ABSENT
         if kind.base == "STRUCT":
             children = tuple(self.node(field.type, field.name, below) for field in kind.fields)
-            forms |= Form.FOLD
-            if _names_clash(kind.fields):
-                # Of these a key that stands twice is no mere repetition.
-                forms |= Form.UNIQUE
-            return Node(Op.JSON_OBJECT, column, name, children, forms=forms)
+            return Node(Op.JSON_OBJECT, column, name, children, forms=forms | Form.FOLD)
         if kind.base == "ARRAY":
             assert kind.item is not None
             return Node(Op.JSON_LIST, column, name, (self.node(kind.item, "", Form.NULL),), forms=forms)
