@@ -5,7 +5,7 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
 from kcodec.errors import RegistryError
 
@@ -16,14 +16,17 @@ __all__ = [
     "RegisteredSchema",
     "Schema",
     "SchemaRegistry",
+    "check_schema",
     "check_subject",
     "guid",
+    "invalid",
 ]
 
 #: The schema types that Confluent's registry knows.
 SCHEMA_TYPES = ("AVRO", "JSON", "PROTOBUF")
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+#: Characters that no subject has: control characters, and halves of surrogate pairs.
+_REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,16 @@ class Reference:
 class Metadata:
     """What else is registered with a schema; part of its identity.
 
+    The attributes are sorted tuples whatever they are made of: mappings and lists in any order too.
+
     Attributes
     ----------
     properties : tuple of (str, str)
-        Sorted by key.
+        By key.
     tags : tuple of (str, tuple of str)
-        Sorted by path; the tags of one path sorted too.
+        By path.
     sensitive : tuple of str
-        Sorted names of the properties that are secret.
+        Names of the properties that are secret.
 
     Examples
     --------
@@ -75,12 +80,15 @@ class Metadata:
         tags: Mapping[str, Iterable[str]] | None = None,
         sensitive: Iterable[str] | None = None,
     ) -> "Metadata":
-        """Make one of plain mappings, in any order."""
-        return cls(
-            tuple(sorted((properties or {}).items())),
-            tuple((path, tuple(sorted(set(values)))) for path, values in sorted((tags or {}).items())),
-            tuple(sorted(set(sensitive or ()))),
-        )
+        """Make one of plain mappings, None for what there is none of."""
+        named = tuple((path, tuple(values)) for path, values in (tags or {}).items())
+        return cls(tuple((properties or {}).items()), named, tuple(sensitive or ()))
+
+    def __post_init__(self) -> None:
+        tags = sorted((path, tuple(sorted(set(values)))) for path, values in dict(self.tags).items())
+        object.__setattr__(self, "properties", tuple(sorted(dict(self.properties).items())))
+        object.__setattr__(self, "tags", tuple(tags))
+        object.__setattr__(self, "sensitive", tuple(sorted(set(self.sensitive))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ class Schema:
     type : str
         One of `SCHEMA_TYPES`.
     references : tuple of Reference
-        The registered schemas that the text names.
+        The registered schemas that the text names; a tuple whatever sequence it is made of.
     metadata : Metadata or None
         What is registered with it.
     """
@@ -103,6 +111,9 @@ class Schema:
     type: str = "AVRO"
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "references", tuple(self.references))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +142,7 @@ class RegisteredSchema:
     version: int | None = None
 
 
+@runtime_checkable
 class SchemaRegistry(Protocol):
     """A store of schemas by id and by subject, with the answers of Confluent's Schema Registry.
 
@@ -204,7 +216,7 @@ def guid(schema: Schema) -> str:
     Raises
     ------
     RegistryError
-        42201, if the text is not Unicode (lone surrogates).
+        42201, if something in it is not text, or not Unicode (lone surrogates).
 
     Examples
     --------
@@ -214,6 +226,8 @@ def guid(schema: Schema) -> str:
     digest = hashlib.md5(usedforsecurity=False)
 
     def add(text: str) -> None:
+        if not isinstance(text, str):
+            raise RegistryError(f"Invalid schema: {text!r} is not text", 422, 42201)
         try:
             digest.update(text.encode())
         except UnicodeEncodeError:
@@ -237,15 +251,47 @@ def guid(schema: Schema) -> str:
     return str(uuid.UUID(bytes=digest.digest()))
 
 
+def check_schema(schema: Any) -> Schema:
+    """Return a schema that a client gives, if it is one and its parts are of their types.
+
+    Raises
+    ------
+    RegistryError
+        42201.
+    """
+    if not isinstance(schema, Schema):
+        invalid(f"a schema is a kcodec.registry.Schema, not {type(schema).__name__}")
+    if schema.type not in SCHEMA_TYPES:
+        invalid(f"Invalid schema type {schema.type!r}")
+    if not isinstance(schema.text, str):
+        invalid("the text of a schema is a str")
+    for each in schema.references:
+        if (
+            not isinstance(each, Reference)
+            or not each.name
+            or not each.subject
+            or not isinstance(each.version, int)
+        ):
+            invalid(f"Invalid reference {each}")
+    if not isinstance(schema.metadata, Metadata | None):
+        invalid(f"Invalid metadata {schema.metadata!r}")
+    return schema
+
+
+def invalid(message: str) -> NoReturn:
+    """Raise what a registry says of a schema that is none: 42201."""
+    raise RegistryError(message, 422, 42201)
+
+
 def check_subject(subject: str) -> str:
     """Return a subject's name without the default context.
 
     Raises
     ------
     RegistryError
-        42208, if it is empty, reserved, or has control characters.
+        42208, if it is empty, reserved, or has control characters or lone surrogates.
     """
     name = subject.removeprefix(":.:") if isinstance(subject, str) else ""
-    if not name or name in ("__GLOBAL", "__EMPTY") or _CONTROL.search(name):
+    if not name or name in ("__GLOBAL", "__EMPTY") or _REFUSED.search(name):
         raise RegistryError(f"The specified subject {subject!r} is not a valid subject.", 422, 42208)
     return name

@@ -11,13 +11,14 @@ from typing import Any, Literal, NoReturn
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.avro_schema import canonical, parse_all
 from kcodec.registry.base import (
-    SCHEMA_TYPES,
     Metadata,
     Reference,
     RegisteredSchema,
     Schema,
+    check_schema,
     check_subject,
     guid,
+    invalid,
 )
 from kcodec.registry.references import resolve
 
@@ -193,7 +194,7 @@ class EmbeddedRegistry:
         """
         with self._transaction() as connection:
             row = connection.execute(
-                "SELECT id, guid, content FROM schemas WHERE guid = ? ORDER BY id", (guid.lower(),)
+                "SELECT id, guid, content FROM schemas WHERE guid = ? ORDER BY id", (str(guid).lower(),)
             ).fetchone()
         if row is None:
             raise RegistryError(f"Schema {guid} not found", 404, 40403)
@@ -403,7 +404,8 @@ class EmbeddedRegistry:
                     raise
                 finally:
                     session.depth = 0
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OverflowError, UnicodeError) as error:
+                # The latter two: a parameter that the database does not take.
                 raise RegistryError(f"{self.url}: {error}", 500, 50001) from error
 
     def _forked(self, session: _Session) -> _Session:
@@ -436,25 +438,21 @@ class EmbeddedRegistry:
 
     def _canonical(self, schema: Schema) -> Schema:
         """Return the schema as it is kept: canonical text, references with their versions."""
-        if schema.type not in SCHEMA_TYPES:
-            _invalid(f"Invalid schema type {schema.type!r}")
-        if not isinstance(schema.text, str):
-            _invalid("the text of a schema is a str")
         references = []
-        for each in schema.references:
-            if not each.name or not each.subject or not isinstance(each.version, int):
-                _invalid(f"Invalid reference {each}")
+        for each in check_schema(schema).references:
             try:
                 found = self.get_version(each.subject, each.version, deleted=True)
             except RegistryError as error:
-                _invalid(f"No schema reference found for {each}: {error}")
+                invalid(f"No schema reference found for {each}: {error}")
             references.append(Reference(each.name, check_subject(each.subject), found.version or 0))
         kept = Schema(schema.text, schema.type, tuple(references), schema.metadata)
         if schema.type == "AVRO":
             try:
                 kept = Schema(self._avro_text(kept), "AVRO", kept.references, kept.metadata)
             except SchemaError as error:
-                _invalid(f"Invalid schema: {error}")
+                invalid(f"Invalid schema: {error}")
+        elif schema.type == "JSON":
+            _check_json(schema.text)
         guid(kept)
         return kept
 
@@ -538,8 +536,18 @@ def _check_version(version: Any) -> None:
         )
 
 
-def _invalid(message: str) -> NoReturn:
-    raise RegistryError(message, 422, 42201)
+def _check_json(text: str) -> None:
+    """Refuse text that is no JSON, or JSON of a type that no schema has."""
+    try:
+        document = json.loads(text, parse_constant=_not_json)
+    except (ValueError, RecursionError) as error:
+        invalid(f"Invalid schema: not JSON: {error}")
+    if not isinstance(document, (dict, bool)):
+        invalid("Invalid schema: a JSON Schema is an object or a boolean")
+
+
+def _not_json(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _dump(schema: Schema) -> str:

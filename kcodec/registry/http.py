@@ -11,7 +11,15 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry.base import Metadata, Reference, RegisteredSchema, Schema, check_subject, guid
+from kcodec.registry.base import (
+    Metadata,
+    Reference,
+    RegisteredSchema,
+    Schema,
+    check_schema,
+    check_subject,
+    guid,
+)
 
 __all__ = ["HttpRegistry"]
 
@@ -58,7 +66,8 @@ class HttpRegistry:
     Raises
     ------
     ConfigError
-        If the address is not one, or comes with credentials while ``basic.auth.user.info`` is given too.
+        If the address is not one, or comes with credentials while ``basic.auth.user.info`` is given too, or a
+        number is none or out of range. What else the client does not take, when it is first needed.
 
     Examples
     --------
@@ -67,6 +76,8 @@ class HttpRegistry:
     """
 
     def __init__(self, url: str, config: Mapping[str, Any] | None = None) -> None:
+        if config is not None and not isinstance(config, Mapping):
+            raise ConfigError(f"the configuration of a registry is a mapping, not {type(config).__name__}")
         self._config = dict(config or {})
         if "url" in self._config:
             raise ConfigError("the address of a registry is not part of its configuration")
@@ -88,6 +99,8 @@ class HttpRegistry:
         # Java's client has to be told which of the two places to look at; the one used here looks at both.
         if self._config.get(_SOURCE) in ("URL", "USER_INFO"):
             del self._config[_SOURCE]
+        if not isinstance(self._config.get(_USER_INFO, ""), str):
+            raise ConfigError(f"{_USER_INFO} is not text of the form user:password")
         if user_info is not None:
             if _USER_INFO in self._config:
                 raise ConfigError(f"credentials in the address and in {_USER_INFO}")
@@ -110,7 +123,7 @@ class HttpRegistry:
 
         Servers before 8.0 answer with the id alone: the version is then None, the text the one sent.
         """
-        subject = check_subject(subject)
+        subject, schema = check_subject(subject), check_schema(schema)
         found = self._call(
             lambda client: client.register_schema_full_response(subject, _sent(schema), normalize)
         )
@@ -118,7 +131,7 @@ class HttpRegistry:
 
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Find a schema under a subject by its content."""
-        subject = check_subject(subject)
+        subject, schema = check_subject(subject), check_schema(schema)
         found = self._call(lambda client: client.lookup_schema(subject, _sent(schema), normalize))
         return self._registered(found, subject, schema)
 
@@ -220,7 +233,7 @@ class HttpRegistry:
                     ) from None
                 try:
                     client = SchemaRegistryClient({"timeout": _TIMEOUT, **self._config, "url": self._url})
-                except (ValueError, TypeError, OSError) as error:
+                except (ValueError, TypeError, AttributeError, OSError) as error:
                     raise ConfigError(f"{self._url}: {self._clean(error)}") from None
                 _clients[key] = client
         return client
@@ -291,12 +304,15 @@ def _unpickled(url: str, config: bytes) -> HttpRegistry:
 
 
 def _number(name: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
+    if value is None:
+        return None
     try:
-        return float(value) if name == "timeout" else int(value)
-    except ValueError:
+        number = value if isinstance(value, float) else float(value) if name == "timeout" else int(value)
+    except (ValueError, TypeError, OverflowError):
         raise ConfigError(f"{name}={value!r} is not a number") from None
+    if not 0 <= number < 1 << 31 or (name == "timeout" and not number):
+        raise ConfigError(f"{name}={value!r} is out of range")
+    return number
 
 
 def _sent(schema: Schema) -> Any:

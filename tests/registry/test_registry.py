@@ -176,6 +176,38 @@ class TestContract:
         proto = 'syntax = "proto3";\nmessage M { int32 a = 1; }\n'
         assert registry.get(registry.register("p", Schema(proto, "PROTOBUF")).id).schema.text == proto
 
+    @pytest.mark.parametrize(
+        "text", ["", "{", "1", '"text"', "null", "[]", '{"minimum": NaN}', "[" * 100_000]
+    )
+    def test_refuses_json_that_is_no_schema(self, registry, text):
+        with refused(422, 42201):
+            registry.register("j", Schema(text, "JSON"))
+        assert registry.register("j", Schema("true", "JSON")).schema.text == "true"
+
+    @pytest.mark.parametrize(
+        "schema",
+        [
+            '"int"',
+            None,
+            Schema(5),
+            Schema('"int"', "XML"),
+            Schema('"int"', references=["shop.Order"]),
+            Schema('"int"', references=[Reference("", "order", 1)]),
+            Schema('"int"', metadata={"app": "1"}),
+        ],
+    )
+    def test_refuses_what_is_made_wrongly(self, registry, schema):
+        with refused(422, 42201):
+            registry.register("s", schema)
+        registry.register("s", INT)
+        with refused(422, 42201):
+            registry.lookup("s", schema)
+
+    def test_finds_nothing_by_what_is_no_guid(self, registry):
+        for name in (None, 5, "x"):
+            with refused(404, 40403):
+                registry.get_by_guid(name)
+
     def test_deletes_softly_then_permanently(self, registry):
         registry.register("s", INT)
         registry.register("s", ORDER)
@@ -247,6 +279,11 @@ class TestOpen:
         for url in ("memory://x", f"sqlite:///{tmp_path}/x.db"):
             with pytest.raises(ConfigError):
                 registries.open(url, {"timeout": 1})
+
+    def test_refuses_configuration_that_is_none(self):
+        for config in ("timeout", 5):
+            with pytest.raises(ConfigError, match="mapping"):
+                registries.open("http://host", config)
 
     def test_no_error_shows_credentials(self):
         with pytest.raises(ConfigError) as info:
@@ -439,6 +476,24 @@ class TestHttp:
             with pytest.raises(ConfigError, match=r"max\.retries='often' is not a number"):
                 registries.open(server.url, {"max.retries": "often"})
 
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("max.retries", -1),
+            ("max.retries", []),
+            ("retries.wait.ms", "-5"),
+            ("cache.capacity", 2**31),
+            ("timeout", -1),
+            ("timeout", 0),
+            ("timeout", float("nan")),
+            ("timeout", "inf"),
+            ("basic.auth.user.info", 5),
+        ],
+    )
+    def test_values_that_no_setting_has(self, name, value):
+        with pytest.raises(ConfigError, match=f"^{name}"):
+            registries.open("http://host", {name: value})
+
     def test_failures_tell_where_and_how_long(self):
         class Failing(MemoryRegistry):
             def get(self, schema_id):
@@ -485,6 +540,8 @@ class TestHttp:
         handle = registries.open("http://127.0.0.1:9", {"no.such.setting": "hunter2"})
         with pytest.raises(ConfigError, match=r"no\.such\.setting"):
             handle.get(1)
+        with pytest.raises(ConfigError):
+            registries.open("http://127.0.0.1:9", {"proxy": 5}).get(1)
 
     def test_associations(self):
         with serve(MemoryRegistry()) as server:
