@@ -108,7 +108,8 @@ class Serde:
     Raises
     ------
     ConfigError
-        For an unknown setting, with the nearest known one, or a value that it does not take.
+        For an unknown setting, with the nearest known one, or a value that it does not take; for another
+        argument that is not what it should be.
 
     Notes
     -----
@@ -147,7 +148,11 @@ class Serde:
     ) -> None:
         if format != "AVRO":
             raise ConfigError(f"format {format!r} is not one of AVRO")
-        config = dict(config or {})
+        if config is not None and not isinstance(config, Mapping):
+            raise ConfigError(f"config is a mapping of settings, not {type(config).__name__}")
+        if options is not None and not isinstance(options, TypeOptions):
+            raise ConfigError(f"options= are kcodec.TypeOptions, not {type(options).__name__}")
+        config = config or {}
         self._config = SerdeConfig.of(config, is_key)
         self._registry = _registry(registry, config.get("schema.registry.url"))
         self._topic = topic
@@ -706,7 +711,11 @@ def _registry(registry: SchemaRegistry | str | None, url: Any) -> SchemaRegistry
         raise ConfigError("schema.registry.url and a registry are both given")
     if registry is None:
         raise ConfigError("no registry is given")
-    return registries.open(registry) if isinstance(registry, str) else registry
+    if isinstance(registry, str):
+        return registries.open(registry)
+    if not isinstance(registry, SchemaRegistry):
+        raise ConfigError(f"a registry is a URL or a handle, not {type(registry).__name__}")
+    return registry
 
 
 def _schema(schema: object) -> Schema:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kcodec import AvroCodec, Serde
 from kcodec.errors import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError
-from kcodec.registry import Reference, RegisteredSchema, Schema
+from kcodec.registry import Metadata, Reference, RegisteredSchema, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.serde_config import KEYS, SerdeConfig
 from kcodec.serde_metrics import SerdeMetrics
@@ -605,6 +605,23 @@ class TestConfig:
             Serde("AVRO")
         with pytest.raises(ConfigError, match="THRIFT"):
             Serde("THRIFT", registry)
+
+    def test_arguments_that_are_none(self, registry):
+        with pytest.raises(ConfigError, match="a registry is a URL or a handle, not int"):
+            Serde("AVRO", 5)
+        with pytest.raises(ConfigError, match="a registry is a URL or a handle, not int"):
+            Serde("AVRO", config={"schema.registry.url": 5})
+        with pytest.raises(ConfigError, match="config is a mapping of settings, not str"):
+            Serde("AVRO", registry, config="x")
+        with pytest.raises(ConfigError, match=r"options= are kcodec\.TypeOptions, not int"):
+            Serde("AVRO", registry, options=5)
+
+    def test_a_schema_may_be_made_of_lists_and_mappings(self, registry):
+        schema = Schema('"int"', references=[], metadata=Metadata({"b": "1", "a": "2"}, sensitive=["b", "a"]))
+        assert schema == Schema('"int"', metadata=Metadata.of({"a": "2", "b": "1"}, sensitive=["a", "b"]))
+        serde = Serde("AVRO", registry, topic="t", schema=schema)
+        assert serde.deserialize(serde.serialize(pa.array([1]))).to_pylist() == [1]
+        assert registry.get(1).schema == schema
 
 
 class TestSharing:
