@@ -71,9 +71,9 @@ def from_connect_json(
         raise ConfigError(
             "from_connect_json takes the options mode and columnNameOfCorruptRecord, and Connect's"
         )
-    if schema is None and "schema.content" not in converter:
-        raise ConfigError("Spark must know the type before the first value: give a schema")
     codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals or "decimal256")
+    if codec.arrow_type is None:
+        raise ConfigError("Spark must know the type before the first value: give a schema")
     read, arrow_type = reader_of(codec)
     udf = decode_udf(
         read,

@@ -181,6 +181,13 @@ def test_settings_of_connect(spark):
             from_connect_json("value", schema, options)
     with pytest.raises(ConfigError, match="give a schema"):
         from_connect_json("value")
+    worker = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
+    with pytest.raises(ConfigError, match="give a schema"):
+        from_connect_json("value", options=worker)
+    content = {**worker, "value.converter.schema.content": json.dumps(ORDER)}
+    column = from_connect_json("value", options=content)
+    values = spark.createDataFrame([('{"id":1,"price":1.5,"at":0}',)], "value string")
+    assert values.select(column.getField("id")).first()[0] == 1
     with pytest.raises(ConfigError, match="to be given to the ConnectJsonCodec itself"):
         from_connect_json("value", ConnectJsonCodec(schema), off)
     with pytest.raises(ConfigError, match="takes Connect's settings, not mode"):
