@@ -57,6 +57,7 @@ ctypedef fused offset_t:
 
 cdef enum:
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
+    ANY = 1 << 30             # no int16
 
 
 cdef inline uint32_t load_be16(const uint8_t *p) noexcept nogil:
@@ -495,11 +496,12 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
     return decoder.decode(stop)
 
 
-def version_selector(values, versions, at):
+def version_selector(values, versions, at, key=None):
     """Find which version each row names in an int16 near its start; see the twin."""
     cdef Rows rows = Rows(values)
     cdef int64_t place = at
     cdef int64_t row
+    cdef int32_t wanted = ANY if key is None else key
     cdef int32_t count = len(versions)
     cdef int32_t index
     cdef int32_t version
@@ -517,7 +519,11 @@ def version_selector(values, versions, at):
             for row in range(rows.length):
                 rows.slice(row, &slice)
                 out[row] = 0
-                if slice.start != NULL and slice.end - slice.start >= place + 2:
+                if slice.start == NULL or slice.end - slice.start < place + 2:
+                    pass
+                elif wanted != ANY and <int16_t>load_be16(slice.start) != wanted:
+                    out[row] = count + 1
+                else:
                     version = <int16_t>load_be16(slice.start + place)
                     index = 0
                     while index < count and known[index] != version:

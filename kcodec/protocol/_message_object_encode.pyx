@@ -63,7 +63,8 @@ cdef class _Writer:
     cdef uint8_t *reserve(self, int64_t size) except NULL:
         """Make room for some bytes; return where they go."""
         cdef uint8_t *grown
-        if self.used + size > self.room:
+        # The place of no bytes is not NULL either, which would be an exception.
+        if self.used + size >= self.room:
             self.room = 2 * self.room + size + 256
             grown = <uint8_t *>realloc(self.data, self.room)
             if grown == NULL:
@@ -173,6 +174,8 @@ cdef class _Writer:
         elif op.code == PUT_COMPACT_BYTES or op.code == PUT_SIZED_BYTES:
             if not isinstance(value, (bytes, bytearray, memoryview)):
                 self.fail(TYPE_MISMATCH, op)
+            if isinstance(value, memoryview) and not value.c_contiguous:
+                value = bytes(value)
             PyObject_GetBuffer(value, &view, PyBUF_SIMPLE)
             try:
                 self.length(op, view.len)
@@ -237,9 +240,9 @@ cdef class _Writer:
                         self.value(op, <object>found)
                     elif not self.all_default(op + 1, op + op.split, <object>found):
                         self.fail(<Status>op.status, op)
-                elif op.code == FAIL:
-                    self.fail(<Status>op.status, op)
                 elif op.code != PUT_UNSET:
+                    if op.status:
+                        self.fail(<Status>op.status, op)
                     self.append(op.data, op.data_size)
             op += op.next
         if seen != len(message):
@@ -338,6 +341,7 @@ cdef class _Writer:
         return op == stop or self.at_default(op, value)
 
     cdef bint at_default(self, const Op *op, object value) except -1:
+        # Arrays of NumPy compare item by item, to what is not True.
         cdef const Op *stop
         cdef PyObject *found
         cdef int64_t number
@@ -348,19 +352,19 @@ cdef class _Writer:
             return False
         if op.code == IS_TEXT:
             data = PyBytes_FromStringAndSize(<const char *>op.data, op.data_size)
-            return value == (data.decode() if op.number else data)
+            return (value == (data.decode() if op.number else data)) is True
         if op.code == IS_EMPTY:
             return isinstance(value, (list, tuple)) and len(value) == 0
         if op.code == IS_BOOLEAN:
-            return value == (op.data[0] != 0)
+            return (value == (op.data[0] != 0)) is True
         if op.code == IS_FLOAT:
             memcpy(&real, op.data, 8)
-            return value == real
+            return (value == real) is True
         if op.code == IS_FIXED:
             if op.number == NOT_A_NUMBER:
-                return getattr(value, "bytes", value) == PyBytes_FromStringAndSize(<const char *>op.data, 16)
+                return (getattr(value, "bytes", value) == PyBytes_FromStringAndSize(<const char *>op.data, 16)) is True
             memcpy(&number, op.data, 8)
-            return value == number
+            return (value == number) is True
         if not isinstance(value, dict):
             return False
         stop = op + op.next

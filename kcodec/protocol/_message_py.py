@@ -141,12 +141,12 @@ def decode_one(
         Why it failed; its row is 0.
     """
     try:
-        return _read(bytes(data), program, start, trailing, sparse=True), None
+        return _read(bytes(memoryview(data)), program, start, trailing, sparse=True), None
     except BadRow as bad:
         return None, bad.fault(0)
 
 
-def version_selector(values: pa.Array, versions: Sequence[int], at: int) -> Any:
+def version_selector(values: pa.Array, versions: Sequence[int], at: int, key: int | None = None) -> Any:
     """Find which version each row names in an int16 near its start.
 
     Parameters
@@ -157,17 +157,21 @@ def version_selector(values: pa.Array, versions: Sequence[int], at: int) -> Any:
         The versions looked for.
     at : int
         Where the int16 is.
+    key : int, optional
+        The int16 that rows start with.
 
     Returns
     -------
     buffer of int32
-        Per row the index of its version; one behind the last for other versions; 0 for null rows and those
-        too short to have one.
+        Per row the index of its version; one behind the last for other versions, two for other keys; 0 for null
+        rows and those too short to have one.
     """
     places = []
     for value in _payloads(values):
         if value is None or len(value) < at + 2:
             places.append(0)
+        elif key not in (None, int.from_bytes(value[:2], "big", signed=True)):
+            places.append(len(versions) + 1)
         else:
             version = int.from_bytes(value[at : at + 2], "big", signed=True)
             places.append(versions.index(version) if version in versions else len(versions))
@@ -460,6 +464,8 @@ def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None
     fault : Fault or None
         Why it failed; its row is 0.
     """
+    if program.plan.root.op is Op.RECORD and not isinstance(value, dict):
+        return None, Fault(0, None, "", "type_mismatch", "a message is a dict")
     try:
         return _write(value, program), None
     except BadRow as bad:
@@ -578,8 +584,8 @@ class _Writer:
                     self.fail(child.code, step(path, child.name), child.reason)
             elif child.op is not Op.DEFAULT and child.name in value:
                 self.value(child, value[child.name], out, path)
-            elif child.op is Op.FAIL:
-                self.value(child, None, out, path)
+            elif child.code:
+                self.fail(child.code, step(path, child.name), child.reason)
             else:
                 out += child.data
         for name in value:
@@ -631,4 +637,5 @@ def _is_default(node: Node, value: Any) -> bool:
     if node.children[0].op in _ARRAYS:
         return isinstance(value, (list, tuple)) and not value
     expected = _constant(node)
-    return bool(getattr(value, "bytes", value) == expected)
+    # Arrays of NumPy compare item by item.
+    return (getattr(value, "bytes", value) == expected) is True

@@ -11,8 +11,8 @@ __all__ = ["HEADERS", "header_spec"]
 # ApiVersionsRequest that is newer than itself.
 _REQUEST = """{"type": "header", "name": "RequestHeader", "validVersions": "0-2", "flexibleVersions": "2+",
     "fields": [
-    {"name": "RequestApiKey", "type": "int16", "versions": "0+"},
-    {"name": "RequestApiVersion", "type": "int16", "versions": "0+"},
+    {"name": "RequestApiKey", "type": "int16", "versions": "0+", "default": "%s"},
+    {"name": "RequestApiVersion", "type": "int16", "versions": "0+", "default": "%s"},
     {"name": "CorrelationId", "type": "int32", "versions": "0+"},
     {"name": "ClientId", "type": "string", "versions": "1+", "nullableVersions": "1+", "ignorable": true,
      "flexibleVersions": "none"}]}"""
@@ -21,20 +21,20 @@ _RESPONSE = """{"type": "header", "name": "ResponseHeader", "validVersions": "0-
     "fields": [
     {"name": "CorrelationId", "type": "int32", "versions": "0+"}]}"""
 
-_TEXTS = {"request": _REQUEST, "response": _RESPONSE}
-
 #: What has a header.
-HEADERS = tuple(_TEXTS)
+HEADERS = ("request", "response")
 
 
 @functools.cache
-def header_spec(kind: str) -> MessageSpec:
+def header_spec(kind: str, api_key: int | None = None, api_version: int | None = None) -> MessageSpec:
     """Return the definition of a header.
 
     Parameters
     ----------
     kind : {"request", "response"}
         Of what.
+    api_key, api_version : int, optional
+        Which requests: the defaults of these fields.
 
     Raises
     ------
@@ -46,6 +46,9 @@ def header_spec(kind: str) -> MessageSpec:
     >>> [field.json_name for field in header_spec("request").fields]
     ['requestApiKey', 'requestApiVersion', 'correlationId', 'clientId']
     """
-    if kind not in _TEXTS:
+    if kind not in HEADERS:
         raise ConfigError(f"header={kind!r} is not one of {', '.join(HEADERS)}")
-    return MessageSpec.parse(_TEXTS[kind])
+    if kind == "response":
+        return MessageSpec.parse(_RESPONSE)
+    defaults = ("" if value is None else value for value in (api_key, api_version))
+    return MessageSpec.parse(_REQUEST % tuple(defaults))

@@ -512,7 +512,7 @@ class MessageCodec(Codec):
         self, message: dict[str, Any], version: int | None = None, *, serialize_records: bool = True
     ) -> dict[str, Any]:
         """Turn a message into its JSON form; see `kcodec.protocol.message_json.to_json`."""
-        body = message["body"] if self.header in HEADERS else message
+        body = message.get("body", {}) if self.header in HEADERS and isinstance(message, dict) else message
         return to_json(self.spec, self._version(version), body, serialize_records=serialize_records)
 
     def from_json(self, node: Any, version: int | None = None) -> dict[str, Any]:

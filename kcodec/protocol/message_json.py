@@ -97,7 +97,7 @@ def is_default(structs: dict[str, StructSpec], field: FieldSpec, value: Any) -> 
                 if each.json_name in value
             )
         )
-    return bool(getattr(value, "bytes", value) == getattr(default, "bytes", default))
+    return (getattr(value, "bytes", value) == getattr(default, "bytes", default)) is True
 
 
 class _Writer:
@@ -126,7 +126,7 @@ class _Writer:
 
     def value(self, field: FieldSpec, value: Any, path: str) -> Any:
         if value is None:
-            if not field.nullable_in(self.version) and str(field.type) != "records":
+            if not field.nullable_in(self.version):
                 raise _fail("null_value", path, "a null stands where the schema has no null")
             return None
         if field.type.is_array:
@@ -140,9 +140,9 @@ class _Writer:
         value = getattr(value, "bytes", value) if element == "uuid" else value
         _expect(value, _PYTHON[element], path, bool if element != "bool" else ())
         if element == "uuid":
-            return base64.urlsafe_b64encode(value).decode().rstrip("=")
+            return base64.urlsafe_b64encode(bytes(value)).decode().rstrip("=")
         if element in ("bytes", "records"):
-            return base64.b64encode(value).decode()
+            return base64.b64encode(bytes(value)).decode()
         return value
 
 
@@ -226,7 +226,7 @@ class _Reader:
         about = struct.name
         if node is None:
             nullable = field.nullable_in(self.version) if within else not field.nullable_versions.empty
-            if nullable or str(field.type) == "records":
+            if nullable:
                 return None
             raise _fail("null_value", path, f"{about} expected a value of {field.type}, but got null")
         if not field.type.is_array:

@@ -54,11 +54,14 @@ class Part(NamedTuple):
         Which version is on the wire.
     name : str
         Of its column; empty if the payload holds nothing else.
+    fixed : tuple of str
+        Fields that are written as their defaults, and must not be given other values.
     """
 
     spec: MessageSpec
     version: int
     name: str = ""
+    fixed: tuple[str, ...] = ()
 
 
 def message_type(
@@ -244,12 +247,7 @@ def _root(maker: Any, parts: Sequence[Part], columns: tuple[Column, ...]) -> Nod
     if strangers:
         reason = f"there is no place for the column {min(strangers)}"
         return Node(Op.FAIL, code="type_mismatch", reason=reason)
-    children = tuple(
-        maker(part, columns).record(part.spec.struct, below[part.name], part.name)
-        if part.name in below
-        else Node(Op.FAIL, name=part.name, code="type_mismatch", reason=f"there is no column {part.name}")
-        for part in parts
-    )
+    children = tuple(maker(part, columns).part(part.name, below.get(part.name)) for part in parts)
     return Node(Op.RECORD, 0, children=children)
 
 
@@ -262,10 +260,16 @@ class _Shape(ABC):
         self.version = part.version
         self.flexible = part.spec.flexible_in(part.version)
         self.columns = columns
+        self.fixed = part.fixed
 
     @abstractmethod
     def record(self, struct: StructSpec, column: int, name: str) -> Node:
         """Step over the fields of a struct."""
+
+    def part(self, name: str, column: int | None) -> Node:
+        """Step over the part."""
+        assert column is not None
+        return self.record(self.spec.struct, column, name)
 
     def value(self, field: FieldSpec, column: int, name: str) -> Node:
         """Step over a field that the version has."""
@@ -421,6 +425,10 @@ class _Decode(_Shape):
 
 
 class _Encode(_Shape):
+    def part(self, name: str, column: int | None) -> Node:
+        data = self.struct_bytes(self.spec.struct)
+        return _optional(name, data, None if column is None else self.record(self.spec.struct, column, name))
+
     def record(self, struct: StructSpec, column: int, name: str) -> Node:
         if struct is not self.spec.struct and self.version not in struct.versions:
             reason = f"Can't write version {self.version} of {struct.name}"
@@ -447,11 +455,16 @@ class _Encode(_Shape):
                 if field.tagged_in(self.version):
                     continue
                 data = self.default_bytes(field)
-                if at is None:
-                    nodes.append(Node(Op.DEFAULT, -1, label, data=data))
-                else:
-                    node = self.value(field, at, label)
-                    nodes.append(node if node.op is Op.DEFAULT else replace(node, data=data))
+                fixed = struct is self.spec.struct and label in self.fixed
+                nodes.append(
+                    _optional(label, data, None if fixed or at is None else self.value(field, at, label))
+                )
+                if fixed and at is not None:
+                    reason = f"{label} is {field.default} before this message"
+                    default = self.default(field, at, "")
+                    nodes.append(
+                        Node(Op.UNSET, at, label, (default,), code="unsupported_version", reason=reason)
+                    )
             elif at is not None:
                 nodes.append(self.unset(field, at))
         if self.flexible:
@@ -534,16 +547,19 @@ class _Encode(_Shape):
         reason = reason or f"a column of {kind} cannot be written as {wanted}"
         return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
 
-    def default_bytes(self, field: FieldSpec) -> bytes:
-        """Write a field that is at its default."""
+    def default_bytes(self, field: FieldSpec) -> bytes | None:
+        """Write a field that is at its default; None if that is a null it cannot be."""
         value = default_of(field)
         kind = field.type
         compact = self.spec.compact_in(field, self.version)
+        nullable = field.nullable_in(self.version)
+        if value is None and not nullable:
+            return None
         if kind.is_struct:
-            nullable = field.nullable_in(self.version)
             if value is None:
                 return b"\xff"
-            return (b"\1" if nullable else b"") + self.struct_bytes(self.struct(field))
+            data = self.struct_bytes(self.struct(field))
+            return None if data is None else (b"\1" if nullable else b"") + data
         if kind.is_array:
             _, null, empty = _SIZED["array"][compact]
             return null if value is None else empty
@@ -551,6 +567,24 @@ class _Encode(_Shape):
             return _SIZED[kind.element][compact][1]
         return _bytes(kind.element, value, compact)
 
-    def struct_bytes(self, struct: StructSpec) -> bytes:
-        fields = b"".join(map(self.default_bytes, struct.regular_fields(self.version)))
-        return fields + (b"\0" if self.flexible else b"")
+    def struct_bytes(self, struct: StructSpec) -> bytes | None:
+        data = b""
+        for field in struct.regular_fields(self.version):
+            default = self.default_bytes(field)
+            if default is None:
+                return None
+            data += default
+        return data + (b"\0" if self.flexible else b"")
+
+
+def _optional(name: str, data: bytes | None, node: Node | None) -> Node:
+    """Say what is written where there is no value: a field's default, or None if there must be one."""
+    if node is None:
+        return (
+            Node(Op.FAIL, -1, name, code="null_value")
+            if data is None
+            else Node(Op.DEFAULT, -1, name, data=data)
+        )
+    if node.op is Op.DEFAULT or node.op is Op.FAIL:
+        return node
+    return replace(node, code="null_value") if data is None else replace(node, data=data)

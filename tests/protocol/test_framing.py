@@ -8,7 +8,7 @@ import pytest
 from kafka_definitions import definitions
 from vector_files import read_vectors
 
-from kcodec.errors import ConfigError, DecodeError
+from kcodec.errors import ConfigError, DecodeError, EncodeError
 from kcodec.protocol import load
 from kcodec.protocol.framing import Connection, join_frames, split_frames
 from kcodec.protocol.headers import HEADERS, header_spec
@@ -220,6 +220,59 @@ def test_split_refuses_bad_sizes():
         split_frames(b"\0\0\0\2ab", max_size=1)
     assert split_frames(b"\0\0\0\5abcd") == ([], 0)
     assert split_frames(b"") == ([], 0)
+
+
+def test_headers_that_are_left_out(impl, ping):
+    request = MessageCodec(ping["PingRequest"], 1, header="request")
+    data = request.encode_one({})
+    assert data == bytes.fromhex("0046 0001 00000000 0000 00 01 00")
+    assert request.encode_one({"header": {"correlationId": 5}}) == data[:7] + b"\5" + data[8:]
+    assert request.encode_one({"body": {"text": "t"}}) == data[:-2] + b"\2t\0"
+    assert request.to_json({"header": {}}) == {"text": ""}
+    for columns in (
+        {"header": {"correlationId": 0}},
+        {"body": {"text": ""}},
+        {"header": {"requestApiKey": 70}},
+    ):
+        assert request.encode(pa.array([columns, None])).to_pylist() == [data, None]
+    response = MessageCodec(ping["PingResponse"], 0, header="response")
+    assert response.encode_one({}) == bytes(8)
+    assert response.encode(pa.array([{"body": {"length": 1}}])).to_pylist() == [bytes(7) + b"\1"]
+    for part in ("header", "body"):
+        with pytest.raises(EncodeError, match=f"null_value: row 0, {part}"):
+            request.encode_one({part: None})
+
+
+def test_requests_are_those_of_the_codec(impl, ping):
+    codec = MessageCodec.for_versions(ping["PingRequest"], header="request")
+    for header in ({"requestApiKey": 7}, {"requestApiVersion": 0}, {"requestApiKey": None}):
+        (name,) = header
+        with pytest.raises(EncodeError) as caught:
+            codec.encode_one({"header": header}, 1)
+        assert (caught.value.path, caught.value.code) == (f"header.{name}", "unsupported_version")
+        encoded, report = codec.encode(
+            pa.array(
+                [{"header": {name: {"requestApiKey": 70, "requestApiVersion": 1}[name]}}, {"header": header}]
+            ),
+            errors="report",
+            versions=[1, 1],
+        )
+        assert encoded.to_pylist() == [codec.encode_one({}, 1), None]
+        assert report.select(["path", "code"]).to_pylist() == [
+            {"path": f"header.{name}", "code": "unsupported_version"}
+        ]
+    good = codec.encode_one({}, 1)
+    other = b"\0\7" + good[2:]
+    column, report = codec.decode([good, other, None, b"\0\7"], errors="report")
+    assert [row is None for row in column.to_pylist()] == [False, True, True, True]
+    assert report.select(["row", "code", "reason"]).to_pylist()[0] == {
+        "row": 1,
+        "code": "unsupported_version",
+        "reason": "the api key is not 70",
+    }
+    assert report["code"].to_pylist()[1] == "truncated"
+    with pytest.raises(DecodeError, match="unsupported_version: row 0, byte 0: the api key is not 70"):
+        codec.decode_one(other)
 
 
 def test_requests_of_all_versions_as_columns(impl, ping):

@@ -5,6 +5,7 @@ import tracemalloc
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -377,6 +378,85 @@ def test_uuids_of_python(impl):
     for bad, code in ((b"short", "fixed_size"), (5, "type_mismatch")):
         with pytest.raises(EncodeError, match=code):
             codec.encode_one({"topicId": bad})
+
+
+def test_structs_at_defaults_of_no_bytes(impl):
+    late = """{"type": "data", "name": "Late", "validVersions": "0-1", "flexibleVersions": "none", "fields": [
+        {"name": "Inner", "type": "Inner", "versions": "0+", "fields": [
+            {"name": "At", "type": "int32", "versions": "1+"}]}]}"""
+    codec = MessageCodec.for_versions(late)
+    assert [codec.encode_one({}, version) for version in (0, 1)] == [b"", bytes(4)]
+    assert [codec.size({"inner": {}}, version) for version in (0, 1)] == [0, 4]
+    assert codec.encode(pa.array([{}], pa.struct([])), versions=[0]).to_pylist() == [b""]
+
+
+@pytest.mark.parametrize("flexible", ["none", "0+"])
+def test_records_that_may_not_be_null(impl, flexible):
+    """Kafka's default of records is null, so they cannot be left out."""
+    codec = MessageCodec(
+        """{"type": "data", "name": "Push", "validVersions": "0", "flexibleVersions": "FLEXIBLE", "fields": [
+        {"name": "Parts", "type": "[]Part", "versions": "0+", "fields": [
+            {"name": "Index", "type": "int8", "versions": "0+"},
+            {"name": "Inner", "type": "Inner", "versions": "0+", "fields": [
+                {"name": "Batches", "type": "records", "versions": "0+"}]}]}]}""".replace(
+            "FLEXIBLE", flexible
+        ),
+        0,
+    )
+    whole = {"index": 1, "inner": {"batches": b"b"}}
+    for part, path in (
+        ({"index": 1}, "parts[1].inner"),
+        ({"index": 1, "inner": {}}, "parts[1].inner.batches"),
+        ({"index": 1, "inner": {"batches": None}}, "parts[1].inner.batches"),
+    ):
+        with pytest.raises(EncodeError) as caught:
+            codec.encode_one({"parts": [whole, part]})
+        assert (caught.value.path, caught.value.code) == (path, "null_value")
+    for column in ([{"parts": [{"index": 1}]}], [{"parts": [{"inner": {"batches": None}}]}]):
+        with pytest.raises(EncodeError, match="null_value"):
+            codec.encode(pa.array(column))
+    assert codec.decode_one(codec.encode_one({"parts": [whole]})) == {"parts": [whole]}
+    for form in (codec.to_json, codec.from_json):
+        with pytest.raises(EncodeError, match=r"null_value: row 0, parts\[0\].inner.batches"):
+            form({"parts": [{"index": 1, "inner": {"batches": None}}]})
+    with pytest.raises(EncodeError, match="null_value"):
+        codec.to_json({"parts": [{}]})
+
+
+def test_odd_values_of_python(impl):
+    codec = MessageCodec(TREE, 1)
+    gaps = memoryview(b"qwer")[::2]
+    data = codec.encode_one({"note": gaps})
+    assert codec.decode_one(data)["note"] == b"qe"
+    assert codec.to_json({"note": gaps})["note"] == "cWU="
+    assert codec.decode_one(memoryview(data)) == codec.decode_one(bytearray(data))
+    assert codec.decode_one(memoryview(b"".join(bytes([byte, 0]) for byte in data))[::2])["note"] == b"qe"
+    for value in (None, 5, [1]):
+        with pytest.raises(EncodeError, match="type_mismatch: row 0: a message is a dict"):
+            codec.encode_one(value)
+        with pytest.raises(TypeError, match="bytes-like"):
+            codec.decode_one(value)
+
+
+def test_arrays_of_numpy_are_no_defaults(impl):
+    every = MessageSpec.parse("""{"type": "data", "name": "Every", "validVersions": "0-1", "flexibleVersions": "0+",
+        "fields": [
+        {"name": "Flag", "type": "bool", "versions": "0+", "taggedVersions": "0+", "tag": 0},
+        {"name": "Number", "type": "int32", "versions": "0+", "taggedVersions": "0+", "tag": 1},
+        {"name": "Real", "type": "float64", "versions": "0+", "taggedVersions": "0+", "tag": 2},
+        {"name": "Text", "type": "string", "versions": "0+", "taggedVersions": "0+", "tag": 3},
+        {"name": "Data", "type": "bytes", "versions": "0+", "taggedVersions": "0+", "tag": 4},
+        {"name": "Id", "type": "uuid", "versions": "0+", "taggedVersions": "0+", "tag": 5},
+        {"name": "Later", "type": "int32", "versions": "1+"}]}""")
+    codec = MessageCodec(every, 0)
+    for field in every.fields:
+        code = "non_default" if field.name == "Later" else "type_mismatch"
+        for value in (np.zeros(2), np.zeros(0), np.array(["", ""])):
+            with pytest.raises(EncodeError) as caught:
+                codec.encode_one({field.json_name: value})
+            assert (caught.value.path, caught.value.code) == (field.json_name, code)
+            with pytest.raises(EncodeError, match=code):
+                codec.to_json({field.json_name: value})
 
 
 def test_json_form(impl):

@@ -285,8 +285,8 @@ def test_every_vector_cut_at_each_byte(shared, lenient):
 
 def test_the_versions_of_rows_are_found_alike():
     rows = pa.array([b"\0\1x", None, b"\0", b"\0\2", b"\xff\xff", b"\0\7", b""])
-    for at in (0, 1):
-        assert len({bytes(module.version_selector(rows, [1, 2], at)) for module in KERNELS}) == 1
+    for at, key in ((0, None), (1, None), (0, 2), (1, -1)):
+        assert len({bytes(module.version_selector(rows, [1, 2], at, key)) for module in KERNELS}) == 1
     assert memoryview(bytes(KERNELS[0].version_selector(rows, [1, 2], 0))).cast("i").tolist() == [
         0,
         0,
