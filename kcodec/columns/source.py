@@ -25,7 +25,7 @@ def arrays(values: Any) -> tuple[list[pa.Array], bool]:
     Raises
     ------
     TypeError
-        If it is none of these.
+        If it is none of these, or a list of something else.
 
     Examples
     --------
@@ -33,7 +33,13 @@ def arrays(values: Any) -> tuple[list[pa.Array], bool]:
     False
     """
     if isinstance(values, (list, tuple)):
-        values = pa.array(values, pa.binary())
+        try:
+            values = pa.array(values, pa.binary())
+        except (pa.ArrowTypeError, UnicodeEncodeError) as error:
+            raise TypeError(
+                f"a list is one of bytes and None ({error}); other values come as an Arrow column, which "
+                "pyarrow.array makes of them"
+            ) from None
     elif not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
@@ -70,9 +76,11 @@ def _payload(array: pa.Array) -> pa.Array:
     if isinstance(kind, pa.BaseExtensionType):
         return _payload(array.storage)
     if pa.types.is_dictionary(kind):
-        return _payload(array.dictionary_decode())
+        return _without_view(_payload(array.dictionary)).take(array.indices)
     if pa.types.is_run_end_encoded(kind):
-        return _payload(pc.run_end_decode(array))
+        values = _without_view(_payload(array.values))
+        runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, values)
+        return pc.run_end_decode(runs.slice(array.offset, len(array)))
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.binary())
     allowed = (
@@ -86,3 +94,8 @@ def _payload(array: pa.Array) -> pa.Array:
     if kind in allowed or pa.types.is_fixed_size_binary(kind):
         return array
     raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed")
+
+
+def _without_view(array: pa.Array) -> pa.Array:
+    """Copy a view, which Arrow does not take values from by their indices."""
+    return array.cast(pa.large_binary()) if array.type in (pa.string_view(), pa.binary_view()) else array

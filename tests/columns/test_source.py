@@ -157,6 +157,24 @@ def test_dictionaries_run_ends_and_extensions(codec):
     assert codec.decode(opaque).to_pylist() == expected
 
 
+@pytest.mark.parametrize("kind", [pa.binary(1), *BINARY, *TEXT], ids=str)
+def test_dictionaries_and_run_ends_of_each_layout(impl, kind):
+    codec = kcodec.AvroCodec("int")
+    values = pa.array([b"\2", None, b"\4"], pa.binary()).cast(kind)
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([2, 0, None, 1]), values)
+    assert codec.decode(dictionary).to_pylist() == [2, 1, None, None]
+    assert codec.decode(dictionary.slice(1, 2)).to_pylist() == [1, None]
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3, 5], values)
+    assert codec.decode(runs).to_pylist() == [1, 1, None, 2, 2]
+    assert codec.decode(runs.slice(1, 3)).to_pylist() == [1, None, 2]
+
+
+def test_polars_categories(impl):
+    polars = pytest.importorskip("polars")
+    column = polars.Series(["\2", None, "\4", "\2"]).cast(polars.Categorical)
+    assert kcodec.AvroCodec("int").decode(column).to_pylist() == [1, None, 2, 1]
+
+
 def test_a_column_without_a_type_is_null(codec):
     assert codec.decode(pa.nulls(2)).to_pylist() == [None, None]
 
@@ -178,8 +196,10 @@ def test_what_is_no_column(codec, values):
 
 
 def test_a_list_of_something_else(codec):
-    with pytest.raises((TypeError, pa.ArrowInvalid)):
-        codec.decode([1, 2])
+    for values in ([1, 2], [{"n": 1}], [b"", object()], ["\ud800"]):
+        for call in (codec.decode, codec.encode):
+            with pytest.raises(TypeError, match="a list is one of bytes and None.*pyarrow.array makes"):
+                call(values)
 
 
 def test_arrays_share_memory():
