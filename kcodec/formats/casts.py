@@ -40,8 +40,10 @@ def cast_rows(
         return array.cast(kind), []
     except pa.ArrowInvalid:
         # Arrow casts what is behind nulls and outside of slices too.
-        plain = array.cast(plain_type(array.type))
-        return _cast_apart(hide_nulls(_rows(plain, 0, len(plain))), kind, code or code_of)
+        plain = plain_type(array.type)
+        # And refuses what stands for null rows where a field has no nulls, be it to the same type.
+        array = array if array.type == plain else array.cast(plain)
+        return _cast_apart(hide_nulls(_rows(array, 0, len(array))), kind, code or code_of)
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
