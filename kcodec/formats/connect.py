@@ -5,6 +5,7 @@ import functools
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
 from kcodec.formats._connect_py import fault as envelope_fault
 from kcodec.formats.avro_types import plain_type
 from kcodec.formats.base import Codec, check_errors, report
+from kcodec.formats.casts import cast_rows, code_of
 from kcodec.formats.connect_arrow import column_value, row_value
 from kcodec.formats.connect_converter import JsonConverter, converter_config
 from kcodec.formats.connect_plan import (
@@ -31,7 +33,7 @@ from kcodec.formats.connect_schema import ConnectSchema, arrow_type, check_width
 from kcodec.formats.connect_values import DataError
 from kcodec.formats.json_plan import decodable
 from kcodec.formats.json_reread import Refused, reread
-from kcodec.formats.nested import add_columns, unpack
+from kcodec.formats.nested import unpack
 from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
 
@@ -79,7 +81,7 @@ class _Target:
         try:
             writer = writer or ConnectSchema.from_json(text, replace_null=self.options.replace_null)
             plan = decode_plan(writer, self.schema, self.inner, self.options)
-            return _Reading(writer, module.Program(plan, self.limits))
+            return _Reading(writer, module.Program(plan, self.limits), kind=plan.arrow_type)
         except (SchemaError, Beyond) as error:
             return _Reading(writer, None, "schema_error" if writer is None else "unresolvable", _shown(error))
 
@@ -91,6 +93,8 @@ class _Reading(NamedTuple):
     program: Any
     code: str = ""
     reason: str = ""
+    #: Of the columns that the program makes; what is of another type than the target's is cast.
+    kind: pa.DataType | None = None
 
 
 class _Split(NamedTuple):
@@ -135,7 +139,7 @@ class ConnectJsonCodec(Codec):
         Digits of Decimals whose schema does not tell (``connect.decimal.precision``): up to 38 are
         ``decimal128``, up to 76 ``decimal256``.
     wide_decimals : {"decimal256", "string"}
-        What Decimals of more than 38 digits are read as.
+        What Decimals of more than 38 digits are read as, and whether columns of text are written as Decimals.
     duplicate_keys : {"last", "error"}
         What becomes of a key that stands twice in an object.
     large : bool
@@ -236,6 +240,7 @@ class ConnectJsonCodec(Codec):
             replace_null=self._config.replace_null_with_default,
             numeric=self._config.numeric,
             unique=duplicate_keys == "error",
+            text=wide_decimals == "string",
         )
         self._limits = Limits.of(limits)
         #: Faults that the converter does not judge again: bounds of the codec's own.
@@ -380,17 +385,24 @@ class ConnectJsonCodec(Codec):
 
     def _read_run(self, target: _Target, run: _Split, stop: bool) -> tuple[pa.Array, list[Fault]]:
         exact = self._options.exact
+        first = stop and not exact
         array = pa.nulls(len(run.values), target.inner)
         found: list[Fault] = []
-        if any(reading.program is not None for reading in run.readings):
-            array, found = kernel("formats._json").decode(
+        for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
+            part, faults = kernel("formats._json").decode(
                 run.values,
-                [reading.program for reading in run.readings],
+                [reading.program if reading.kind == kind else None for reading in run.readings],
                 selector=run.selector,
                 starts=run.starts,
                 ends=run.ends,
-                stop=stop and not exact,
+                stop=first,
             )
+            found += faults
+            if not (first and faults):
+                part, lost = cast_rows(part, target.inner)
+                found += lost
+                # Rows of other schemas are null in it.
+                array = pc.if_else(part.is_valid(), part, array) if array.null_count < len(array) else part
         found = [fault._replace(path=fault.path.replace(ABSENT, "")) for fault in found]
         if self._enveloped:
             scan = kernel("formats._connect").scan
@@ -501,7 +513,7 @@ class ConnectJsonCodec(Codec):
         """
         schema = self._schema_of(kind)
         try:
-            return encode_plan(schema, encoded_type(schema, kind, exact=self._options.exact), self._options)
+            return encode_plan(schema, encoded_type(schema, kind, self._options), self._options)
         except Beyond:
             raise SchemaError("there is no plan: values of this type are converted one by one") from None
 
@@ -514,11 +526,7 @@ class ConnectJsonCodec(Codec):
         writing = self._writing(array.type)
         if writing.program is None:
             return self._encode_rows(unpack(array).cast(plain_type(array.type)), writing.schema, stop)
-        plain = (
-            array
-            if array.type == writing.kind
-            else add_columns(unpack(array), writing.kind).cast(writing.kind)
-        )
+        plain, lost = cast_rows(array, writing.kind, _code_of)
         prefix, suffix = b"", b""
         if self._config.schemas_enable:
             prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"
@@ -532,6 +540,7 @@ class ConnectJsonCodec(Codec):
         )
         if self._options.exact:
             faults = [self._refused(writing.schema, plain, fault) for fault in faults]
+        faults = sorted([*lost, *faults])
         if self._tombstones or not array.null_count or (stop and faults):
             return encoded, faults
         missing = array.is_null()
@@ -548,7 +557,7 @@ class ConnectJsonCodec(Codec):
 
         def make() -> _Writing:
             schema = self._schema_of(kind)
-            inner = encoded_type(schema, kind, exact=self._options.exact)
+            inner = encoded_type(schema, kind, self._options)
             program, text = None, ""
             with contextlib.suppress(Beyond):
                 program = module.Program(encode_plan(schema, inner, self._options), self._limits)
@@ -632,6 +641,15 @@ def _kept(schema: object | None, replace_null: bool) -> object | None:
 def _bytes(value: pa.Scalar) -> bytes:
     data = value.as_py()
     return data.encode() if isinstance(data, str) else data
+
+
+def _code_of(value: pa.Array, kind: pa.DataType) -> str:
+    """Tell why a value is not cast to what is written; text may be no number."""
+    given = value[0].as_py()
+    with contextlib.suppress(InvalidOperation):
+        if not isinstance(given, str) or Decimal(given).is_finite():
+            return code_of(value, kind)
+    return "invalid_number"
 
 
 def _shown(error: Exception) -> str:

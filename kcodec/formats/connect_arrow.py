@@ -18,6 +18,7 @@ from kcodec.formats.connect_values import (
     Millis,
     Struct,
     java_decimal,
+    to_float,
 )
 
 __all__ = ["column_value", "row_value"]
@@ -111,7 +112,7 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
         return _instant(value, kind)
     if isinstance(value, int):
         if types.is_floating(kind):
-            return float(value)
+            return to_float(value) if types.is_float32(kind) else float(value)
         return _within(int(value), kind) if types.is_integer(kind) else None
     if isinstance(value, float):
         fits = types.is_float64(kind) or (types.is_float32(kind) and isinstance(value, Float32))

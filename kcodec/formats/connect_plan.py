@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.formats.avro_types import plain_type
-from kcodec.formats.connect_schema import ConnectSchema
+from kcodec.formats.connect_schema import ConnectSchema, arrow_type
 from kcodec.formats.connect_values import (
     DATE,
     DECIMAL,
@@ -39,6 +39,13 @@ _IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
     "array": lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind),
     "map": pa.types.is_map,
 }
+_WIDENED = {
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "float": pa.float32(),
+}
 _PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
 
 
@@ -60,12 +67,15 @@ class PlanOptions:
         Decimals are written as numbers.
     unique : bool
         A key that stands twice is an error.
+    text : bool
+        Columns of text are written as Decimals.
     """
 
     exact: bool = False
     replace_null: bool = True
     numeric: bool = False
     unique: bool = False
+    text: bool = False
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
@@ -119,6 +129,8 @@ def decode_plan(
     Returns
     -------
     Plan
+        Its columns are the reader's, but numbers that become others there: these are of the writer's type, and are
+        cast from it.
 
     Raises
     ------
@@ -135,9 +147,31 @@ def decode_plan(
       json_object -> column 0
         id: json_integer -9223372036854775808..9223372036854775807 -> column 1
     """
+    if not options.exact:
+        kind = _own_type(writer, kind)
     columns = layout(kind)
     root = _Decoder(columns, options).node(writer, reader, columns[0], "", "")
     return Plan("CONNECT_JSON", "decode", kind, root)
+
+
+def _own_type(writer: ConnectSchema, kind: pa.DataType) -> pa.DataType:
+    """Give columns of floats the type of what is written there, if that is a narrower one."""
+    types = pa.types
+
+    def item(schema: ConnectSchema | None, field: pa.Field) -> pa.Field:
+        return field if schema is None else field.with_type(_own_type(schema, field.type))
+
+    if types.is_floating(kind) and writer.name not in _LOGICAL:
+        return _WIDENED.get(writer.type, kind)
+    if types.is_struct(kind):
+        return pa.struct([item(writer.fields.get(field.name), field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(writer.key_schema, kind.key_field), item(writer.value_schema, kind.item_field))
+    if types.is_list(kind):
+        return pa.list_(item(writer.value_schema, kind.value_field))
+    if types.is_large_list(kind):
+        return pa.large_list(item(writer.value_schema, kind.value_field))
+    return kind
 
 
 class _Decoder:
@@ -264,16 +298,13 @@ class _Decoder:
         elif writer.type in _BITS:
             if types.is_integer(kind):
                 return _with(made, Op.JSON_INTEGER, bounds=_range(_BITS[writer.type]))
-            if types.is_floating(kind) and kind.bit_width >= 32:
-                if self.options.exact:
-                    raise Beyond
-                return _with(made, Op.JSON_FLOAT)
+            if types.is_floating(kind):
+                raise Beyond
         elif writer.type in ("float", "double"):
-            narrows = writer.type == "double" and kind.bit_width < 64 if types.is_floating(kind) else True
-            if not narrows and kind.bit_width >= 32:
-                if self.options.exact and types.is_float64(kind) != (writer.type == "double"):
-                    raise Beyond
+            if kind == (pa.float32() if writer.type == "float" else pa.float64()):
                 return _with(made, Op.JSON_FLOAT, self.canonical)
+            if types.is_float64(kind):
+                raise Beyond
         elif writer.type == "boolean" and types.is_boolean(kind):
             return _with(made, Op.JSON_BOOLEAN)
         elif writer.type == "string" and (types.is_string(kind) or types.is_large_string(kind)):
@@ -297,11 +328,14 @@ def _mismatch(writer: ConnectSchema, column: Column, path: str) -> SchemaError:
 # Encoding -------------------------------------------------------------------------------------------
 
 
-def encoded_type(schema: ConnectSchema, kind: pa.DataType, *, exact: bool = False) -> pa.DataType:
-    """Return the type that a column is cast to, without loss, before it is written as a schema.
+def encoded_type(
+    schema: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()
+) -> pa.DataType:
+    """Return the type that a column is cast to before it is written as a schema.
 
-    Fields of the schema that have no column, but may be null or have a default, become columns of nulls. With
-    `exact`, floats that are to be doubles stay what they are, as Java refuses them.
+    Fields of the schema that have no column, but may be null or have a default, become columns of nulls. Only
+    decimals may lose something: text, and numbers of another scale. With `options.exact`, floats that are to be
+    doubles stay what they are, as Java refuses them, and numbers keep their scale.
 
     Examples
     --------
@@ -310,29 +344,45 @@ def encoded_type(schema: ConnectSchema, kind: pa.DataType, *, exact: bool = Fals
     struct<n: double, s: null>
     """
     kind, types = plain_type(kind), pa.types
-    if types.is_uint64(kind) and schema.name == DECIMAL:
-        return pa.decimal128(20, 0)
-    if types.is_float32(kind) and schema.type == "double" and not exact:
+    if schema.name == DECIMAL:
+        return _encoded_decimal(schema, kind, options)
+    if types.is_float32(kind) and schema.type == "double" and not options.exact:
         return pa.float64()
     if types.is_struct(kind) and schema.type == "struct":
-        fields = [_encoded_field(schema.fields.get(field.name), field, exact) for field in kind]
+        fields = [_encoded_field(schema.fields.get(field.name), field, options) for field in kind]
         names = {field.name for field in kind}
         for name, part in schema.fields.items():
             if name not in names and (part.optional or part.default is not None):
                 fields.append(pa.field(name, pa.null()))
         return pa.struct(fields)
     if types.is_map(kind) and schema.type == "map":
-        key = _encoded_field(schema.key_schema, kind.key_field, exact)
-        return pa.map_(key, _encoded_field(schema.value_schema, kind.item_field, exact))
+        key = _encoded_field(schema.key_schema, kind.key_field, options)
+        return pa.map_(key, _encoded_field(schema.value_schema, kind.item_field, options))
     if types.is_list(kind) and schema.type == "array":
-        return pa.list_(_encoded_field(schema.value_schema, kind.value_field, exact))
+        return pa.list_(_encoded_field(schema.value_schema, kind.value_field, options))
     if types.is_large_list(kind) and schema.type == "array":
-        return pa.large_list(_encoded_field(schema.value_schema, kind.value_field, exact))
+        return pa.large_list(_encoded_field(schema.value_schema, kind.value_field, options))
     return kind
 
 
-def _encoded_field(schema: ConnectSchema | None, field: pa.Field, exact: bool) -> pa.Field:
-    return field if schema is None else field.with_type(encoded_type(schema, field.type, exact=exact))
+def _encoded_field(schema: ConnectSchema | None, field: pa.Field, options: PlanOptions) -> pa.Field:
+    return field if schema is None else field.with_type(encoded_type(schema, field.type, options))
+
+
+def _encoded_decimal(schema: ConnectSchema, kind: pa.DataType, options: PlanOptions) -> pa.DataType:
+    types = pa.types
+    if types.is_uint64(kind):
+        kind = pa.decimal128(20, 0)
+    # Arrow has powers of ten up to the 76th.
+    scale = schema.scale if schema.scale is not None and abs(schema.scale) <= 76 else None
+    if scale is not None and options.text and (types.is_string(kind) or types.is_large_string(kind)):
+        return arrow_type(schema, 76, "engine", False)
+    if scale is not None and options.numeric and not options.exact and types.is_decimal(kind):
+        shift = scale - kind.scale
+        precision = min(max(kind.precision + shift, 1), 76)
+        if 0 < abs(shift) <= 76:
+            return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    return kind
 
 
 def encode_plan(schema: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()) -> Plan:
@@ -434,7 +484,8 @@ class _Encoder:
             if not types.is_decimal(kind):
                 return None
             if self.options.numeric:
-                return _with(made, Op.JSON_DECIMAL, Form.SCIENTIFIC)
+                fits = self.options.exact or schema.scale in (None, kind.scale)
+                return _with(made, Op.JSON_DECIMAL, Form.SCIENTIFIC) if fits else None
             if schema.scale is None:
                 raise SchemaError("Invalid Decimal schema: scale parameter not found.")
             if self.options.exact and kind.scale != schema.scale:

@@ -512,6 +512,8 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
     if wide_decimals == "engine":
         precision = min(precision, 76)
     if precision > 38 and wide_decimals == "string":
+        if abs(schema.scale) > 76:
+            raise SchemaError(f"Arrow has no text for a decimal of scale {schema.scale}, 76 is the most")
         return pa.large_string() if large else pa.string()
     if precision > 76:
         raise SchemaError(

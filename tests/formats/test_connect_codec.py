@@ -581,6 +581,94 @@ def test_wide_decimals(impl):
         assert report["code"].to_pylist()[-2:] == ["inexact", "decimal_precision"]
 
 
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_wide_decimals_as_text_are_written(compat, impl):
+    schema = struct(d={**DECIMAL, "parameters": {"scale": "2", "connect.decimal.precision": "64"}})
+    digits = "1" + "0" * 50 + ".25"
+    for setting, text in (("BASE64", b'"AJw="'), ("NUMERIC", b"1.56")):
+        codec = ConnectJsonCodec(
+            schema, schemas_enable=False, wide_decimals="string", decimal_format=setting, compat=compat
+        )
+        values = [b'{"d":%s}' % text, b'{"d":%s}' % digits.encode()]
+        assert codec.decode(codec.encode(codec.decode(values))).to_pylist() == [{"d": "1.56"}, {"d": digits}]
+        given = pa.array([{"d": each} for each in ("1.5600", "x", "NaN", "1.567", "1" + "0" * 70)])
+        written, report = codec.encode(given, errors="report")
+        assert written.to_pylist() == [values[0], None, None, None, None]
+        assert report["code"].to_pylist() == ["invalid_number"] * 2 + ["inexact", "decimal_precision"]
+        assert set(report["path"].to_pylist()) == {"d"}
+    with pytest.raises(SchemaError, match="Arrow has no text for a decimal of scale 77"):
+        ConnectJsonCodec(ConnectSchema.decimal(77, precision=64), wide_decimals="string")
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_the_scale_of_what_is_written(compat, impl):
+    array = pa.array([Decimal("1.505"), Decimal("1.500")], pa.decimal128(9, 3))
+    codec = ConnectJsonCodec(DECIMAL, schemas_enable=False, decimal_format="NUMERIC", compat=compat)
+    written, report = codec.encode(array, errors="report")
+    if compat is None:
+        assert written.to_pylist() == [None, b"1.50"]
+        assert codes(report) == ([0], ["inexact"])
+    else:
+        assert written.to_pylist() == [b"1.505", b"1.500"]
+    far = ConnectJsonCodec(ConnectSchema.decimal(200), schemas_enable=False, decimal_format="NUMERIC")
+    with pytest.raises(SchemaError, match="is not written as"):
+        far.encode(array)
+
+
+def test_the_schema_of_a_row_bounds_it_in_wider_columns(impl):
+    values = rows(
+        ({"type": "double"}, 1.5),
+        ({"type": "int8"}, 300),
+        ({"type": "int8"}, 1.5),
+        ({"type": "int32"}, 9e99),
+        ({"type": "float"}, 1e39),
+        ({"type": "float"}, 0.1),
+        ({"type": "int64"}, 2**53 + 1),
+        ({"type": "int64"}, 2**53),
+    )
+    strict = ConnectJsonCodec({"type": "double"})
+    array, report = strict.decode(values, errors="report")
+    narrow = float(np.float32(0.1))
+    assert array.to_pylist() == [1.5, None, None, None, None, narrow, None, 2.0**53]
+    wrong = ["out_of_range", "inexact", "out_of_range", "out_of_range", "inexact"]
+    assert codes(report) == ([1, 2, 3, 4, 6], wrong)
+    for some, row in ((values, 1), (values[6:], 0), ([values[5], values[0], *values[3:]], 2)):
+        with pytest.raises(DecodeError) as caught:
+            strict.decode(some)
+        assert caught.value.row == row
+    lenient = ConnectJsonCodec({"type": "double"}, compat="connect").decode(values).to_pylist()
+    assert lenient == [1.5, 44, 1, 0, float("inf"), narrow, 2.0**53, 2.0**53]
+    single = rows(({"type": "int32"}, 2**24 + 1), ({"type": "int16"}, 7))
+    array, report = ConnectJsonCodec({"type": "float"}).decode(single, errors="report")
+    assert (array.to_pylist(), codes(report)) == ([None, 7.0], ([0], ["inexact"]))
+    assert ConnectJsonCodec({"type": "float"}, compat="connect").decode(single).to_pylist() == [2.0**24, 7.0]
+
+
+def test_numbers_widen_within_other_values(impl):
+    def record(number, **more):
+        return struct(
+            a={"type": "array", "items": {"type": number}},
+            m={"type": "map", "keys": {"type": "string"}, "values": {"type": number}, "optional": True},
+            **more,
+        )
+
+    reader = record("double", new={"type": "string", "default": "d"})
+    writer = record("int64", old={"type": "int8"})
+    values = rows(
+        (reader, {"a": [0.5], "m": None, "new": "n"}),
+        (writer, {"a": [1], "m": {"k": 2}, "old": "passed over"}),
+        (writer, {"a": [1, 2**53 + 1]}),
+        (writer, {"a": [], "m": {"k": 2**60 + 1}}),
+    )
+    array, report = ConnectJsonCodec(reader).decode(values, errors="report")
+    assert array.to_pylist()[:2] == [
+        {"a": [0.5], "m": None, "new": "n"},
+        {"a": [1.0], "m": [("k", 2.0)], "new": "d"},
+    ]
+    assert codes(report) == ([2, 3], ["inexact"] * 2)
+    assert report["path"].to_pylist() == ["a[1]", "m[0].value"]
+
+
 def test_unsigned_and_unusual_columns_are_written(impl):
     array = pa.array(
         [{"u": 2**64 - 1, "h": np.float16(1.5), "f": pa.scalar(0.1, pa.float32()).as_py(), "d": "x", "t": 1}],
