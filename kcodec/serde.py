@@ -114,7 +114,9 @@ class Serde:
     Notes
     -----
     - A schema whose root is ``bytes`` has the bytes themselves as payload, without a length. They are read as
-      binary, whatever logical type the schema has, and written from binary, or decimals if it is one.
+      binary, whatever logical type the schema has, and written from binary, or decimals if it is one. They
+      are not read as another type, nor a root ``string`` as bytes: ``schema_error``. (Java's deserializer
+      gives the text of a buffer object then.)
     - Trailing bytes are accepted unless ``avro.fail.on.trailing.data`` is set, as by Confluent's
       deserializer.
     - The checks ``latest.compatibility.strict`` and ``id.compatibility.strict`` compare the chosen schema
@@ -468,11 +470,12 @@ class Serde:
     def _resolve(self, schema_id: int | None, writer: _Text) -> _Source:
         reader = self._layout()
         parsed = parse(writer.text, writer.named)
-        if parsed.type != "bytes":
-            return _Source(schema_id, reader.plan(parsed))
-        if reader.schema.type == "bytes":
+        roots = parsed.type, reader.schema.type
+        if roots == ("bytes", "bytes"):
             return _Source(schema_id, raw=True)
-        raise SchemaError(f"values of a root of bytes are not read as {reader.arrow_type}")
+        if parsed.type == "bytes" or roots == ("string", "bytes"):
+            raise SchemaError(f"values of a root of {parsed.type} are not read as {reader.arrow_type}")
+        return _Source(schema_id, reader.plan(parsed))
 
     def _find_reader(self, first: RegisteredSchema | None) -> None:
         """Decide what columns are read as, if that is possible yet; `first` is the first schema met."""

@@ -352,15 +352,25 @@ class TestRootBytes:
         registry.register("b-value", Schema('"bytes"'))
         registry.register("b-value", Schema('{"type":"bytes","x":1}'))
         serde = Serde("AVRO", registry, topic="b")
-        column = [frame(1, b"\x04hi"), frame(2, b"\x04hi"), frame(3, b""), frame(1, b"\x08hi")]
+        column = [frame(1, b"\x04hi"), frame(2, b"\x04hi"), frame(3, b"")]
         array, report = serde.deserialize(column, errors="report")
-        assert array.to_pylist() == [b"hi", b"\x04hi", b"", None]
-        assert report["row"].to_pylist() == [3]
+        assert array.to_pylist() == [None, b"\x04hi", b""]
+        assert report.to_pylist() == [
+            {
+                "row": 0,
+                "offset": 0,
+                "path": "",
+                "code": "schema_error",
+                "reason": "values of a root of string are not read as binary",
+                "schema_id": 1,
+            }
+        ]
 
-    def test_is_not_read_as_anything_else(self, registry):
-        registry.register("b-value", Schema('"bytes"'))
-        serde = Serde("AVRO", registry, topic="b", reader_schema="string")
-        assert serde.deserialize([frame(1, b"x")], errors="report")[1]["code"].to_pylist() == ["schema_error"]
+    @pytest.mark.parametrize(("writer", "reader"), [('"bytes"', "string"), ('"string"', "bytes")])
+    def test_is_not_read_as_anything_else(self, registry, writer, reader):
+        registry.register("b-value", Schema(writer))
+        serde = Serde("AVRO", registry, topic="b", reader_schema=reader)
+        assert serde.deserialize([frame(1, b"\2x")], errors="report")[1]["code"].to_pylist() == ["schema_error"]
 
     def test_decimals_are_written_unscaled(self, registry):
         from decimal import Decimal
