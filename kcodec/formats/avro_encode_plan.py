@@ -92,7 +92,9 @@ class _EncodePlan:
         return Node(op, column, name, tuple(children), size, factor, precision, scale, symbols)
 
     def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
-        reason = reason or f"{self.columns[column].type} cannot be written as {describe(schema)}"
+        if not reason:
+            logical = f" ({schema.logical})" if schema.logical else ""
+            reason = f"{self.columns[column].type} cannot be written as {describe(schema)}{logical}"
         return Node(Op.FAIL, -1, name, code="type_mismatch", reason=reason)
 
     def write(self, schema: Schema, column: int, name: str, depth: int) -> Node:

@@ -19,6 +19,9 @@ __all__ = ["MAX_COLUMNS", "TypeOptions", "arrow_type", "derive_schema", "member_
 #: Columns that a schema may come to once its references are followed.
 MAX_COLUMNS = 100_000
 
+#: Levels that an Arrow type may have which is written. Schemas have fewer: this is for what does not fit anyway.
+_MAX_ARROW_NESTING = 200
+
 _LOGICAL_TYPES = {
     "date": pa.date32(),
     "time-millis": pa.time32("ms"),
@@ -286,16 +289,27 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
     types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds.
 
+    Raises
+    ------
+    SchemaError
+        If the type is nested deeper than 200 levels.
+
     Examples
     --------
     >>> str(plain_type(pa.dictionary(pa.int8(), pa.string())))
     'string'
     """
+    return _plain(kind, 0)
+
+
+def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
     types = pa.types
+    if depth > _MAX_ARROW_NESTING:
+        raise SchemaError(f"an Arrow type is nested deeper than {_MAX_ARROW_NESTING} levels")
     if isinstance(kind, pa.BaseExtensionType):
-        return plain_type(kind.storage_type)
+        return _plain(kind.storage_type, depth + 1)
     if types.is_dictionary(kind):
-        return plain_type(kind.value_type)
+        return _plain(kind.value_type, depth + 1)
     if kind == pa.string_view():
         return pa.large_string()
     if kind == pa.binary_view():
@@ -307,18 +321,18 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     if types.is_date64(kind):
         return pa.timestamp("ms")
     if types.is_struct(kind):
-        return pa.struct([_plain_field(field) for field in kind])
+        return pa.struct([_plain_field(field, depth) for field in kind])
     if types.is_map(kind):
-        return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field))
+        return pa.map_(_plain_field(kind.key_field, depth), _plain_field(kind.item_field, depth))
     if types.is_large_list(kind):
-        return pa.large_list(_plain_field(kind.value_field))
+        return pa.large_list(_plain_field(kind.value_field, depth))
     if types.is_list(kind) or types.is_fixed_size_list(kind):
-        return pa.list_(_plain_field(kind.value_field))
+        return pa.list_(_plain_field(kind.value_field, depth))
     return kind
 
 
-def _plain_field(field: pa.Field) -> pa.Field:
-    return pa.field(field.name, plain_type(field.type), field.nullable)
+def _plain_field(field: pa.Field, depth: int) -> pa.Field:
+    return pa.field(field.name, _plain(field.type, depth + 1), field.nullable)
 
 
 def derive_schema(

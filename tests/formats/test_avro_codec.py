@@ -132,6 +132,24 @@ def test_encode_errors(impl):
     assert report["code"].to_pylist() == ["type_mismatch"]
     _, report = codec.encode(pa.array([{"x": 1, "y": 2}]), errors="report")
     assert report["reason"].to_pylist() == ["the record Point has no field for the column y"]
+    micros = AvroCodec({"type": "long", "logicalType": "timestamp-micros"})
+    with pytest.raises(EncodeError, match=r"timestamp\[us\] cannot be written as long \(timestamp-micros\)"):
+        micros.encode(pa.array([1], pa.timestamp("us")))
+
+
+@pytest.mark.parametrize(
+    "around", [lambda t: pa.struct([("a", t)]), pa.list_, pa.large_list, lambda t: pa.map_(pa.string(), t)]
+)
+def test_nested_arrow_types(impl, around):
+    kind = pa.int8()
+    for _ in range(200):
+        kind = around(kind)
+    deep = pa.array([None, {} if pa.types.is_struct(kind) else []], kind)
+    assert AvroCodec("int").encode(deep, errors="report")[1]["code"].to_pylist() == ["type_mismatch"]
+    with pytest.raises(SchemaError, match="nested deeper than 200 levels"):
+        AvroCodec("int").encode(pa.nulls(1, around(kind)))
+    with pytest.raises(SchemaError, match="nested deeper than 200 levels"):
+        derive_schema(around(kind))
 
 
 def test_fields(impl):
