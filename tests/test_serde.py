@@ -370,7 +370,9 @@ class TestRootBytes:
     def test_is_not_read_as_anything_else(self, registry, writer, reader):
         registry.register("b-value", Schema(writer))
         serde = Serde("AVRO", registry, topic="b", reader_schema=reader)
-        assert serde.deserialize([frame(1, b"\2x")], errors="report")[1]["code"].to_pylist() == ["schema_error"]
+        assert serde.deserialize([frame(1, b"\2x")], errors="report")[1]["code"].to_pylist() == [
+            "schema_error"
+        ]
 
     def test_decimals_are_written_unscaled(self, registry):
         from decimal import Decimal
