@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 
 from kcodec._impl import kernel
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError
+from kcodec.errors import CODES, ConfigError, EncodeError
+from kcodec.formats.casts import cast_rows
+from kcodec.formats.nested import unpack
 from kcodec.protocol.batch_schema import HEADERS
 from kcodec.protocol.compression import CODECS, compress
 
@@ -29,6 +31,12 @@ _OF_BATCH: dict[str, tuple[pa.DataType, Any]] = {
     "control": (pa.bool_(), False),
     "batch": (pa.int64(), 0),
 }
+#: Columns with other values than those of their type: the least, the most.
+_RANGES = {"offset": (0, (1 << 63) - 1), "timestamp_type": (-1, 1)}
+#: Arrow type, value without the column.
+_NUMBERS = {"sequence": (pa.int32(), -1), **_OF_BATCH}
+#: Columns of which messages of magic 0 and 1 have nothing.
+_MODERN = ("sequence", "partition_leader_epoch", "producer_id", "producer_epoch", "transactional", "control")
 _COLUMNS = ("offset", "timestamp", "key", "value", "headers", "sequence", "control_type", *_OF_BATCH)
 
 
@@ -60,7 +68,8 @@ def write_batches(
     base_offset : int
         Of the first record, without a column ``offset``.
     magic : {2, 1, 0}
-        0 and 1 have neither headers nor producers; they are for tests of what reads them.
+        0 and 1 have neither headers nor producers, 0 has no timestamps either: such columns are refused. They are for
+        tests of what reads them.
 
     Returns
     -------
@@ -70,9 +79,12 @@ def write_batches(
     Raises
     ------
     EncodeError
-        A header without a key, or a record beyond 2 GiB.
+        A header without a key, a timestamp that is not one of whole milliseconds, an offset below 0, or a record
+        beyond 2 GiB.
     ConfigError
         An option is not one of these, or a column not one of batches.
+    TypeError
+        What was given is no table.
 
     Examples
     --------
@@ -82,10 +94,10 @@ def write_batches(
     """
     if magic not in (0, 1, 2):
         raise ConfigError(f"magic={magic} is not one of 0, 1, 2")
-    if not 1 <= max_bytes <= _MOST:
-        raise ConfigError(f"max_bytes={max_bytes} is not within 1 and {_MOST}")
-    if not 0 <= base_offset < 1 << 62:
-        raise ConfigError(f"base_offset={base_offset} is not within 0 and 2^62")
+    if not isinstance(max_bytes, int) or not 1 <= max_bytes <= _MOST:
+        raise ConfigError(f"max_bytes={max_bytes!r} is not within 1 and {_MOST}")
+    if not isinstance(base_offset, int) or not 0 <= base_offset < 1 << 62:
+        raise ConfigError(f"base_offset={base_offset!r} is not within 0 and 2^62")
     compress(codec, b"", level, magic)
     columns = _columns(table, base_offset)
     if magic < 2:
@@ -95,22 +107,30 @@ def write_batches(
 
 def _columns(table: Any, base_offset: int) -> dict[str, Any]:
     """Bring the columns into the types that are written, and add those that are not there."""
-    table = table if isinstance(table, (pa.Table, pa.RecordBatch)) else pa.table(table)
+    try:
+        table = table if isinstance(table, (pa.Table, pa.RecordBatch)) else pa.table(table)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise TypeError(f"{type(table).__name__} is no table: {error}") from None
     for name in table.column_names:
         if name not in _COLUMNS:
             raise ConfigError(f"column {name!r} is not one of {', '.join(_COLUMNS)}")
+        if table.column_names.count(name) > 1:
+            raise ConfigError(f"column {name!r} is there twice")
     rows = table.num_rows
 
     def column(name: str) -> Any:
         if name not in table.column_names:
             return None
         found = table.column(name)
-        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        return unpack(found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found)
 
     columns: dict[str, Any] = {}
     for name in ("key", "value"):
         found = column(name)
-        columns[name] = pa.nulls(rows, pa.binary()) if found is None else payloads(found)[0][0]
+        try:
+            columns[name] = pa.nulls(rows, pa.binary()) if found is None else payloads(found)[0][0]
+        except TypeError as error:
+            raise ConfigError(f"column {name!r}: {error}") from None
     headers = column("headers")
     columns["headers"] = None if headers is None else _headers(headers)
     offsets = column("offset")
@@ -118,15 +138,20 @@ def _columns(table: Any, base_offset: int) -> dict[str, Any]:
         offsets = pa.array(range(base_offset, base_offset + rows), pa.int64())
     columns["offset"] = _cast("offset", offsets, pa.int64())
     columns["timestamp"] = _timestamps(column("timestamp"), rows)
-    for name, (kind, value) in {"sequence": (pa.int32(), -1), **_OF_BATCH}.items():
+    for name, (kind, value) in _NUMBERS.items():
         found = column(name)
         columns[name] = pa.repeat(pa.scalar(value, kind), rows) if found is None else _cast(name, found, kind)
     control_type = column("control_type")
     if control_type is not None:
         columns["control"] = pc.or_(columns["control"], control_type.is_valid())
-    for name in ("offset", "sequence", *_OF_BATCH):
+    for name in ("offset", *_NUMBERS):
         if columns[name].null_count:
             raise ConfigError(f"column {name!r} has nulls")
+    for name, (least, most) in _RANGES.items():
+        outside = pc.or_(pc.less(columns[name], least), pc.greater(columns[name], most))
+        row = pc.index(outside, True).as_py()
+        if row >= 0:
+            raise EncodeError(row, None, name, "out_of_range", CODES["out_of_range"])
     return columns
 
 
@@ -142,7 +167,9 @@ def _timestamps(found: Any, rows: int) -> pa.Array:
     if found is None:
         return pa.repeat(pa.scalar(-1, pa.int64()), rows)
     if pa.types.is_timestamp(found.type):
-        found = found.cast(pa.timestamp("ms", found.type.tz), safe=False)
+        found, faults = cast_rows(found, pa.timestamp("ms", found.type.tz))
+        if faults:
+            raise EncodeError(*faults[0]._replace(path="timestamp"))
     return pc.fill_null(_cast("timestamp", found, pa.int64()), -1)
 
 
@@ -153,9 +180,10 @@ def _headers(headers: pa.Array) -> tuple[pa.Buffer, pa.Array, pa.Array]:
     headers = pc.fill_null(headers, pa.scalar([], headers.type)) if headers.null_count else headers
     kind = pa.list_(pa.struct([(each.name, each.type) for each in HEADERS.value_type]))
     headers = _cast("headers", headers, kind)
-    items = headers.flatten()
+    # Keys and values of a header that is null are null.
+    keys, values = headers.flatten().flatten()
     edges = pc.subtract(headers.offsets, headers.offsets[0])
-    return _plain(edges), items.field("key"), items.field("value")
+    return _plain(edges), keys, values
 
 
 def _plain(array: pa.Array) -> pa.Buffer:
@@ -230,6 +258,10 @@ def _write_messages(
     """Write messages of magic 0 and 1; compressed ones hold up to so many bytes of others."""
     if columns["headers"] is not None and len(columns["headers"][1]):
         raise ConfigError(f"magic {magic} has no headers")
+    for name in _MODERN if magic else ("timestamp", *_MODERN):
+        none = _NUMBERS[name][1] if name in _NUMBERS else -1
+        if pc.any(pc.not_equal(columns[name], none)).as_py():
+            raise ConfigError(f"magic {magic} has no {name}")
     append = [kind == 1 for kind in columns["timestamp_type"].to_pylist()]
     rows = list(
         zip(

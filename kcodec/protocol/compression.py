@@ -236,9 +236,9 @@ def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) ->
         raise ConfigError("zstd needs magic 2")
     if level is not None:
         low, high = _LEVELS.get(codec, (0, -1))
-        if not low <= level <= high:
+        if not isinstance(level, int) or not low <= level <= high:
             raise ConfigError(
-                f"level={level} is not one of {codec}'s" + (f": {low} to {high}" if high else "")
+                f"level={level!r} is not one of {codec}'s" + (f": {low} to {high}" if high else "")
             )
     if codec == "none":
         return bytes(data)

@@ -86,10 +86,14 @@ def test_columns_of_any_layout(impl):
     rows = read_batches(write_batches(table)).select(["key", "value"]).to_pylist()
     assert [(row["key"], row["value"]) for row in rows] == [(b"a", b"1"), (None, b"2"), (b"c", b"3")]
     table = pa.table(
-        {"value": pa.array([b"0", b"1", b"2"]), "timestamp": pa.array([1, 2, 3], pa.timestamp("us"))}
+        {"value": pa.array([b"0", b"1", b"2"]), "timestamp": pa.array([1000, 2000, 3000], pa.timestamp("us"))}
     )
     again = read_batches(write_batches(table.slice(1)))
     assert again.column("value").to_pylist() == [b"1", b"2"]
+    assert again.column("timestamp").cast(pa.int64()).to_pylist() == [2, 3]
+    words = pa.DictionaryArray.from_arrays([1, None, 0], pa.array(["a", "b"], pa.string_view()))
+    again = read_batches(write_batches(pa.table({"key": words})))
+    assert again.column("key").to_pylist() == [b"b", None, b"a"]
     headers = pa.array([[("a", b"1")], None, [("b", b"2"), ("c", None)]], pa.map_(pa.string(), pa.binary()))
     again = read_batches(write_batches(pa.table({"headers": headers}).slice(1)))
     assert again.column("headers").to_pylist() == [
@@ -121,6 +125,9 @@ def test_what_is_refused(impl):
         ({"magic": 3}, "magic=3"),
         ({"max_bytes": 0}, "max_bytes=0"),
         ({"base_offset": -1}, "base_offset=-1"),
+        ({"codec": "gzip", "level": "9"}, "level='9' is not one of gzip's: 1 to 9"),
+        ({"max_bytes": "9"}, "max_bytes='9' is not within"),
+        ({"base_offset": "9"}, "base_offset='9' is not within"),
     ]:
         with pytest.raises(ConfigError, match=match):
             write_batches(one, **options)
@@ -131,11 +138,55 @@ def test_what_is_refused(impl):
         ("timestamp", ["x"], "'timestamp' of string is not one of int64"),
         ("transactional", ["x"], "'transactional' of string is not one of bool"),
         ("headers", [1], "'headers' of int64 is not one of list<"),
+        ("value", [1], "'value': a column of int64 does not hold payloads"),
     ]:
         with pytest.raises(ConfigError, match=match):
             write_batches(pa.table({name: values}))
-    with pytest.raises(ConfigError, match="magic 1 has no headers"):
-        write_batches(pa.table({"headers": [[{"key": "a", "value": b""}]]}), magic=1)
+    with pytest.raises(ConfigError, match="'key' is there twice"):
+        write_batches(pa.table([pa.array([b""])] * 2, names=["key", "key"]))
+    for nothing in (pa.array([1]), [1], 5, None):
+        with pytest.raises(TypeError, match=f"{type(nothing).__name__} is no table"):
+            write_batches(nothing)
+
+
+@pytest.mark.parametrize(
+    ("magic", "name", "value"),
+    [
+        (1, "headers", [{"key": "a", "value": b""}]),
+        (1, "producer_id", 5),
+        (1, "producer_epoch", 0),
+        (1, "sequence", 0),
+        (1, "partition_leader_epoch", 0),
+        (1, "transactional", True),
+        (1, "control_type", "COMMIT"),
+        (0, "producer_id", 5),
+        (0, "timestamp", 5),
+    ],
+)
+def test_what_older_messages_do_not_have(impl, magic, name, value):
+    with pytest.raises(ConfigError, match=f"magic {magic} has no {name.removesuffix('_type')}"):
+        write_batches(pa.table({name: [value]}), magic=magic)
+
+
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "path", "code"),
+    [
+        ("timestamp", pa.array([0, 1 << 62], pa.timestamp("s")), "timestamp", "out_of_range"),
+        ("timestamp", pa.array([-1000, 1001], pa.timestamp("us", "UTC")), "timestamp", "inexact"),
+        ("timestamp", pa.array([None, 1], pa.timestamp("ns")), "timestamp", "inexact"),
+        ("timestamp_type", [0, 5], "timestamp_type", "out_of_range"),
+        ("offset", [7, -5], "offset", "out_of_range"),
+        ("headers", pa.array([[], [None]], HEADERS), "headers.key", "null_value"),
+        ("headers", pa.array([[], [{"key": None}]], HEADERS), "headers.key", "null_value"),
+    ],
+)
+def test_rows_that_are_refused(impl, name, values, path, code):
+    with pytest.raises(EncodeError) as caught:
+        write_batches(pa.table({name: values}))
+    assert (caught.value.row, caught.value.path, caught.value.code) == (1, path, code)
 
 
 def test_levels(impl):
