@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
-from itertools import product
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -44,7 +43,6 @@ _CHOICES = {
     "partial": ("stop", "error"),
     "errors": ("raise", "skip", "report"),
 }
-_COMBINATIONS = frozenset(product(*_CHOICES.values()))
 #: Bytes of batches that become one chunk of a table: they are still in the processor's cache when they are read again
 #: after their checksum.
 _WINDOW = 4 << 20
@@ -69,13 +67,21 @@ class BatchOptions(NamedTuple):
     views: bool = True
     max_decompressed: int = 1 << 30
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> BatchOptions:
+        """Take options by their names, and refuse those that are none."""
+        for name in options:
+            if name not in cls._fields:
+                raise ConfigError(f"option {name!r} is not one of {', '.join(cls._fields)}")
+        return cls(**options)
+
     def check(self) -> None:
         """Refuse values that are not choices."""
-        if (self.control, self.partial, self.errors) not in _COMBINATIONS:
-            name, choices = next(each for each in _CHOICES.items() if getattr(self, each[0]) not in each[1])
-            raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
-        if self.max_decompressed < 0:
-            raise ConfigError(f"max_decompressed={self.max_decompressed} is negative")
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+        if not isinstance(self.max_decompressed, int) or self.max_decompressed < 0:
+            raise ConfigError(f"max_decompressed={self.max_decompressed!r} is not a number of bytes")
 
 
 class BatchSource:
@@ -277,11 +283,11 @@ def stream_batches(source: Any, *, window: int = _READ, **options: Any) -> pa.Re
     >>> stream_batches(file).read_all().num_rows
     2
     """
-    chosen = BatchOptions(**options)
+    chosen = BatchOptions.of(options)
     if chosen.errors == "report":
         raise ConfigError("errors='report' is not for streams: raise or skip")
-    if window < 1:
-        raise ConfigError(f"window={window} is less than a byte")
+    if not isinstance(window, int) or window < 1:
+        raise ConfigError(f"window={window!r} is not a number of bytes")
     chunks = chunks_of(source, BatchSource(chosen), window)
     return pa.RecordBatchReader.from_batches(record_schema(chosen.views), chunks)
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.errors import ConfigError, DecodeError
-from kcodec.protocol.batch import read_batches, record_schema
+from kcodec.protocol.batch import BatchOptions, read_batches, record_schema
 
 __all__ = ["expand_records"]
 
@@ -55,6 +55,7 @@ def expand_records(messages: Any, path: str, *, keep: Sequence[str] = (), **opti
     >>> table.select(["row", "parts.index", "offset", "value"]).to_pylist()
     [{'row': 0, 'parts.index': 7, 'offset': 0, 'value': b'a'}, {'row': 0, 'parts.index': 7, 'offset': 1, 'value': b'b'}]
     """
+    BatchOptions.of(options).check()
     if options.get("errors") == "report":
         raise ConfigError('errors="report" is not one of raise, skip here')
     array = messages.combine_chunks() if isinstance(messages, pa.ChunkedArray) else messages

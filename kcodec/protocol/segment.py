@@ -106,7 +106,7 @@ def read_segment(
         if options or isolation != ISOLATION[0]:
             raise ConfigError(f"a {suffix} takes no option but filesystem")
         return _ENTRIES[suffix](path, filesystem=filesystem)
-    source = _records(path, isolation, filesystem, BatchOptions(**options))
+    source = _records(path, isolation, filesystem, BatchOptions.of(options))
     schema = record_schema(source.options.views)
     table = pa.Table.from_batches(_chunks(source, path, filesystem), schema)
     return (table, report(source.faults)) if source.options.errors == "report" else table
@@ -128,7 +128,7 @@ def stream_segment(
         The same columns in the same order.
     """
     _check_isolation(isolation)
-    chosen = BatchOptions(**options)
+    chosen = BatchOptions.of(options)
     if chosen.errors == "report":
         raise ConfigError("errors='report' is not for streams: raise or skip")
     if suffix_of(path) in _ENTRIES:

@@ -330,7 +330,9 @@ def test_a_stream_keeps_what_it_needs():
         ({"control": "drop"}, "control='drop' is not one of skip, keep, only"),
         ({"partial": "skip"}, "is not one of stop, error"),
         ({"errors": "null"}, "is not one of raise, skip, report"),
-        ({"max_decompressed": -1}, "is negative"),
+        ({"control": ["skip"]}, "is not one of skip, keep, only"),
+        ({"max_decompressed": -1}, "max_decompressed=-1 is not a number of bytes"),
+        ({"max_decompressed": "1"}, "max_decompressed='1' is not a number of bytes"),
     ],
 )
 def test_options_are_checked(options, match):
@@ -338,8 +340,11 @@ def test_options_are_checked(options, match):
         read_batches(b"", **options)
     with pytest.raises(ConfigError, match="not for streams"):
         stream_batches(b"", errors="report")
-    with pytest.raises(ConfigError, match="less than a byte"):
-        stream_batches(b"", window=0)
+    for window in (0, "1"):
+        with pytest.raises(ConfigError, match=f"window={window!r} is not a number of bytes"):
+            stream_batches(b"", window=window)
+    with pytest.raises(ConfigError, match="option 'zz' is not one of check_crc, control"):
+        stream_batches(b"", zz=1)
 
 
 def read(data: bytes, **options) -> int:

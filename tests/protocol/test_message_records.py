@@ -86,3 +86,5 @@ def test_what_is_not_there():
             expand_records(column, arguments[0], keep=arguments[1:])
     with pytest.raises(ConfigError, match="errors="):
         expand_records(column, PATH, errors="report")
+    with pytest.raises(ConfigError, match="option 'zz' is not one of"):
+        expand_records(column, PATH, zz=1)
