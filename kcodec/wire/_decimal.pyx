@@ -1,6 +1,6 @@
 """Columns of decimals: unscaled bytes, text, Arrow slots. The Python twin is ``_decimal_py``."""
 
-from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from kcodec.wire.column cimport (
@@ -160,12 +160,9 @@ def to_text(
     cdef Column column
     cdef Py_ssize_t row = first
     cdef int status
-    cdef int32_t c_scale
+    cdef int32_t c_scale = scale
     cdef bint c_plain = plain
     cdef int64_t c_precision = precision
-    if not INT32_MIN <= scale <= INT32_MAX:
-        raise ValueError("the scale does not fit in 32 bits")
-    c_scale = scale
     no_buffers(views, sizeof(views))
     try:
         read_buffer(data, &views[0])
@@ -195,12 +192,9 @@ def from_text(
     cdef Column column
     cdef Py_ssize_t row = first
     cdef int status
-    cdef int32_t c_scale
+    cdef int32_t c_scale = scale
     cdef int64_t c_precision = precision
     cdef int64_t wanted = size
-    if not INT32_MIN <= scale <= INT32_MAX:
-        raise ValueError("the scale does not fit in 32 bits")
-    c_scale = scale
     no_buffers(views, sizeof(views))
     try:
         read_buffer(data, &views[0])

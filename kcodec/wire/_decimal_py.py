@@ -10,7 +10,6 @@ from kcodec.wire._faults import decode_error, encode_error
 # str() of an int refuses long ones, Decimal does not; with its widest context everything is exact.
 _EXACT = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
 _NUMBER = re.compile(rb"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
-_INT32 = range(-(2**31), 2**31)
 
 
 def to_text(
@@ -27,12 +26,12 @@ def to_text(
     out_offsets: Any,
 ) -> int:
     """Write the text of rows ``first`` and on, while there is room; the row to go on with."""
-    _check_scale(scale)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
     for row, start, value in elements(data, offsets, width, stride, rows, first):
         number = int.from_bytes(value, "big", signed=True)
-        if abs(number) >= 10**precision:
+        # The power may be far larger than the number.
+        if number.bit_length() > 3 * precision and abs(number) >= 10**precision:
             raise decode_error("decimal_precision", row, start)
         text = _text(number, scale, plain).encode()
         if at + len(text) > len(out):
@@ -57,7 +56,6 @@ def from_text(
     out_offsets: Any,
 ) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; the row to go on with."""
-    _check_scale(scale)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
     for row, start, text in elements(data, offsets, width, stride, rows, first):
@@ -114,11 +112,6 @@ def from_slots(
         out[at : at + len(made)] = made
         at += len(made)
         ends[row + 1] = at
-
-
-def _check_scale(scale: int) -> None:
-    if scale not in _INT32:
-        raise ValueError("the scale does not fit in 32 bits")
 
 
 def _text(number: int, scale: int, plain: bool) -> str:

@@ -7,6 +7,7 @@ sign bytes are read, and no bytes at all are 0. Everything is exact: what would 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ __all__ = ["decimals_from_arrow", "decimals_from_text", "decimals_to_arrow", "de
 
 #: Digits that a value of text may have unless told otherwise: conversion takes time by their square.
 MAX_DIGITS = 10_000
+
+_INT32_MAX = 2**31 - 1
 
 
 def decimals_to_text(
@@ -48,7 +51,7 @@ def decimals_to_text(
     plain : bool, default False
         Never use an exponent.
     precision : int, default 10000
-        Most digits that a value may have. It bounds the work that hostile bytes can cause.
+        Most digits that a value may have, one at least. It bounds the work that hostile bytes can cause.
     large : bool, default False
         Give 64-bit offsets.
 
@@ -63,7 +66,7 @@ def decimals_to_text(
         ``decimal_precision``: a value has more digits; ``row`` is its index, ``offset`` its first byte in
         data.
     ValueError
-        The offsets do not ascend within the data.
+        The offsets do not ascend within the data, or a number is out of its range.
     OverflowError
         The text has more than 2 GiB and ``large`` is not set.
 
@@ -76,6 +79,7 @@ def decimals_to_text(
     >>> decimals_to_text(b"\x01", [0, 1], scale=-3, plain=True).to_list()
     [b'1000']
     """
+    scale, precision = _scale(scale), _number("precision", precision, 1, _INT32_MAX)
     source = column(data, offsets, size)
     call = kernel("wire._decimal").to_text
 
@@ -105,7 +109,7 @@ def decimals_from_text(
     scale : int
         Scale of the result, in the range of a Java int.
     precision : int, default 10000
-        Most digits that an unscaled value may have. It bounds the work that hostile text can cause.
+        Most digits that an unscaled value may have, one at least. It bounds the work that hostile text can cause.
     size : int, optional
         Write exactly that many bytes for each value; by default the fewest.
     large : bool, default False
@@ -123,7 +127,7 @@ def decimals_from_text(
         ``decimal_precision``: more digits than the precision, or more bytes than the size. ``row`` is the
         index, ``offset`` the value's first byte in data.
     ValueError
-        The offsets do not ascend within the data.
+        The offsets do not ascend within the data, or a number is out of its range.
     OverflowError
         The result has more than 2 GiB and ``large`` is not set.
 
@@ -132,6 +136,7 @@ def decimals_from_text(
     >>> decimals_from_text(b"12.34-1e-2", [0, 5, 10], scale=2).to_list()
     [b'\x04\xd2', b'\xff']
     """
+    scale, precision = _scale(scale), _number("precision", precision, 1, _INT32_MAX)
     source = column(data, offsets)
     call = kernel("wire._decimal").from_text
     wanted = _size(size)
@@ -180,7 +185,8 @@ def decimals_to_arrow(
         ``inexact``: rescaling would lose digits. ``row`` is the index, ``offset`` the value's first byte in
         data.
     ValueError
-        The precision is not one of that width, or the offsets do not ascend within the data.
+        The precision is not one of that width, the offsets do not ascend within the data, or another number is
+        out of its range.
 
     Examples
     --------
@@ -192,8 +198,8 @@ def decimals_to_arrow(
     import numpy as np
 
     words = _words(bits)
-    if not 1 <= precision <= 19 * words:
-        raise ValueError(f"precision of a decimal{bits} must be within 1 and {19 * words}")
+    precision = _number(f"precision of a decimal{bits}", precision, 1, 19 * words)
+    rescale = _rescale(rescale)
     source = column(data, offsets, size)
     out = empty(8 * words * source.rows, np.uint8)
     kernel("wire._decimal").to_slots(*source, precision, words, rescale, out)
@@ -228,6 +234,8 @@ def decimals_from_arrow(
     EncodeError
         ``decimal_precision``: a value needs more bytes than the size, or has more than 76 digits after
         rescaling. ``inexact``: rescaling would lose digits. ``row`` is the index.
+    ValueError
+        The values do not end with the buffer, or a number is out of its range.
     OverflowError
         The result has more than 2 GiB and ``large`` is not set.
 
@@ -241,7 +249,7 @@ def decimals_from_arrow(
     import numpy as np
 
     words = _words(bits)
-    wanted = _size(size)
+    wanted, rescale = _size(size), _rescale(rescale)
     length = memoryview(values).nbytes
     if length % (8 * words):
         raise ValueError(f"{length} bytes are not a whole number of decimal{bits} values")
@@ -255,15 +263,28 @@ def decimals_from_arrow(
 def _words(bits: int) -> int:
     if bits not in (128, 256):
         raise ValueError("bits must be 128 or 256")
-    return bits // 64
+    return int(bits) // 64
+
+
+def _number(name: str, value: int, least: int, most: int) -> int:
+    """Check a number that a C type must hold; what is no whole number is a TypeError."""
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise ValueError(f"{name} must be within {least} and {most}")
+    return number
+
+
+def _scale(scale: int) -> int:
+    return _number("scale", scale, -_INT32_MAX - 1, _INT32_MAX)
+
+
+def _rescale(rescale: int) -> int:
+    """Check the difference of two scales."""
+    return _number("rescale", rescale, -(2**32), 2**32)
 
 
 def _size(size: int | None) -> int:
-    if size is None:
-        return -1
-    if size < 1:
-        raise ValueError("size must be at least 1")
-    return size
+    return -1 if size is None else _number("size", size, 1, _INT32_MAX)
 
 
 def _grow(run: Callable[[int, Any, Any], int], source: Column, guess: int, large: bool) -> Slices:

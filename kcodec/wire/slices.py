@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,6 +60,7 @@ def column(data: Any, offsets: Any, size: int | None = None) -> Column:
     if (offsets is None) == (size is None):
         raise TypeError("give either offsets, or the size that all elements have")
     if size is not None:
+        size = operator.index(size)
         if size < 1:
             raise ValueError("size must be at least 1")
         length = memoryview(data).nbytes

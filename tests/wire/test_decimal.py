@@ -203,6 +203,36 @@ def test_what_a_column_may_be(impl):
         decimals_to_text(b"\x01", [0, 1], 2**31)
 
 
+FUNCTIONS = [
+    (lambda **given: decimals_to_text(b"\1", [0, 1], **given), ["scale", "precision"]),
+    (lambda **given: decimals_to_text(b"\1", **given), ["size"]),
+    (
+        lambda **given: decimals_from_text(b"1", [0, 1], **{"scale": 0, **given}),
+        ["scale", "precision", "size"],
+    ),
+    (
+        lambda **given: decimals_to_arrow(b"\1", [0, 1], **{"precision": 5, **given}),
+        ["precision", "rescale"],
+    ),
+    (lambda **given: decimals_from_arrow(bytes(16), **given), ["rescale", "size"]),
+]
+
+
+@pytest.mark.parametrize(("call", "names"), FUNCTIONS)
+def test_numbers_that_are_none(impl, call, names):
+    for name in names:
+        for value in (1.5, "x", b"1"):
+            with pytest.raises(TypeError):
+                call(**{name: value})
+        for value in (2**70, -(2**70), *([0, -1] if name in ("precision", "size") else [])):
+            with pytest.raises(ValueError, match=r"must be within|must be at least|whole number"):
+                call(**{name: value})
+
+
+def test_a_precision_beyond_any_number(impl):
+    assert decimals_to_text(b"\1", [0, 1], 2, precision=2**31 - 1).to_list() == [b"0.01"]
+
+
 def test_hostile_lengths_are_refused_at_once(impl):
     with pytest.raises(DecodeError, match="decimal_precision"):
         decimals_to_text(b"\x7f" * 10_000_000, [0, 10_000_000])
