@@ -30,7 +30,7 @@ from kcodec.formats.connect_plan import (
     encoded_type,
 )
 from kcodec.formats.connect_schema import ConnectSchema, arrow_type, check_widths
-from kcodec.formats.connect_values import DataError
+from kcodec.formats.connect_values import DataError, Expansion
 from kcodec.formats.json_plan import decodable
 from kcodec.formats.json_reread import Refused, reread
 from kcodec.formats.nested import unpack
@@ -249,7 +249,7 @@ class ConnectJsonCodec(Codec):
         self._encoded_type = pa.large_binary() if large else pa.binary()
         #: Whether rows that are read are envelopes.
         self._enveloped = self._config.schemas_enable and content is None
-        self._converter = JsonConverter(self._config)
+        self._converter = JsonConverter(self._config, self._limits.max_expansion)
         #: Schemas of which a run of rows has a program at hand.
         self._most = max(self._config.schemas_cache_size, _FEWEST)
         self._found: Kept[bytes, _Target] = Kept()
@@ -452,7 +452,8 @@ class ConnectJsonCodec(Codec):
                 else:
                     start = found.payload
                     writer, value = schema, self._converter.payload(schema, data[start : found.payload_end])
-            return column_value(value, writer, target.schema, pa.field("", target.inner))
+            expansion = Expansion(self._limits.max_expansion)
+            return column_value(value, writer, target.schema, pa.field("", target.inner), expansion)
         except DataError as error:
             offset = None if error.offset is None else start + error.offset
             raise Refused(error.code, error.path, offset, error.message) from None

@@ -10,6 +10,7 @@ from kcodec.formats.connect_values import (
     DATE,
     MILLIS_PER_DAY,
     DataError,
+    Expansion,
     Float32,
     Int8,
     Int16,
@@ -27,7 +28,13 @@ _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _INTEGERS = {8: Int8, 16: Int16, 32: Int32, 64: int}
 
 
-def column_value(value: Any, writer: ConnectSchema, reader: ConnectSchema, field: pa.Field) -> Any:
+def column_value(
+    value: Any,
+    writer: ConnectSchema,
+    reader: ConnectSchema,
+    field: pa.Field,
+    expansion: Expansion | None = None,
+) -> Any:
     """Convert a value to what `pyarrow.array` takes for a column.
 
     Parameters
@@ -40,6 +47,8 @@ def column_value(value: Any, writer: ConnectSchema, reader: ConnectSchema, field
         What it is read as.
     field : pyarrow.Field
         Type and nullability of the column.
+    expansion : Expansion, optional
+        What bounds the reader's defaults.
 
     Returns
     -------
@@ -56,24 +65,25 @@ def column_value(value: Any, writer: ConnectSchema, reader: ConnectSchema, field
             return None
         if reader.default is None:
             raise DataError("null_value", "a null stands where the schema has no null")
-        value, writer = reader.default, reader
+        value, writer = reader.default if expansion is None else expansion.default(reader), reader
     kind, types = field.type, pa.types
     if isinstance(value, Struct):
         if types.is_struct(kind) and reader.type == "struct":
-            return {part.name: _member(value, writer, reader, part) for part in kind}
+            return {part.name: _member(value, writer, reader, part, expansion) for part in kind}
     elif isinstance(value, Map):
-        if types.is_map(kind) and None not in (writer.value_schema, reader.value_schema):
+        keys, items = (writer.key_schema, reader.key_schema), (writer.value_schema, reader.value_schema)
+        if types.is_map(kind) and None not in items:
             return [
                 (
-                    _below(f"[{i}].key", key, writer.key_schema, reader.key_schema, kind.key_field),
-                    _below(f"[{i}].value", item, writer.value_schema, reader.value_schema, kind.item_field),
+                    _below(f"[{i}].key", key, *keys, kind.key_field, expansion),
+                    _below(f"[{i}].value", item, *items, kind.item_field, expansion),
                 )
                 for i, (key, item) in enumerate(value)
             ]
     elif isinstance(value, list):
         if (types.is_list(kind) or types.is_large_list(kind)) and reader.value_schema is not None:
             return [
-                _below(f"[{i}]", item, writer.value_schema, reader.value_schema, kind.value_field)
+                _below(f"[{i}]", item, writer.value_schema, reader.value_schema, kind.value_field, expansion)
                 for i, item in enumerate(value)
             ]
     else:
@@ -85,20 +95,31 @@ def column_value(value: Any, writer: ConnectSchema, reader: ConnectSchema, field
     raise DataError("unresolvable", f"{writer.name or writer.type} is not read as {kind}")
 
 
-def _member(value: Struct, writer: ConnectSchema, reader: ConnectSchema, part: pa.Field) -> Any:
+def _member(
+    value: Struct,
+    writer: ConnectSchema,
+    reader: ConnectSchema,
+    part: pa.Field,
+    expansion: Expansion | None,
+) -> Any:
     wanted = reader.fields[part.name]
     if part.name in writer.fields:
-        return _below(part.name, value[part.name], writer.fields[part.name], wanted, part)
-    return _below(part.name, None, wanted, wanted, part)
+        return _below(part.name, value[part.name], writer.fields[part.name], wanted, part, expansion)
+    return _below(part.name, None, wanted, wanted, part, expansion)
 
 
 def _below(
-    step: str, value: Any, writer: ConnectSchema | None, reader: ConnectSchema | None, field: pa.Field
+    step: str,
+    value: Any,
+    writer: ConnectSchema | None,
+    reader: ConnectSchema | None,
+    field: pa.Field,
+    expansion: Expansion | None,
 ) -> Any:
     assert writer is not None
     assert reader is not None
     try:
-        return column_value(value, writer, reader, field)
+        return column_value(value, writer, reader, field, expansion)
     except DataError as error:
         raise error.within(step) from None
 

@@ -7,8 +7,17 @@ from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.connect_schema import ConnectSchema
-from kcodec.formats.connect_values import ENVELOPE, DataError, from_connect, to_connect, to_double, wrap
+from kcodec.formats.connect_values import (
+    ENVELOPE,
+    DataError,
+    Expansion,
+    from_connect,
+    to_connect,
+    to_double,
+    wrap,
+)
 from kcodec.formats.jackson import JacksonError, node_type, read_tree
+from kcodec.plan import Limits
 
 __all__ = ["ConverterConfig", "JsonConverter", "converter_config"]
 
@@ -131,6 +140,8 @@ class JsonConverter:
     ----------
     config : ConverterConfig, optional
         Its settings.
+    max_expansion : int
+        Characters that defaults may add to a value.
 
     Examples
     --------
@@ -142,8 +153,11 @@ class JsonConverter:
     b'{"schema":{"type":"int8","optional":false},"payload":44}'
     """
 
-    def __init__(self, config: ConverterConfig = ConverterConfig()) -> None:
+    def __init__(
+        self, config: ConverterConfig = ConverterConfig(), max_expansion: int = Limits().max_expansion
+    ) -> None:
         self.config = config
+        self.max_expansion = max_expansion
         content = config.schema_content
         self.content = (
             None
@@ -202,7 +216,8 @@ class JsonConverter:
 
     def value(self, schema: ConnectSchema, node: Any) -> Any:
         """Convert a JSON tree by the converter's settings."""
-        return to_connect(schema, node, self.config.replace_null_with_default)
+        expansion = Expansion(self.max_expansion)
+        return to_connect(schema, node, self.config.replace_null_with_default, expansion)
 
     def schema(self, tree: Any) -> ConnectSchema:
         """Read the schema of an envelope.

@@ -16,6 +16,7 @@ from kcodec.formats.connect_values import (
     TIME,
     TIMESTAMP,
     DataError,
+    Expansion,
     from_connect,
     invalid_null,
     to_connect,
@@ -28,6 +29,9 @@ __all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_width
 
 #: Levels of schemas within schemas.
 MAX_DEPTH = 100
+
+#: Characters that defaults within the defaults of a schema may add to it.
+_MAX_EXPANSION = 1 << 20
 
 #: The parameter in which Connect's converters keep the precision of a decimal.
 PRECISION = "connect.decimal.precision"
@@ -217,7 +221,7 @@ class ConnectSchema:
             As `from_json`.
         """
         try:
-            return _read(tree, 0, replace_null)
+            return _read(tree, 0, replace_null, Expansion(_MAX_EXPANSION))
         except DataError as error:
             raise SchemaError(str(error)) from None
 
@@ -382,7 +386,7 @@ def _tree(value: Any) -> Any:
 # The JSON form --------------------------------------------------------------------------------------
 
 
-def _read(node: Any, depth: int, replace_null: bool) -> ConnectSchema:
+def _read(node: Any, depth: int, replace_null: bool, expansion: Expansion) -> ConnectSchema:
     """Read a schema's JSON tree, as ``JsonConverter.asConnectSchema`` does."""
     if depth > MAX_DEPTH:
         raise SchemaError(f"schemas stand within schemas more than {MAX_DEPTH} levels deep")
@@ -395,13 +399,13 @@ def _read(node: Any, depth: int, replace_null: bool) -> ConnectSchema:
     if kind == "array":
         if node.get("items") is None:
             raise SchemaError("Array schema did not specify the element type")
-        parts["value_schema"] = _read(node["items"], depth + 1, replace_null)
+        parts["value_schema"] = _read(node["items"], depth + 1, replace_null, expansion)
     elif kind == "map":
         for name, what in (("keys", "key"), ("values", "value")):
             # Java takes a null here, and fails when it reads the first entry.
             if node.get(name) is None:
                 raise SchemaError(f"Map schema did not specify the {what} type")
-            parts[f"{what}_schema"] = _read(node[name], depth + 1, replace_null)
+            parts[f"{what}_schema"] = _read(node[name], depth + 1, replace_null, expansion)
     elif kind == "struct":
         if not isinstance(node.get("fields"), list):
             raise SchemaError('Struct schema\'s "fields" argument is not an array.')
@@ -414,7 +418,7 @@ def _read(node: Any, depth: int, replace_null: bool) -> ConnectSchema:
                 raise SchemaError("fieldName cannot be null.")
             if field_name in fields:
                 raise SchemaError(f"Cannot create field because of field name duplication {field_name}")
-            fields[field_name] = _read(part, depth + 1, replace_null)
+            fields[field_name] = _read(part, depth + 1, replace_null, expansion)
     for name in ("name", "doc"):
         if isinstance(node.get(name), str):
             parts[name] = node[name]
@@ -427,7 +431,7 @@ def _read(node: Any, depth: int, replace_null: bool) -> ConnectSchema:
         parts["parameters"] = node["parameters"]
     schema = ConnectSchema(kind, node.get("optional") is True, **parts)
     if "default" in node:
-        default = to_connect(schema, node["default"], replace_null)
+        default = to_connect(schema, node["default"], replace_null, expansion)
         if invalid_null(schema, default, "value", "") is not None:
             raise SchemaError("Invalid default value")
         if default is not None:

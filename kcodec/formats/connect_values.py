@@ -38,6 +38,7 @@ __all__ = [
     "TIME",
     "TIMESTAMP",
     "DataError",
+    "Expansion",
     "Float32",
     "Int8",
     "Int16",
@@ -238,7 +239,39 @@ def to_java(schema: "ConnectSchema", value: Any) -> Any:
 # JSON to values -------------------------------------------------------------------------------------
 
 
-def to_connect(schema: "ConnectSchema", node: Any, replace_null: bool = True) -> Any:
+class Expansion:
+    """Counts what defaults add to a document: one of a few kilobytes may ask for gigabytes of them.
+
+    Parameters
+    ----------
+    most : int
+        Characters of JSON.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._sizes: dict[int, int] = {}
+
+    def default(self, schema: "ConnectSchema") -> Any:
+        """Return the default of a schema.
+
+        Raises
+        ------
+        DataError
+            ``size_limit``.
+        """
+        key = id(schema)
+        if key not in self._sizes:
+            self._sizes[key] = len(from_connect(schema, schema.default, True))
+        self._left -= self._sizes[key]
+        if self._left < 0:
+            raise DataError("size_limit", CODES["size_limit"])
+        return schema.default
+
+
+def to_connect(
+    schema: "ConnectSchema", node: Any, replace_null: bool = True, expansion: Expansion | None = None
+) -> Any:
     """Convert a JSON tree to a value, as ``JsonConverter.convertToConnect`` does.
 
     Parameters
@@ -249,6 +282,8 @@ def to_connect(schema: "ConnectSchema", node: Any, replace_null: bool = True) ->
         A tree of `kcodec.formats.jackson.read_tree`.
     replace_null : bool, default True
         Connect's ``replace.null.with.default``.
+    expansion : Expansion, optional
+        What bounds the defaults.
 
     Returns
     -------
@@ -262,14 +297,14 @@ def to_connect(schema: "ConnectSchema", node: Any, replace_null: bool = True) ->
     """
     if node is None:
         if schema.default is not None and replace_null:
-            return schema.default
+            return schema.default if expansion is None else expansion.default(schema)
         if schema.optional:
             return None
         raise DataError("null_value", f"Invalid null value for required {_CLASSES[schema.type][1]} field")
     if schema.name in _LOGICAL:
         return _LOGICAL[schema.name](schema, node)
     if schema.type in ("array", "map", "struct"):
-        return _CONTAINERS[schema.type](schema, node, replace_null)
+        return _CONTAINERS[schema.type](schema, node, replace_null, expansion)
     return _scalar(schema.type, node)
 
 
@@ -393,20 +428,20 @@ def _not_integer(name: str, wanted: str, node: Any) -> DataError:
 _LOGICAL = {DECIMAL: _decimal, DATE: _date, TIME: _time, TIMESTAMP: _timestamp}
 
 
-def _array(schema: "ConnectSchema", node: Any, replace_null: bool) -> list[Any]:
+def _array(schema: "ConnectSchema", node: Any, replace_null: bool, expansion: Expansion | None) -> list[Any]:
     assert schema.value_schema is not None
     # What has no children yields nothing; of an object, its values.
     items: Iterable[Any] = node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
     result = []
     for index, item in enumerate(items):
         try:
-            result.append(to_connect(schema.value_schema, item, replace_null))
+            result.append(to_connect(schema.value_schema, item, replace_null, expansion))
         except DataError as error:
             raise error.within(f"[{index}]") from None
     return result
 
 
-def _map(schema: "ConnectSchema", node: Any, replace_null: bool) -> Map:
+def _map(schema: "ConnectSchema", node: Any, replace_null: bool, expansion: Expansion | None) -> Map:
     assert schema.key_schema is not None
     assert schema.value_schema is not None
     pairs: list[tuple[Any, Any]] = []
@@ -431,14 +466,14 @@ def _map(schema: "ConnectSchema", node: Any, replace_null: bool) -> Map:
     for index, (key, item) in enumerate(pairs):
         try:
             if schema.key_schema.type != "string":
-                key = to_connect(schema.key_schema, key, replace_null)
+                key = to_connect(schema.key_schema, key, replace_null, expansion)
         except DataError as error:
             raise error.within(f"[{index}].key") from None
         # Java's maps have no order; the engine keeps the last entry of a key where it stands.
         identity = _identity(key)
         result.pop(identity, None)
         try:
-            result[identity] = (key, to_connect(schema.value_schema, item, replace_null))
+            result[identity] = (key, to_connect(schema.value_schema, item, replace_null, expansion))
         except DataError as error:
             raise error.within(f"[{index}].value") from None
     return Map(result.values())
@@ -462,14 +497,14 @@ def _identity(key: Any) -> Any:
     return key
 
 
-def _struct(schema: "ConnectSchema", node: Any, replace_null: bool) -> Struct:
+def _struct(schema: "ConnectSchema", node: Any, replace_null: bool, expansion: Expansion | None) -> Struct:
     if not isinstance(node, dict):
         message = f"Structs should be encoded as JSON objects, but found {node_type(node)}"
         raise DataError("type_mismatch", message)
     result = Struct()
     for name, field in schema.fields.items():
         try:
-            value = to_connect(field, node.get(name), replace_null)
+            value = to_connect(field, node.get(name), replace_null, expansion)
         except DataError as error:
             raise error.within(name) from None
         refused = invalid_null(field, value, f'field: "{name}"', name)

@@ -198,6 +198,35 @@ def test_the_codec_s_own_bounds_hold_for_connect_too(impl):
 
 
 @pytest.mark.parametrize("compat", [None, "connect"])
+def test_defaults_do_not_multiply(compat, impl):
+    nested = {"type": "string", "default": "x" * 1000}
+    for _ in range(4):
+        nested = {"type": "array", "items": nested, "default": [None] * 1000}
+    good = rows(({"type": "int32"}, 1))
+    array, report = ConnectJsonCodec(compat=compat).decode(rows((nested, None)) + good, errors="report")
+    assert array.to_pylist() == [None, 1]
+    assert report["reason"].to_pylist() == [CODES["size_limit"]]
+
+
+def test_defaults_are_bounded_in_rows_that_are_read_again(impl):
+    number = {"type": "int8"}
+    reader = struct(n=number, s={"type": "string", "default": "x" * 100})
+    lacking, optional = struct(n=number), struct(n=number, s={"type": "string", "optional": True})
+    codec = ConnectJsonCodec(
+        {"type": "array", "items": reader}, compat="connect", limits=Limits(max_expansion=1000)
+    )
+    for writer in (reader, lacking, optional):
+        schema = {"type": "array", "items": writer}
+        array, report = codec.decode(
+            rows((schema, [{"n": 300}] * 20), (schema, [{"n": 300}])), errors="report"
+        )
+        assert codes(report) == ([0], ["size_limit"])
+        assert array[1].as_py() == [{"n": 44, "s": "x" * 100}]
+    value = rows(({"type": "array", "items": reader}, [{"n": 300}] * 20))
+    assert codec.to_schemaless(value, errors="report")[1]["code"].to_pylist() == ["size_limit"]
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
 def test_entries_of_maps_have_the_same_steps(compat, impl):
     pairs = {"type": "map", "keys": {"type": "int8"}, "values": {"type": "bytes"}}
     codec = ConnectJsonCodec({**pairs, "values": pairs}, schemas_enable=False, compat=compat)
