@@ -33,6 +33,7 @@ _XERIAL_HEADER = _XERIAL + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK = 32 * 1024
 #: Room that is made at first where nothing tells the size: for the usual batch, whatever its ratio.
 _FIRST = 256 * 1024
+_GZIP = b"\x1f\x8b"
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 #: The longest copy of raw snappy makes 64 bytes of 3.
 _SNAPPY_MOST = 22
@@ -140,6 +141,9 @@ class Expanded:
             self.size += size
 
     def _gzip(self, data: pa.Buffer) -> None:
+        if data.size and _start(data, 2) != _GZIP:
+            # Arrow takes zlib's header for one, too.
+            raise CompressionError("no gzip member")
         if cramjam and data.size >= _GZIP_SMALLEST:
             # The size of the last member, which nearly always is the only one.
             size = int.from_bytes(data.slice(data.size - 4).to_pybytes(), "little")

@@ -1,6 +1,7 @@
 """The forms of compressed data in batches."""
 
 import struct
+import zlib
 
 import pyarrow as pa
 import pytest
@@ -66,6 +67,13 @@ def test_damage(codec):
 )
 def test_several_gzip_members(parts):
     assert expand("gzip", b"".join(compress("gzip", part) for part in parts)) == b"".join(parts)
+
+
+def test_what_is_not_gzip():
+    packed = compress("gzip", DATA)
+    for data in (zlib.compress(DATA), DATA, packed + b"more", packed + bytes(20)):
+        with pytest.raises(CompressionError):
+            expand("gzip", data)
 
 
 def test_gzip_that_lies_about_its_size():

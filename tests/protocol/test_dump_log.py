@@ -86,6 +86,16 @@ def test_trailing_bytes(impl, log, capsys):
     assert capsys.readouterr().out.endswith(f"\nFound 30 invalid bytes at the end of {LOG}\n")
 
 
+def test_segments_that_do_not_start_at_0(impl, tmp_path, monkeypatch, capsys):
+    """Kafka's tool counts from 0 in each file, and reports the first record of all others."""
+    monkeypatch.chdir(tmp_path)
+    name = "00000000000000000005.log"
+    (tmp_path / name).write_bytes(write_batches(pa.table({"value": [b"a", b"b"]}), base_offset=5))
+    assert main(["dump-log", name]) == 0
+    assert main(["dump-log", "--print-data-log", name]) == 1
+    assert capsys.readouterr().err.endswith(f"{name}\n  -1 is followed by 5\n")
+
+
 def test_json(impl, log, capsys):
     assert main(["dump-log", "--format", "json", LOG]) == 0
     (line,) = capsys.readouterr().out.splitlines()
