@@ -73,7 +73,8 @@ class EmbeddedRegistry:
     (normalization would come just before), references are resolved, the subject is searched for the same
     content, and the new version is stored (the subject's compatibility level would be checked just before).
     Schemas of any compatibility are accepted, as by a server whose level is NONE, and ``normalize`` changes
-    nothing.
+    nothing. Of other schemas than Avro's the text is kept as it is: JSON has to be an object or a boolean,
+    Protobuf is not parsed.
 
     Parameters
     ----------
