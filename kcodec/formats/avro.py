@@ -214,6 +214,8 @@ class AvroCodec(Codec):
     ) -> None:
         if not isinstance(trailing, bool):
             raise ConfigError(f"trailing={trailing!r} is not True or False")
+        if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
+            raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
         options = TypeOptions(large, recursive_depth, wide_decimals, union_members, union_prefix, fields)
         self._arguments: dict[str, Any] = {
             "writer_schema": _text(writer_schema),

@@ -189,6 +189,8 @@ def test_options():
         ("large", "yes"),
         ("trailing", "no"),
         ("union_prefix", 5),
+        ("named_schemas", 5),
+        ("named_schemas", "int"),
     ]:
         with pytest.raises(ConfigError, match=f"^{name}="):
             AvroCodec("int", **{name: value})
