@@ -13,7 +13,7 @@ from kcodec import registry as registries
 from kcodec._impl import kernel
 from kcodec.columns.source import arrays, payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, Fault, RegistryError, SchemaError
-from kcodec.formats.avro import AvroReader, AvroWriter
+from kcodec.formats.avro import AvroReader, AvroWriter, schema_text
 from kcodec.formats.avro_schema import PRIMITIVES, parse, same
 from kcodec.formats.avro_types import TypeOptions, derive_schema
 from kcodec.formats.base import Codec, check_errors
@@ -727,7 +727,7 @@ def _schema(schema: object) -> Schema:
     if isinstance(schema, str):
         return Schema(json.dumps(schema.strip()) if schema.strip() in PRIMITIVES else schema)
     if isinstance(schema, (dict, list)):
-        return Schema(json.dumps(schema))
+        return Schema(schema_text(schema))
     raise ConfigError(f"a schema is JSON text, a dict, a list or a Schema, not {type(schema).__name__}")
 
 

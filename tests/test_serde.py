@@ -625,6 +625,8 @@ class TestConfig:
             Serde("AVRO", config={"schema.registry.url": 5})
         with pytest.raises(ConfigError, match="config is a mapping of settings, not str"):
             Serde("AVRO", registry, config="x")
+        with pytest.raises(ConfigError, match="a schema is"):
+            Serde("AVRO", registry, schema={"type": {"int"}})
         with pytest.raises(ConfigError, match=r"options= are kcodec\.TypeOptions, not int"):
             Serde("AVRO", registry, options=5)
 

@@ -17,7 +17,7 @@ from kcodec.formats.base import Codec
 from kcodec.formats.nested import unpack
 from kcodec.plan import Limits, Plan
 
-__all__ = ["AvroCodec", "AvroReader", "AvroWriter"]
+__all__ = ["AvroCodec", "AvroReader", "AvroWriter", "schema_text"]
 
 #: Programs that an encoder keeps: one for each Arrow type it has seen.
 _KEPT = 32
@@ -218,9 +218,9 @@ class AvroCodec(Codec):
             raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
         options = TypeOptions(large, recursive_depth, wide_decimals, union_members, union_prefix, fields)
         self._arguments: dict[str, Any] = {
-            "writer_schema": _text(writer_schema),
-            "reader_schema": None if reader_schema is None else _text(reader_schema),
-            "named_schemas": tuple(_text(schema) for schema in named_schemas),
+            "writer_schema": schema_text(writer_schema),
+            "reader_schema": None if reader_schema is None else schema_text(reader_schema),
+            "named_schemas": tuple(schema_text(schema) for schema in named_schemas),
             "large": large,
             "recursive_depth": recursive_depth,
             "wide_decimals": wide_decimals,
@@ -314,11 +314,17 @@ def _rebuild(kind: type[AvroCodec], arguments: dict[str, Any]) -> AvroCodec:
     return kind(**arguments)
 
 
-def _text(schema: object) -> str:
-    """Keep a schema as text, so that later changes of a dict are not seen."""
+def schema_text(schema: object) -> str:
+    """Keep a schema as text, so that later changes of a dict are not seen.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither text nor a dict or list of what JSON has.
+    """
     if isinstance(schema, str):
         return schema
     try:
         return json.dumps(schema)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"a schema is JSON text, a dict or a list: {error}") from None

@@ -180,6 +180,15 @@ def test_fields(impl):
             AvroCodec(outer, fields=wrong)
 
 
+def test_schemas_that_are_no_json():
+    deep = "int"
+    for _ in range(10_000):
+        deep = {"type": "array", "items": deep}
+    for schema in (object(), b'"int"', {"type": {"int"}}, deep):
+        with pytest.raises(ConfigError, match="a schema is JSON text, a dict or a list"):
+            AvroCodec(schema)
+
+
 def test_options():
     for name, value in [
         ("wide_decimals", "float"),
