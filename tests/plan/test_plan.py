@@ -246,7 +246,7 @@ def test_limits_that_are_none(codec):
     codec(None)
     codec(Limits(max_depth=0, max_number_length=2**63 - 1))
     for value in ("5", None, -1, 1.5, 2**70):
-        with pytest.raises(kcodec.ConfigError, match="max_expansion=.* is not a number from 0"):
+        with pytest.raises(kcodec.ConfigError, match=r"max_expansion=.* is not a number from 0"):
             codec(Limits(max_expansion=value))
     for limits in (5, 0, "", (1, 2, 3, 4)):
         with pytest.raises(kcodec.ConfigError, match=r"limits=.* is not a kcodec\.Limits"):
