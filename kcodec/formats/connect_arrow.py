@@ -9,6 +9,8 @@ from kcodec.formats.connect_schema import ConnectSchema
 from kcodec.formats.connect_values import (
     DATE,
     MILLIS_PER_DAY,
+    TIME,
+    TIMESTAMP,
     DataError,
     Expansion,
     Float32,
@@ -25,6 +27,7 @@ from kcodec.formats.connect_values import (
 __all__ = ["column_value", "row_value"]
 
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+_LOGICAL = {DATE: pa.types.is_date, TIME: pa.types.is_time, TIMESTAMP: pa.types.is_timestamp}
 _INTEGERS = {8: Int8, 16: Int16, 32: Int32, 64: int}
 
 
@@ -89,7 +92,8 @@ def column_value(
     else:
         if isinstance(value, Millis) and types.is_integer(kind):
             value = int(value) // (MILLIS_PER_DAY if writer.name == DATE else 1)
-        converted = _scalar(value, kind)
+        same = not isinstance(value, Millis) or _LOGICAL[writer.name or ""](kind)
+        converted = _scalar(value, kind) if same else None
         if converted is not None:
             return converted
     raise DataError("unresolvable", f"{writer.name or writer.type} is not read as {kind}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.formats.avro_types import plain_type
-from kcodec.formats.connect_schema import ConnectSchema, arrow_type
+from kcodec.formats.connect_schema import ConnectSchema, arrow_type, decimal_type
 from kcodec.formats.connect_values import (
     DATE,
     DECIMAL,
@@ -381,7 +381,7 @@ def _encoded_decimal(schema: ConnectSchema, kind: pa.DataType, options: PlanOpti
         shift = scale - kind.scale
         precision = min(max(kind.precision + shift, 1), 76)
         if 0 < abs(shift) <= 76:
-            return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+            return decimal_type(precision, scale)
     return kind
 
 

@@ -25,7 +25,7 @@ from kcodec.formats.connect_values import (
 )
 from kcodec.formats.jackson import JacksonError, quote, read_tree
 
-__all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths"]
+__all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths", "decimal_type"]
 
 #: Levels of schemas within schemas.
 MAX_DEPTH = 100
@@ -515,17 +515,24 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
             raise SchemaError(f"{PRECISION} {given!r} is not a number of digits")
     if wide_decimals == "engine":
         precision = min(precision, 76)
+    if abs(schema.scale) > 76:
+        # It has the type, but neither casts nor prints it.
+        raise SchemaError(
+            f"Arrow has no decimal of scale {schema.scale}, 76 is the most; an Arrow type reads it"
+        )
     if precision > 38 and wide_decimals == "string":
-        if abs(schema.scale) > 76:
-            raise SchemaError(f"Arrow has no text for a decimal of scale {schema.scale}, 76 is the most")
         return pa.large_string() if large else pa.string()
     if precision > 76:
         raise SchemaError(
             f'Arrow has no decimal of {precision} digits, 76 is the most; wide_decimals="string" reads text'
         )
-    return (
-        pa.decimal128(precision, schema.scale) if precision <= 38 else pa.decimal256(precision, schema.scale)
-    )
+    return decimal_type(precision, schema.scale)
+
+
+def decimal_type(precision: int, scale: int) -> pa.DataType:
+    """Return the narrowest type of up to 76 digits, and a scale of up to 76, that Arrow can print."""
+    narrow = precision <= 38 and abs(scale) <= 38
+    return pa.decimal128(precision, scale) if narrow else pa.decimal256(precision, scale)
 
 
 def _from_arrow(kind: pa.DataType, optional: bool, path: str) -> ConnectSchema:

@@ -525,6 +525,8 @@ def invalid_null(schema: "ConnectSchema", value: Any, place: str, path: str) -> 
         kind = _CLASSES[schema.type][1]
         message = f"Invalid value: null used for required {place}, schema type: {kind}"
         return DataError("null_value", message, path)
+    if schema.name in _LOGICAL:
+        return None
     if schema.type == "array" and schema.value_schema is not None:
         element = f"element of array {place}"
         parts = [(schema.value_schema, item, element, f"{path}[{index}]") for index, item in enumerate(value)]

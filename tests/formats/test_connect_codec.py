@@ -589,6 +589,23 @@ def test_times_as_integers(compat, impl):
             writer.encode(array)
 
 
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_logical_types_are_not_read_as_each_other(compat, impl):
+    kinds = {"Date": pa.date32(), "Time": pa.time32("ms"), "Timestamp": pa.timestamp("us", "UTC")}
+    for name, other in (("Date", "Time"), ("Time", "Timestamp"), ("Timestamp", "Date")):
+        schema = {"type": "int64", "name": f"org.apache.kafka.connect.data.{name}"}
+        codec = ConnectJsonCodec(kinds[other], compat=compat)
+        assert codec.decode(rows((schema, 0)), errors="report")[1]["code"].to_pylist() == ["unresolvable"]
+    array, report = ConnectJsonCodec(
+        struct(a={**DECIMAL, "type": "map", "keys": DECIMAL, "values": DECIMAL}),
+        schemas_enable=False,
+        compat=compat,
+    ).decode([b'{"a":{}}', b'{"a":"AJw="}', b'{"a":1.5}', b'{"a":"!"}'], errors="report")
+    found = [row and row["a"] for row in array.to_pylist()]
+    assert found == [None, Decimal("1.56"), Decimal("1.50"), None]
+    assert codes(report)[0] == [0, 3]
+
+
 def test_wide_decimals(impl):
     schema = {**DECIMAL, "parameters": {"scale": "2", "connect.decimal.precision": "64"}}
     digits = "1" + "0" * 50 + ".25"
@@ -625,8 +642,21 @@ def test_wide_decimals_as_text_are_written(compat, impl):
         assert written.to_pylist() == [values[0], None, None, None, None]
         assert report["code"].to_pylist() == ["invalid_number"] * 2 + ["inexact", "decimal_precision"]
         assert set(report["path"].to_pylist()) == {"d"}
-    with pytest.raises(SchemaError, match="Arrow has no text for a decimal of scale 77"):
-        ConnectJsonCodec(ConnectSchema.decimal(77, precision=64), wide_decimals="string")
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_scales_that_arrow_does_not_have(compat, impl):
+    for scale in (77, -77, 2**31 - 1):
+        for wide in ("decimal256", "string"):
+            with pytest.raises(SchemaError, match=f"Arrow has no decimal of scale {scale}"):
+                ConnectJsonCodec(ConnectSchema.decimal(scale, 64), wide_decimals=wide, compat=compat)
+    small = ConnectJsonCodec(ConnectSchema.decimal(70, 20), schemas_enable=False, compat=compat)
+    assert small.arrow_type == pa.decimal256(20, 70)
+    assert small.decode(small.encode(small.decode([b"1.5E-60"]))).to_pylist() == [Decimal("1.5E-60")]
+    # What Oracle's numbers without a scale have.
+    schema = ConnectSchema.decimal(127, optional=True).to_json()
+    array = ConnectJsonCodec(pa.decimal128(38, 2), compat=compat).decode(rows((schema, 1.5), (schema, None)))
+    assert array.to_pylist() == [Decimal("1.50"), None]
 
 
 @pytest.mark.parametrize("compat", [None, "connect"])
@@ -639,9 +669,10 @@ def test_the_scale_of_what_is_written(compat, impl):
         assert codes(report) == ([0], ["inexact"])
     else:
         assert written.to_pylist() == [b"1.505", b"1.500"]
-    far = ConnectJsonCodec(ConnectSchema.decimal(200), schemas_enable=False, decimal_format="NUMERIC")
+    far = pa.array([Decimal("5E+70")], pa.decimal256(9, -70))
+    codec = ConnectJsonCodec(ConnectSchema.decimal(70), schemas_enable=False, decimal_format="NUMERIC")
     with pytest.raises(SchemaError, match="is not written as"):
-        far.encode(array)
+        codec.encode(far)
 
 
 def test_the_schema_of_a_row_bounds_it_in_wider_columns(impl):
