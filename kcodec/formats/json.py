@@ -91,10 +91,15 @@ class JsonCodec(Codec):
         self.arrow_type = arrow_type
         self._options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite)
         self._options.check()
+        if not isinstance(trailing, bool):
+            raise ConfigError(f"trailing={trailing!r} is not True or False")
         self._trailing = trailing
         self._limits = Limits.of(limits)
-        self._plan = json_plan(decodable(arrow_type), "decode", self._options)
-        self._encode_plan = json_plan(arrow_type, "encode", self._options)
+        try:
+            self._plan = json_plan(decodable(arrow_type), "decode", self._options)
+            self._encode_plan = json_plan(arrow_type, "encode", self._options)
+        except RecursionError:
+            raise SchemaError("the type is nested too deeply") from None
         self._programs: dict[tuple[str, str], Any] = {}
 
     @staticmethod

@@ -519,6 +519,8 @@ def test_threads_share_a_codec(impl):
         ({"decimals": "float"}, "decimals='float' is not one of number, text"),
         ({"nulls": None}, "nulls=None is not one of write, omit"),
         ({"duplicate_keys": "first"}, "duplicate_keys='first' is not one of last, error"),
+        ({"trailing": "no"}, "trailing='no' is not True or False"),
+        ({"limits": 5}, "limits=5 is not a kcodec.Limits"),
     ],
 )
 def test_options_are_checked(options, message):
@@ -537,6 +539,11 @@ def test_types_are_checked():
     ):
         with pytest.raises(kcodec.SchemaError):
             kcodec.JsonCodec(pa.struct([("a", kind)]))
+    deep = pa.int8()
+    for _ in range(2000):
+        deep = pa.list_(deep)
+    with pytest.raises(kcodec.SchemaError, match="nested"):
+        kcodec.JsonCodec(deep)
     with pytest.raises(kcodec.SchemaError, match="two fields have one name"):
         kcodec.JsonCodec(pa.struct([pa.field("a", pa.int8()), pa.field("a", pa.int8())]))
     with pytest.raises(kcodec.SchemaError, match="does not hold JSON"):
