@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from kcodec._impl import kernel
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError
 from kcodec.formats._connect_py import fault as envelope_fault
 from kcodec.formats.avro_types import plain_type
 from kcodec.formats.base import Codec, check_errors, report
 from kcodec.formats.casts import cast_rows, code_of
-from kcodec.formats.connect_arrow import column_value, row_value
+from kcodec.formats.connect_arrow import column_value, row_value, widen
 from kcodec.formats.connect_converter import JsonConverter, converter_config
 from kcodec.formats.connect_plan import (
     ABSENT,
@@ -399,10 +399,18 @@ class ConnectJsonCodec(Codec):
             )
             found += faults
             if not (first and faults):
-                part, lost = cast_rows(part, target.inner)
-                found += lost
-                # Rows of other schemas are null in it.
-                array = pc.if_else(part.is_valid(), part, array) if array.null_count < len(array) else part
+                part, lost = widen(part, target.inner)
+                without = dict(reversed(lost))
+                found += [
+                    Fault(row, None, path, "inexact", CODES["inexact"]) for row, path in without.items()
+                ]
+                good = part.is_valid()
+                if without:
+                    good = pa.array([ok and row not in without for row, ok in enumerate(good.to_pylist())])
+                if without or array.null_count < len(array):
+                    # Rows of other schemas are null in it.
+                    part = pc.if_else(good, part, array)
+                array = part
         found = [fault._replace(path=fault.path.replace(ABSENT, "")) for fault in found]
         if self._enveloped:
             scan = kernel("formats._connect").scan

@@ -1,9 +1,11 @@
 """Single values between Connect's classes and Arrow columns: for rows that the JSON engine does not do."""
 
+import bisect
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcodec.formats.connect_schema import ConnectSchema
 from kcodec.formats.connect_values import (
@@ -24,7 +26,7 @@ from kcodec.formats.connect_values import (
     to_float,
 )
 
-__all__ = ["column_value", "row_value"]
+__all__ = ["column_value", "row_value", "widen"]
 
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 _LOGICAL = {DATE: pa.types.is_date, TIME: pa.types.is_time, TIMESTAMP: pa.types.is_timestamp}
@@ -200,6 +202,55 @@ def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
     if not kept:
         return Decimal((0, (0,), -kind.scale))
     return Decimal((sign, tuple(map(int, kept + "0" * max(shift, 0))), -kind.scale))
+
+
+def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int, str]]]:
+    """Give numbers the wider types that they have in another type, and find those that it does not hold.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        As the row loop makes it: neither sliced nor with values behind nulls.
+    kind : pyarrow.DataType
+        The same, but for some integers that are floats there, or floats that are doubles.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of (int, str))
+        The array, and the rows and paths of values that it has no longer.
+
+    Examples
+    --------
+    >>> array, lost = widen(pa.array([[1], [2, 2**53 + 1]]), pa.list_(pa.float64()))
+    >>> array[0].as_py(), lost
+    ([1.0], [(1, '[1]')])
+    """
+    types = pa.types
+    if array.type == kind:
+        return array, []
+    lost: list[tuple[int, str]] = []
+    if types.is_floating(kind):
+        wide = array.cast(kind, safe=False)
+        differs = pc.fill_null(pc.not_equal(wide.cast(array.type, safe=False), array), False)
+        return wide, [(row, "") for row in pc.indices_nonzero(differs).to_pylist()]
+    # Arrow's cast of structs refuses the nulls that stand for null rows in fields without nulls.
+    parts = []
+    if types.is_struct(kind):
+        for number, field in enumerate(kind):
+            part, found = widen(array.field(number), field.type)
+            parts.append(part)
+            lost += [(row, _path(field.name, path)) for row, path in found]
+        return pa.Array.from_buffers(kind, len(array), array.buffers()[:1], children=parts), lost
+    part, found = widen(array.values, kind.field(0).type)
+    offsets = array.offsets.to_pylist() if found else []
+    for slot, path in found:
+        row = bisect.bisect_right(offsets, slot) - 1
+        lost.append((row, _path(f"[{slot - offsets[row]}]", path)))
+    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], children=[part]), lost
+
+
+def _path(step: str, path: str) -> str:
+    return f"{step}.{path}" if path and not path.startswith("[") else step + path
 
 
 def row_value(array: pa.Array, row: int) -> Any:

@@ -727,6 +727,21 @@ def test_numbers_widen_within_other_values(impl):
     ]
     assert codes(report) == ([2, 3], ["inexact"] * 2)
     assert report["path"].to_pylist() == ["a[1]", "m[0].value"]
+    # Nulls around fields that have none, and rows that are bad in themselves.
+    nested = [struct(o={**record(number), "optional": True}) for number in ("double", "int64")]
+    values = rows(
+        (nested[1], {"o": None}),
+        (nested[1], {"o": {"a": [2**53 + 1]}}),
+        (nested[1], {"o": {"a": [1.5]}}),
+        (nested[0], {"o": {"a": [1.5]}}),
+        (nested[1], {"o": {"a": [2**60]}}),
+    )
+    array, report = ConnectJsonCodec(nested[0]).decode([None, *values], errors="report")
+    array.validate(full=True)
+    fields = [{"o": None}, None, None, {"o": {"a": [1.5], "m": None}}, {"o": {"a": [2.0**60], "m": None}}]
+    assert array.to_pylist() == [None, *fields]
+    assert codes(report) == ([2, 3], ["inexact"] * 2)
+    assert report["path"].to_pylist() == ["o.a[0]"] * 2
 
 
 def test_unsigned_and_unusual_columns_are_written(impl):
