@@ -40,10 +40,36 @@ def cast_rows(
         return array.cast(kind), []
     except pa.ArrowInvalid:
         # Arrow casts what is behind nulls and outside of slices too.
-        plain = plain_type(array.type)
-        # And refuses what stands for null rows where a field has no nulls, be it to the same type.
-        array = array if array.type == plain else array.cast(plain)
-        return _cast_apart(hide_nulls(_rows(array, 0, len(array))), kind, code or code_of)
+        array = array.cast(_nullable(plain_type(array.type)))
+        found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), _nullable(kind), code or code_of)
+        return _named(found, kind), lost
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    """Let all fields be null: behind nulls they are, and Arrow does not cast these to fields without nulls."""
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(_nullable(field.type)).with_nullable(True)
+
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field).with_nullable(False), item(kind.item_field))
+    if types.is_list(kind):
+        return pa.list_(item(kind.value_field))
+    return pa.large_list(item(kind.value_field)) if types.is_large_list(kind) else kind
+
+
+def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Give an array its type again, which has other fields without nulls."""
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind):
+        parts = [_named(array.field(number), field.type) for number, field in enumerate(kind)]
+        return pa.Array.from_buffers(kind, len(array), array.buffers()[:1], children=parts)
+    parts = [_named(array.values, kind.field(0).type)]
+    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], children=parts)
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:

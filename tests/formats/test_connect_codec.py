@@ -669,6 +669,18 @@ def test_the_scale_of_what_is_written(compat, impl):
         assert codes(report) == ([0], ["inexact"])
     else:
         assert written.to_pylist() == [b"1.505", b"1.500"]
+    # Fields without nulls, behind a null.
+    inner = pa.struct([pa.field("l", pa.list_(pa.int32()), nullable=False)])
+    fields = [pa.field("s", inner, nullable=False), pa.field("d", pa.decimal128(9, 3), nullable=False)]
+    kind = pa.struct([pa.field("o", pa.struct(fields))])
+    values = [{"o": {"s": {"l": [1]}, "d": Decimal(text)}} for text in ("1.505", "1.500")]
+    required = struct(s=struct(l={"type": "array", "items": {"type": "int32", "optional": True}}), d=DECIMAL)
+    codec = ConnectJsonCodec(
+        struct(o={**required, "optional": True}), schemas_enable=False, decimal_format="NUMERIC"
+    )
+    written, report = codec.encode(pa.array([*values, {"o": None}], kind), errors="report")
+    assert written.to_pylist() == [None, b'{"o":{"s":{"l":[1]},"d":1.50}}', b'{"o":null}']
+    assert report["path"].to_pylist() == ["o.d"]
     far = pa.array([Decimal("5E+70")], pa.decimal256(9, -70))
     codec = ConnectJsonCodec(ConnectSchema.decimal(70), schemas_enable=False, decimal_format="NUMERIC")
     with pytest.raises(SchemaError, match="is not written as"):
