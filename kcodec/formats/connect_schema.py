@@ -317,7 +317,7 @@ class ConnectSchema:
         Raises
         ------
         SchemaError
-            If a Decimal has no valid scale, or more digits than Arrow holds.
+            If a Decimal has no valid scale, or more digits or a greater scale than the 76 that Arrow holds.
         ConfigError
             If an argument is not valid.
         """
