@@ -31,7 +31,7 @@ def unpack(array: pa.Array) -> pa.Array:
         values = unpack(array.dictionary)
         return values.cast(plain_type(values.type)).take(array.indices)
     if types.is_fixed_size_list(kind):
-        offsets = pa.array(range(0, (len(array) + 1) * kind.list_size, kind.list_size), pa.int32())
+        offsets = pa.array([row * kind.list_size for row in range(len(array) + 1)], pa.int32())
         values = array.values.slice(array.offset * kind.list_size, len(array) * kind.list_size)
         return _listed(array, pa.list_(kind.value_field), offsets, values)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):

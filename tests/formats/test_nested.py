@@ -55,6 +55,7 @@ def test_what_is_behind_nulls():
     [
         pa.array([["a"], None, [], ["b", "c"]], pa.list_(pa.string_view())),
         pa.array([[1, 2], None, [3, 4], [5, None]], pa.list_(pa.int8(), 2)),
+        pa.array([[], None, [], []], pa.list_(pa.int8(), 0)),
         pa.array([[("a", 1)], None, [], [("b", None)]], pa.map_(pa.string(), pa.int8())),
         pa.array([[{"n": None, "x": 1}], None, [], [{"n": None, "x": 2}]]),
         pa.array([{"n": None, "l": [1]}, None, {"n": None, "l": None}, {"n": None, "l": [2, 3]}]),
