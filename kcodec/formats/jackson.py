@@ -300,8 +300,8 @@ class _Reader:
             return self.integer(int(sign + digits))
         shift = int(power or "0")
         scale = len(places) - shift
-        # A BigDecimal's scale is a Java int, and so is its exponent.
-        if not (-(2**31) < shift < 2**31 and scale < 2**31):
+        # A BigDecimal's scale is a Java int. (Before Java 19 its exponent had to be one too.)
+        if not -(2**31) <= scale < 2**31:
             self.at = match.start()
             self.fail("Malformed numeric value")
         value = Decimal(f"{sign}{digits}{places}E{-scale}")
