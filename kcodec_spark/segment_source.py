@@ -53,7 +53,9 @@ ARROW = pa.schema(
 #: Column -> the one of the reader that it is.
 _SOURCES = {name: re.sub("([A-Z])", lambda match: "_" + match[1].lower(), name) for name in ARROW.names}
 
-_LOG = re.compile(r"\.(log|checkpoint)(\.(deleted|cleaned|swap))?$")
+_LOG = re.compile(r"\.(log|checkpoint)$")
+#: With those that a broker is about to delete or has just cleaned, whose records are in others, too.
+_ANY_LOG = re.compile(r"\.(log|checkpoint)(\.(deleted|cleaned|swap))?$")
 _FOLDER = re.compile(r"(?P<topic>[^/]+)-(?P<partition>\d{1,9})/[^/]+$")
 _GLOB = re.compile(r"[*?\[]")
 _MODES = {"FAILFAST": "raise", "PERMISSIVE": "skip"}
@@ -176,11 +178,12 @@ def _segments(path: str) -> list[_Segment]:
         start = _GLOB.split(path)[0]
         root = path if start == path else start.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
     local = None if isinstance(filesystem, pyarrow.fs.LocalFileSystem) else filesystem
+    kind = _ANY_LOG
     if root == pattern:
         info = filesystem.get_file_info(root)
         if info.type == pyarrow.fs.FileType.File:
             return [_Segment(root, local)]
-        pattern = root.rstrip("/") + "/**"
+        kind, pattern = _LOG, root.rstrip("/") + "/**"
     if root == "." and not pattern.startswith("./"):
         # As the files of a selector are named.
         pattern = "./" + pattern
@@ -189,7 +192,7 @@ def _segments(path: str) -> list[_Segment]:
     return [
         _Segment(info.path, local)
         for info in filesystem.get_file_info(selector)
-        if info.type == pyarrow.fs.FileType.File and _LOG.search(info.path) and wanted.fullmatch(info.path)
+        if info.type == pyarrow.fs.FileType.File and kind.search(info.path) and wanted.fullmatch(info.path)
     ]
 
 

@@ -1,6 +1,7 @@
 """The data source of log segments, in classic and Connect sessions."""
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -121,6 +122,19 @@ def test_paths(logs, monkeypatch):
     assert len(paths_of("*/*.log")) == 3
     with pytest.raises(ConfigError, match=r"no \.log"):
         paths_of(f"{logs}/*.log")
+
+
+def test_what_a_broker_leaves_behind(logs):
+    """Copies of segments are read if they are named, by a path or a pattern, but not with their folder."""
+    folder = logs / "orders-v2-1"
+    log = folder / f"{0:020d}.log"
+    copies = [f"{log}.{suffix}" for suffix in ("cleaned", "deleted", "swap")]
+    for copy in copies:
+        Path(copy).write_bytes(log.read_bytes())
+    assert paths_of(folder) == paths_of(f"{folder}/*.log") == [str(log)]
+    assert paths_of(f"file://{folder}") == [str(log)]
+    assert paths_of(copies[0]) == paths_of(f"{folder}/*.cleaned") == copies[:1]
+    assert paths_of(f"{folder}/*") == [str(log), *copies]
 
 
 def test_other_filesystems(logs):
