@@ -102,8 +102,8 @@ def _codec(spec: Any, version: Any, **options: Any) -> MessageCodec:
 
 def _by_version(codec: MessageCodec) -> Any:
     def read(values: pa.Array, versions: pa.Array, *, errors: str = "raise") -> Any:
-        # Spark may hold the versions in any integer type; rows without one are of no version at all.
-        return codec.decode(values, errors, versions=versions.cast(pa.int64()))
+        # Of any integer type, or refused; rows without one are of no version at all.
+        return codec.decode(values, errors, versions=versions)
 
     return read
 
@@ -215,6 +215,6 @@ def _decode_topic(
     # Named so that no column of the data frame can be meant.
     record = f"kcodec{topic}"
     udf = decode_udf(read, kind, name=topic.strip("_"))
-    return df.select("*", udf(as_column(key), as_column(value)).alias(record)).select(
-        *(f"`{name}`" for name in df.columns), f"`{record}`.*"
-    )
+    read_too = df.select("*", udf(as_column(key), as_column(value)).alias(record))
+    # Columns may share a name, which nothing but a star can select.
+    return read_too.select("*", f"{record}.*").drop(record)

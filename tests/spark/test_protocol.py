@@ -67,6 +67,11 @@ def test_a_column_of_versions(spark):
             .collect()
         )
         assert [row.m and (row.m["size"], row.m["note"]) for row in rows] == [(7, ""), (2**32 - 1, "n"), None]
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_bad"}
+    for kind in ("string", "double", "timestamp"):
+        column = from_kafka_message("value", SPEC, F.col("version").cast(kind), options)
+        with pytest.raises(PythonException, match=r"ConfigError: versions are integers, not "):
+            df.select(column).collect()
 
 
 def test_versions_in_the_messages(spark):
@@ -203,3 +208,14 @@ def test_transaction_state(spark):
     assert row.TransactionLog["key"]["transactionalId"] == "tx"
     log = row.TransactionLog["value"]
     assert (log["producerId"], log["transactionStatus"], log["transactionPartitions"]) == (9, 2, None)
+
+
+def test_all_columns_stay_whatever_their_names(spark):
+    df = records(spark, (OFFSET_KEY, offset_value(3))).select(
+        "*", F.lit(1).alias("x"), F.lit(2).alias("X"), F.lit(3).alias("x"), F.lit(4).alias("c`d")
+    )
+    read = decode_consumer_offsets(df)
+    assert read.columns == [*df.columns, "kind", "type", "version", "OffsetCommit", "GroupMetadata"]
+    row = read.first()
+    assert tuple(row)[len(SOURCE.split(", ")) :][:4] == (1, 2, 3, 4)
+    assert (row.kind, row.OffsetCommit["value"]["offset"]) == ("record", 3)
