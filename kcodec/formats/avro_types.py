@@ -323,7 +323,9 @@ def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
     if types.is_struct(kind):
         return pa.struct([_plain_field(field, depth) for field in kind])
     if types.is_map(kind):
-        return pa.map_(_plain_field(kind.key_field, depth), _plain_field(kind.item_field, depth))
+        key, item = (_plain_field(field, depth) for field in (kind.key_field, kind.item_field))
+        # Keys that are nulls are those of an empty map.
+        return pa.map_(key.with_type(pa.string()) if types.is_null(key.type) else key, item)
     if types.is_large_list(kind):
         return pa.large_list(_plain_field(kind.value_field, depth))
     if types.is_list(kind) or types.is_fixed_size_list(kind):
@@ -332,7 +334,8 @@ def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
 
 
 def _plain_field(field: pa.Field, depth: int) -> pa.Field:
-    return pa.field(field.name, _plain(field.type, depth + 1), field.nullable)
+    # Not a new field: Spark has nulls without nulls as the items of empty arrays, which pyarrow does not make.
+    return field.with_type(_plain(field.type, depth + 1)).remove_metadata()
 
 
 def derive_schema(

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_schemas
 
+import kcodec
 from kcodec.errors import ConfigError, DecodeError, EncodeError, SchemaError
 from kcodec.formats.avro import AvroCodec, AvroReader, AvroWriter
 from kcodec.formats.avro_schema import parse
@@ -375,3 +376,22 @@ def test_derived_schemas(impl):
     assert arrow_type(parse(derive_schema(pa.timestamp("ns")))) == pa.timestamp("ns")
     with pytest.raises(SchemaError, match="Avro has no type for"):
         derive_schema(pa.struct([("a", pa.duration("s"))]))
+
+
+def test_empty_literals_of_spark(impl):
+    # The types of array() and map() there.
+    null = pa.field("element", pa.null()).with_nullable(False)
+    offsets = pa.array([0, 0, 0], pa.int32()).buffers()[1]
+    kind = pa.list_(null)
+    lists = pa.Array.from_buffers(kind, 2, [None, offsets], children=[pa.nulls(0)])
+    fields = [null.with_name("key"), null.with_name("value")]
+    entries = pa.StructArray.from_arrays([pa.nulls(0), pa.nulls(0)], fields=fields)
+    maps = pa.Array.from_buffers(pa.map_(*fields), 2, [None, offsets], children=[entries])
+    assert AvroCodec('{"type":"array","items":"int"}').encode(lists).to_pylist() == [b"\0", b"\0"]
+    assert AvroCodec('{"type":"map","values":"int"}').encode(maps).to_pylist() == [b"\0", b"\0"]
+    table = pa.table({"l": lists, "m": maps})
+    for codec in (
+        kcodec.JsonCodec(pa.schema([("l", pa.list_(pa.int8())), ("m", pa.map_(pa.string(), pa.int8()))])),
+        kcodec.KsqlCodec("JSON", "`l` ARRAY<INT>, `m` MAP<STRING, INT>"),
+    ):
+        assert codec.encode(table).to_pylist() == [b'{"l":[],"m":{}}'] * 2
