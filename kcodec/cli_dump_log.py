@@ -4,6 +4,9 @@ import argparse
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TextIO
+
+from kcodec.errors import ConfigError, DecodeError
 
 __all__ = ["add"]
 
@@ -36,33 +39,48 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 
 
 def _run(given: argparse.Namespace) -> int:
-    from kcodec.protocol.dump_log import Dump
-
     if given.format == "parquet" and (given.out is None or len(given.paths) > 1):
         print("kcodec dump-log: Parquet is written from one file to one that --out names", file=sys.stderr)
         return 2
-    problems = []
+    status = 0
     with ExitStack() as stack:
         out = sys.stdout
         if given.out is not None and given.format != "parquet":
             out = stack.enter_context(given.out.open("w", encoding="utf-8"))
         for path in given.paths:
-            dump = Dump(
-                path,
-                records=given.deep_iteration,
-                contents=given.print_data_log,
-                metadata=not given.skip_record_metadata,
-            )
-            try:
-                if given.format == "parquet":
-                    dump.parquet(given.out)
-                elif given.format == "json":
-                    dump.json(out)
-                else:
-                    dump.text(out)
-            finally:
-                problems += dump.problems
-                out.flush()
-                for problem in dump.problems:
-                    print(problem, file=sys.stderr)
-    return 1 if problems else 0
+            status = max(status, _dump(given, path, out))
+    return status
+
+
+def _dump(given: argparse.Namespace, path: Path, out: TextIO) -> int:
+    """Show one file, and tell what is wrong with it; return the status."""
+    from kcodec.protocol.dump_log import Dump
+
+    try:
+        path.open("rb").close()
+        dump = Dump(
+            path,
+            records=given.deep_iteration,
+            contents=given.print_data_log,
+            metadata=not given.skip_record_metadata,
+        )
+    except (ConfigError, OSError) as error:
+        print(f"kcodec dump-log: {error}", file=sys.stderr)
+        return 2
+    status = 0
+    try:
+        if given.format == "parquet":
+            dump.parquet(given.out)
+        elif given.format == "json":
+            dump.json(out)
+        else:
+            dump.text(out)
+    except DecodeError as error:
+        dump.problems.append(f"{path}: {error}")
+    except ConfigError as error:
+        print(f"kcodec dump-log: {error}", file=sys.stderr)
+        status = 2
+    out.flush()
+    for problem in dump.problems:
+        print(problem, file=sys.stderr)
+    return max(status, 1 if dump.problems else 0)

@@ -8,14 +8,14 @@ import os
 import struct
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.errors import ConfigError, DecodeError
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.protocol.batch import BatchOptions, BatchSource, Scans, batch_table, chunks_of, record_schema
 from kcodec.protocol.batch_schema import BATCHES, CONTROL, TIMESTAMP_TYPES
 from kcodec.protocol.compression import CODECS, Expanded
@@ -48,7 +48,8 @@ class Dump:
     Attributes
     ----------
     problems : list of str
-        What is wrong with the file, found while it was written: to be told apart from what it holds.
+        What is wrong with the file, found while it was written: to be told apart from what it holds. Of damaged batches
+        a line with the file, and the number and position of the batch.
 
     Examples
     --------
@@ -86,7 +87,7 @@ class Dump:
         Raises
         ------
         DecodeError
-            The file is not what its suffix says; up to there it is written.
+            An index or a snapshot is not what its suffix says. Damage of a log is in `problems`.
         """
         out.write(f"Dumping {self.path}\n")
         if self.suffix in _LOGS:
@@ -158,7 +159,7 @@ class Dump:
         if not entries:
             out.write(f"{self.path} is empty.\n")
             return
-        ends = {batch["position"]: batch["last_offset"] for batch in self._log_batches()}
+        ends = {batch["position"]: batch["last_offset"] for batch, _ in self._log_batches()}
         wrong = []
         for entry in entries:
             if ends.get(entry["position"]) != entry["offset"]:
@@ -173,7 +174,7 @@ class Dump:
         times = table.column("timestamp").cast(pa.int64()).to_pylist()
         largest = {
             batch["last_offset"]: max((_time(row["timestamp"]) for row in rows), default=-1)
-            for batch, rows in self._log_batches_with_records()
+            for batch, rows in self._log_batches(records=True)
         }
         offsets = sorted(largest)
         mismatches, disorder, missing = [], [], []
@@ -228,29 +229,45 @@ class Dump:
             raise ConfigError(f"{self.path.name} is checked against {log.name}, which is not beside it")
         return log
 
-    def _log_batches(self) -> list[dict[str, Any]]:
-        return [batch for batch, _, _ in Dump(self._log())._batches()]
-
-    def _log_batches_with_records(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        return ((batch, rows) for batch, rows, _ in Dump(self._log(), records=True)._batches())
+    def _log_batches(self, records: bool = False) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Read the batches of the log that an index is of."""
+        log = Dump(self._log(), records=records)
+        for batch, rows, _ in log._batches():
+            yield batch, rows
+        self.problems += log.problems
 
     def _batches(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], pa.Buffer]]:
         """Read the batches one by one, each with its records if they are wanted, and its bytes."""
-        scans, source = Scans(BatchOptions()), BatchSource(_OPTIONS)
-        for scan, data, position in chunks_of(self.path, scans):
-            batches = _plain_times(batch_table(scan, data, position, _OPTIONS)).to_pylist()
+        source = BatchSource(_OPTIONS)
+        for scan, data, position, table in self._parts():
             rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
-            if self.records and batches:
-                # Records of batches with another checksum are shown, too.
-                start = batches[0]["position"] - position
-                scan = kernel("protocol._batch").scan(data, start, scan.end - start, False)
-                source.count = scans.count
-                for chunk in source.decode(scan, data, position):
+            if self.records:
+                for chunk in _decode(source, scan, data, position):
                     for row in _plain_times(pa.Table.from_batches([chunk])).to_pylist():
                         rows[row["batch"]].append(row)
-            for number, batch in enumerate(batches, scans.count):
+            for number, batch in enumerate(_plain_times(table).to_pylist(), source.count):
                 yield batch, rows.pop(number, []), data.slice(batch["position"] - position, batch["size"])
-        self.problems += [str(DecodeError(*fault)) for fault in source.faults]
+            source.count += len(scan)
+        self._report(source.faults)
+
+    def _parts(self) -> Iterator[tuple[Any, pa.Buffer, int, pa.Table]]:
+        """Read the headers part by part: a scan, its buffer, where that is in the file, and its table."""
+        scans = Scans(BatchOptions(partial="error", errors="report"))
+        for scan, data, position in chunks_of(self.path, scans):
+            table = batch_table(scan, data, position, _OPTIONS)
+            sums = zip(
+                table.column("position").to_pylist(), table.column("crc_valid").to_pylist(), strict=True
+            )
+            self._report(
+                Fault(number, start, "", "crc_mismatch", CODES["crc_mismatch"])
+                for number, (start, valid) in enumerate(sums, scans.count)
+                if not valid
+            )
+            yield scan, data, position, table
+        self._report(scans.faults)
+
+    def _report(self, faults: Iterable[Fault]) -> None:
+        self.problems += [f"{self.path}: {DecodeError(*fault)}" for fault in faults]
 
     # -------------------------------------------------------------------------------------- JSON, Parquet
 
@@ -302,14 +319,23 @@ class Dump:
                 writer.write_table(table.cast(schema), _ROWS)
 
     def _tables(self) -> Iterator[pa.Table]:
-        if not self.records:
-            for scan, data, position in chunks_of(self.path, Scans(BatchOptions())):
-                yield batch_table(scan, data, position, _OPTIONS)
-            return
         source = BatchSource(_OPTIONS._replace(views=False))
-        for chunk in chunks_of(self.path, source):
-            yield pa.Table.from_batches([chunk])
-        self.problems += [str(DecodeError(*fault)) for fault in source.faults]
+        for scan, data, position, table in self._parts():
+            if not self.records:
+                yield table
+                continue
+            for chunk in _decode(source, scan, data, position):
+                yield pa.Table.from_batches([chunk])
+            source.count += len(scan)
+        self._report(source.faults)
+
+
+def _decode(source: BatchSource, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
+    """Read the records of the batches of a scan, of those with another checksum, too."""
+    if len(scan):
+        start = int(scan.headers()["position"][0])
+        again = kernel("protocol._batch").scan(data, start, scan.end - start, False)
+        yield from source.decode(again, data, position)
 
 
 def _storable(schema: pa.Schema) -> pa.Schema:
