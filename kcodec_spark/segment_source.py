@@ -114,9 +114,15 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one segment, chunk by chunk."""
         assert isinstance(partition, _Segment)
-        stream = stream_segment(partition.path, filesystem=partition.filesystem, views=False, **self.options)
-        for chunk in stream:
-            yield _columns(chunk, partition)
+        try:
+            stream = stream_segment(
+                partition.path, filesystem=partition.filesystem, views=False, **self.options
+            )
+            for chunk in stream:
+                yield _columns(chunk, partition)
+        except DecodeError as error:
+            reason = f"{error.reason}, in {partition.path}"
+            raise DecodeError(error.row, error.offset, error.path, error.code, reason) from error
 
 
 def _columns(chunk: pa.RecordBatch, segment: _Segment) -> pa.RecordBatch:
