@@ -133,7 +133,13 @@ def to_ksql(
     """
     whole = as_struct(data, "to_ksql")
     arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties}
-    write = _deriving(format, arguments) if columns is None else _writer(format, _columns(columns), arguments)
+    if columns is None:
+        write = _deriving(format, arguments)
+        # Whatever the columns will be: what else is wrong is wrong for these too.
+        some = () if str(format).upper() == "NONE" else (SqlColumn("C", SqlType("STRING")),)
+        _writer(format, some, arguments)
+    else:
+        write = _writer(format, _columns(columns), arguments)
     return encode_udf(write, name="to_ksql")(whole)
 
 

@@ -117,6 +117,15 @@ def test_options_are_checked(spark):
         from_ksql("value", "XML", "A INT")
     with pytest.raises(ConfigError, match="does not support the following configs"):
         to_ksql("value", "JSON", "A INT", properties={"delimiter": "x"})
+    for format, arguments, reason in (
+        ("JSN", {}, "Unknown format: JSN"),
+        ("KAFKA", {"wrap": True}, "does not support 'WRAP_SINGLE_VALUE' set to 'true'"),
+        ("JSON", {"wrap": True, "key": True}, "wrap is for values"),
+        ("JSON", {"compat": "ksql"}, "compat='ksql' is not one of"),
+        ("NONE", {"properties": {"delimiter": "x"}}, "does not support the following configs"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            to_ksql(["id"], format, **arguments)
     with pytest.raises(ConfigError, match="to_ksql needs a column"):
         to_ksql([], "JSON")
     with pytest.raises(TypeError, match="data is a Column or the name of one"):
