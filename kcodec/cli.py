@@ -38,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cli_protocol.add(commands)
     cli_dump_log.add(commands)
     given = parser.parse_args(arguments)
+    if sys.stdout is None:
+        print(f"kcodec {given.command}: the standard output is closed", file=sys.stderr)
+        return 2
     try:
         status: int = given.run(given)
         sys.stdout.flush()

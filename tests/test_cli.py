@@ -71,6 +71,22 @@ def test_rows_are_checked(rows, capsys):
     assert "--rows" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["demo", "--no-spark", "--rows=9"],
+        ["dump-log", "x.log"],
+        ["protocol", "describe", ".", "FetchRequest"],
+    ],
+)
+def test_closed_output(arguments, monkeypatch, capsys):
+    """A process that is started without a standard output has None for it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        assert cli.main(arguments) == 2
+    assert capsys.readouterr().err == f"kcodec {arguments[0]}: the standard output is closed\n"
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["--version"])
