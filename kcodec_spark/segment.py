@@ -24,9 +24,9 @@ def register_segments(spark: "SparkSession") -> None:
     a pattern names it, not with its folder. The columns are those of Spark's own Kafka source, ``topic`` and
     ``partition`` by the name of the folder (``orders-0``), and ``partitionLeaderEpoch``, ``producerId``,
     ``producerEpoch``, ``sequence``, ``transactional``, ``controlType``, ``batch`` and ``file``. A task holds a few MiB
-    of its segment at a time.
+    of its segment at a time. A schema of one's own is refused.
 
-    Options, whose names have no case:
+    Options, whose names and values have no case:
 
     =================== ==========================================================================================
     ``isolation``       ``read_uncommitted`` (default) or ``read_committed``; see `kcodec.protocol.read_segment`

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.fs
@@ -12,6 +13,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kcodec.errors import CODES, ConfigError, DecodeError
 from kcodec.protocol import stream_segment
+from kcodec.protocol.batch import BatchOptions
+from kcodec.protocol.segment import ISOLATION
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -24,6 +27,9 @@ SCHEMA = (
     "headers array<struct<key: string, value: binary>>, partitionLeaderEpoch int, producerId bigint, "
     "producerEpoch smallint, sequence int, transactional boolean, controlType string, batch int, file string"
 )
+
+#: The same as Spark's types print it.
+_COLUMNS = f"struct<{re.sub(':? ', ':', SCHEMA.replace(', ', ','))}>"
 
 #: The same in Arrow, as Spark wants it.
 ARROW = pa.schema(
@@ -58,6 +64,8 @@ _LOG = re.compile(r"\.(log|checkpoint)$")
 _ANY_LOG = re.compile(r"\.(log|checkpoint)(\.(deleted|cleaned|swap))?$")
 _FOLDER = re.compile(r"(?P<topic>[^/]+)-(?P<partition>\d{1,9})/[^/]+$")
 _GLOB = re.compile(r"[*?\[]")
+#: Beside letters and digits, what a URI is made of.
+_URI = "%/:?#[]@!$&'()*+,;=~-._"
 _MODES = {"FAILFAST": "raise", "PERMISSIVE": "skip"}
 _OPTIONS = ("path", "paths", "isolation", "control", "checkCrc", "mode", "maxDecompressed")
 
@@ -95,6 +103,10 @@ class SegmentDataSource(DataSource):  # type: ignore[misc]
 
     def reader(self, schema: "StructType") -> "SegmentReader":
         """Return what lists and reads the segments."""
+        if schema.simpleString() != _COLUMNS:
+            raise ConfigError(
+                "the columns of kcodec_segment are fixed: read without .schema(), and select some"
+            )
         return SegmentReader(dict(self.options))
 
 
@@ -160,7 +172,9 @@ def _read_options(options: Mapping[str, str]) -> tuple[list[str], dict[str, Any]
     chosen: dict[str, Any] = {"errors": _MODES[mode]}
     for name in ("isolation", "control"):
         if name in given:
-            chosen[name] = given[name]
+            chosen[name] = given[name].lower()
+    if chosen.get("isolation", ISOLATION[0]) not in ISOLATION:
+        raise ConfigError(f"isolation={given['isolation']!r} is not one of {', '.join(ISOLATION)}")
     if "checkCrc" in given:
         if given["checkCrc"].lower() not in ("true", "false"):
             raise ConfigError(f"checkCrc={given['checkCrc']!r} is not one of true, false")
@@ -169,6 +183,7 @@ def _read_options(options: Mapping[str, str]) -> tuple[list[str], dict[str, Any]
         if not given["maxDecompressed"].isdecimal():
             raise ConfigError(f"maxDecompressed={given['maxDecompressed']!r} is not a number of bytes")
         chosen["max_decompressed"] = int(given["maxDecompressed"])
+    BatchOptions.of({name: value for name, value in chosen.items() if name != "isolation"}).check()
     return paths, chosen
 
 
@@ -177,7 +192,11 @@ def _segments(path: str) -> list[_Segment]:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
         start = _GLOB.split(path)[0]
         fixed = start if start == path else start.rpartition("/")[0]
-        filesystem, root = pyarrow.fs.FileSystem.from_uri(fixed)
+        try:
+            # Characters that URIs do not have, such as spaces, may be given as they are.
+            filesystem, root = pyarrow.fs.FileSystem.from_uri(quote(fixed, safe=_URI))
+        except pa.ArrowInvalid as error:
+            raise ConfigError(f"{path}: {error}") from error
         pattern = root + path[len(fixed) :]
     else:
         filesystem, pattern = pyarrow.fs.LocalFileSystem(), path

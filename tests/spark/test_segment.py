@@ -1,6 +1,7 @@
 """The data source of log segments, in classic and Connect sessions."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from pyspark.errors import PySparkException
 from kcodec import ConfigError, DecodeError
 from kcodec.protocol import write_batches
 from kcodec_spark import register_segments
-from kcodec_spark.segment_source import ARROW, SegmentReader
+from kcodec_spark.segment_source import ARROW, SCHEMA, SegmentReader
 
 
 def batch(first: int, count: int, codec: str = "none", **columns) -> bytes:
@@ -153,6 +154,11 @@ def test_other_filesystems(logs):
     [
         ({}, "give the path"),
         ({"path": "x", "mode": "DROPMALFORMED"}, "is not one of FAILFAST, PERMISSIVE"),
+        (
+            {"path": "x", "isolation": "committed"},
+            "'committed' is not one of read_uncommitted, read_committed",
+        ),
+        ({"path": "x", "control": "none"}, "'none' is not one of skip, keep, only"),
         ({"path": "x", "checkCrc": "no"}, "is not one of true, false"),
         ({"path": "x", "maxDecompressed": "1g"}, "is not a number of bytes"),
         ({"path": "x", "offset": "1"}, "option 'offset' is not one of"),
@@ -166,6 +172,31 @@ def test_options_are_checked(options, match):
 def test_options_have_no_case(logs):
     reader = SegmentReader({"PATH": str(logs), "checkcrc": "FALSE", "MaxDecompressed": "100"})
     assert reader.options == {"errors": "raise", "check_crc": False, "max_decompressed": 100}
+    reader = SegmentReader(
+        {"path": "x", "isolation": "READ_COMMITTED", "control": "Keep", "mode": "permissive"}
+    )
+    assert reader.options == {"errors": "skip", "isolation": "read_committed", "control": "keep"}
+
+
+def test_columns_are_fixed(spark, logs):
+    register_segments(spark)
+    source = spark.read.format("kcodec_segment")
+    assert source.schema(SCHEMA).load(str(logs)).count() == 30
+    with pytest.raises(PySparkException, match="the columns of kcodec_segment are fixed"):
+        source.schema("value binary").load(str(logs)).collect()
+
+
+def test_uris(logs):
+    folder = logs / "a b %" / "ü-0"
+    folder.mkdir(parents=True)
+    log = folder / "1.log"
+    log.write_bytes(batch(0, 1))
+    start = f"file://{logs}"
+    for path in ("a b %25/ü-0/1.log", "a b %25/ü-0", "a%20b%20%25/%C3%BC-0", "a b %25/*/*.log"):
+        assert paths_of(f"{start}/{path}") == [str(log)]
+    for path in ("file:///a%", "file://host/x.log", "tape:/x.log"):
+        with pytest.raises(ConfigError, match=r"^" + re.escape(path)):
+            paths_of(path)
 
 
 def test_times_that_spark_does_not_have(logs):
