@@ -34,7 +34,7 @@ def decode_decimal(
         ``scale`` and ``value``: Debezium's ``VariableScaleDecimal``. Float or double: Debezium's mode
         ``double``, by the shortest number that reads as this double.
     scale : int
-        Digits behind the point, of unscaled values and of the result.
+        Digits behind the point, of unscaled values and of the result: 0 to `precision`.
     precision : int
         Digits of the result in all, up to 38.
     options : dict, optional
@@ -77,6 +77,11 @@ def text_to_decimal(
     -------
     Column
         Decimal of that precision and scale.
+
+    Raises
+    ------
+    ConfigError
+        When called, for an argument that is not valid.
 
     Examples
     --------
@@ -144,6 +149,12 @@ def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> 
 def _decoded(
     name: str, col: "Column | str", codec: DecimalCodec, options: Mapping[str, Any] | None
 ) -> "Column":
+    kind = codec.arrow_type
+    if kind.precision > 38 or not 0 <= kind.scale <= kind.precision:
+        raise ConfigError(
+            "Spark's decimals have up to 38 digits, none to all of them behind the point: "
+            f"not precision={kind.precision} and scale={kind.scale}"
+        )
     settings = read_options(options)
     if settings.codec or settings.registry or settings.avro_schema is not None or settings.corrupt_column:
         raise ConfigError(f"{name} takes the option mode")

@@ -62,6 +62,10 @@ def test_nothing_is_rounded(spark):
         decode_decimal("d", 2, options={"columnNameOfCorruptRecord": "bad", "mode": "PERMISSIVE"})
     with pytest.raises(ConfigError, match="not within 1 and 76"):
         decode_decimal("d", 2, 0)
+    for scale, precision in ((2, 39), (10, 9), (-2, 9)):
+        for function in (decode_decimal, text_to_decimal):
+            with pytest.raises(ConfigError, match=f"not precision={precision} and scale={scale}"):
+                function("d", scale, precision)
 
 
 def test_sql(spark, decimals):
