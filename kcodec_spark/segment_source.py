@@ -126,10 +126,8 @@ class SegmentReader(DataSourceReader):  # type: ignore[misc]
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one segment, chunk by chunk."""
         assert isinstance(partition, _Segment)
+        stream = stream_segment(partition.path, filesystem=partition.filesystem, views=False, **self.options)
         try:
-            stream = stream_segment(
-                partition.path, filesystem=partition.filesystem, views=False, **self.options
-            )
             for chunk in stream:
                 yield _columns(chunk, partition)
         except DecodeError as error:

@@ -257,7 +257,7 @@ def _open_before(path: Any, before: list[str], filesystem: Any) -> tuple[Any, An
 
     markers = np.empty((0, 3), np.int64)
     try:
-        table = read_producer_snapshot(_beside(path, ".snapshot"), filesystem=filesystem)
+        table = _read_beside(path, ".snapshot", filesystem)
     except FileNotFoundError:
         found = [_transactions(name, filesystem) for name in before]
         batches = [np.empty((0, 2), np.int64), *(each[0] for each in found)]
@@ -266,8 +266,14 @@ def _open_before(path: Any, before: list[str], filesystem: Any) -> tuple[Any, An
     return _matrix(table.select(names).drop_null(), names), markers
 
 
-def _beside(path: Any, suffix: str) -> str:
-    return re.sub(r"\.log$", suffix, _PASSING.sub("", os.fspath(path)))
+def _read_beside(path: Any, suffix: str, filesystem: Any) -> pa.Table:
+    """Read the entries that lie beside a segment; errors name the file, which is not the one that was asked for."""
+    name = re.sub(r"\.log$", suffix, _PASSING.sub("", os.fspath(path)))
+    try:
+        return _ENTRIES[suffix](name, filesystem=filesystem)
+    except DecodeError as error:
+        reason = f"{error.reason}, in {name}"
+        raise DecodeError(error.row, error.offset, error.path, error.code, reason) from error
 
 
 def _transactions(path: Any, filesystem: Any) -> tuple[Any, Any]:
@@ -316,7 +322,7 @@ def _ranks(first: Any, second: Any) -> tuple[Any, Any]:
 def _index(path: Any, filesystem: Any) -> list[pa.Table]:
     """Read the transaction index beside a segment, if there is one."""
     try:
-        return [read_transaction_index(_beside(path, ".txnindex"), filesystem=filesystem)]
+        return [_read_beside(path, ".txnindex", filesystem)]
     except FileNotFoundError:
         return []
 

@@ -163,6 +163,14 @@ def test_committed_is_what_a_consumer_sees(steps, cut, tmp_path_factory):
     assert seen == [offset for offset, how in sorted(state.items()) if how == "committed" and offset < stable]
 
 
+@pytest.mark.parametrize("suffix", ["txnindex", "snapshot"])
+def test_errors_of_what_lies_beside_name_it(folder, suffix):
+    other = folder / name(14, suffix)
+    other.write_bytes(b"\0")
+    with pytest.raises(DecodeError, match=f"truncated: row 0, byte 0: .*, in {other}"):
+        read_segment(folder / name(14, "log"), isolation="read_committed")
+
+
 def test_checkpoints_and_passing_names(impl, tmp_path):
     for file in ("00000000000000000042-0000000003.checkpoint", "bootstrap.checkpoint", name(0) + ".deleted"):
         (tmp_path / file).write_bytes(data(5, count=3))
