@@ -4,7 +4,7 @@ They take what ``pyspark.sql.avro.functions`` takes, in the same places, and wha
 schema registry. What they return is a `Column` of the session type that is active when they are called.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import ConfigError
@@ -14,7 +14,7 @@ from kcodec_spark.udf import decode_udf, encode_udf
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["as_column", "as_struct", "from_avro", "reader_of", "to_avro", "writer_of"]
+__all__ = ["as_column", "as_struct", "from_avro", "reader_of", "ready", "to_avro", "writer_of"]
 
 
 def from_avro(
@@ -41,9 +41,9 @@ def from_avro(
         ``mode``: FAILFAST (default: a row that cannot be decoded fails the query) or PERMISSIVE (it becomes a
         struct of nulls, as in Spark); ``columnNameOfCorruptRecord``: with PERMISSIVE, a further field with
         ``reason``, ``code``, ``offset``, ``path``, ``schema_id`` and ``bytes`` of such a row; ``avroSchema``:
-        the schema to read as; ``recursiveFieldMaxDepth``, ``enableStableIdentifiersForUnionType``,
-        ``stableIdentifierPrefixForUnionType`` as in Spark; ``confluent.schema.registry.`` and a setting of
-        confluent-kafka's registry client.
+        the schema to read as; ``recursiveFieldMaxDepth`` (errors call it ``recursive_depth``),
+        ``enableStableIdentifiersForUnionType``, ``stableIdentifierPrefixForUnionType`` as in Spark;
+        ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client.
     subject, schemaRegistryAddress : str, optional
         Subject and address (any that `kcodec.registry.open` takes; without a scheme, http) of the registry:
         the values are framed then, with whatever schema ids, and read as the schema given or else as the
@@ -80,6 +80,8 @@ def from_avro(
     settings = read_options(options)
     codec_options = dict(settings.codec)
     if fields is not None:
+        if not isinstance(fields, Iterable):
+            raise TypeError(f"fields are a sequence of str, not {type(fields).__name__}")
         codec_options["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
     if wide_decimals is not None:
         codec_options["wide_decimals"] = wide_decimals
@@ -88,6 +90,10 @@ def from_avro(
     if place is not None:
         if reader_schema is None:
             reader_schema = jsonFormatSchema
+        if reader_schema is not None and not isinstance(reader_schema, str):
+            raise TypeError(
+                f"with a registry, the schema to read as is its text, not {type(reader_schema).__name__}"
+            )
         from kcodec_spark.framed import framed_reader
 
         read, arrow_type = framed_reader(*place, settings.registry, reader_schema, codec_options)
@@ -100,7 +106,7 @@ def from_avro(
         else:
             if reader_schema is not None:
                 codec_options["avroSchema"] = reader_schema
-            codec = _ready(jsonFormatSchema, codec_options)
+            codec = ready(jsonFormatSchema, codec_options)
         read, arrow_type = reader_of(codec)
     udf = decode_udf(
         read,
@@ -131,10 +137,10 @@ def to_avro(
         column's type, as Spark does; with a registry, it is the subject's latest.
     subject, schemaRegistryAddress : str, optional
         Subject and address of the registry: each value is framed with the id that the schema has there. A
-        schema that is not registered under the subject is an error, unless ``auto.register.schemas`` is set.
+        schema that is not registered under the subject is an error, unless registering is asked for.
     options : dict, optional
         ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client, or
-        ``auto.register.schemas``.
+        ``confluent.schema.registry.auto.register.schemas``.
 
     Returns
     -------
@@ -171,7 +177,7 @@ def to_avro(
 
             write = AvroCodec(jsonFormatSchema).encode
         else:
-            write = writer_of(_ready(jsonFormatSchema, {}))
+            write = writer_of(ready(jsonFormatSchema, {}))
     packed = isinstance(data, (list, tuple))
     columns = [as_column(item) for item in data] if packed else [as_column(data)]
     if not columns:
@@ -186,6 +192,10 @@ def to_avro(
 
 def reader_of(codec: Any) -> Any:
     """Return what decodes with a codec or a serde, and the Arrow type of what it gives."""
+    if _has_versions(codec) and codec.header not in ("version", "request"):
+        raise ConfigError(
+            f"{codec.spec.name} has several versions: give the version, or the column that has it"
+        )
     if codec.arrow_type is None:
         raise ConfigError("Spark must know the type before the first value: give the serde a reader_schema")
     return (codec.deserialize if hasattr(codec, "deserialize") else codec.decode), codec.arrow_type
@@ -193,7 +203,15 @@ def reader_of(codec: Any) -> Any:
 
 def writer_of(codec: Any) -> Any:
     """Return what encodes with a codec or a serde."""
+    if _has_versions(codec):
+        raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
     return codec.serialize if hasattr(codec, "serialize") else codec.encode
+
+
+def _has_versions(codec: Any) -> bool:
+    from kcodec import MessageCodec
+
+    return isinstance(codec, MessageCodec) and len(codec.versions) > 1
 
 
 def _place(subject: str | None, address: str | None) -> tuple[str, str] | None:
@@ -213,12 +231,12 @@ def _no_registry_settings(settings: Mapping[str, Any]) -> None:
         raise ConfigError("settings of a registry without subject and schemaRegistryAddress")
 
 
-def _ready(codec: Any, options: Mapping[str, Any]) -> Any:
+def ready(codec: Any, options: Mapping[str, Any], name: str = "jsonFormatSchema is a schema's text,") -> Any:
     """Check that a codec or serde was given, without options that had to be given to it."""
-    if not any(hasattr(codec, name) for name in ("decode", "deserialize")):
-        raise TypeError(
-            f"jsonFormatSchema is a schema's text, a codec or a serde, not {type(codec).__name__}"
-        )
+    if isinstance(codec, (str, bytes, type)) or not (
+        hasattr(codec, "decode") or hasattr(codec, "deserialize")
+    ):
+        raise TypeError(f"{name} a codec or a serde, not {type(codec).__name__}")
     if options:
         raise ConfigError(f"{', '.join(options)}: to be given to the {type(codec).__name__} itself")
     return codec

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from kcodec_spark.functions import as_column
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
@@ -27,7 +29,7 @@ def schema_id(value: "Column | str") -> "Column":
     """
     from pyspark.sql import functions as F
 
-    column = F.col(value) if isinstance(value, str) else value
+    column = as_column(value)
     number = F.conv(F.hex(F.substring(column, 2, 4)), 16, 10).cast("bigint")
     framed = (F.octet_length(column) >= 5) & (F.substring(column, 1, 1) == F.lit(b"\0"))
     return F.when(framed, number)
@@ -56,11 +58,11 @@ def metrics(value: "Column | str" = "value", error: "Column | str | None" = None
     """
     from pyspark.sql import functions as F
 
-    column = F.col(value) if isinstance(value, str) else value
+    column = as_column(value)
     made = [
         F.count(F.lit(1)).alias("rows"),
         F.count_if(column.isNull()).alias("tombstones"),
         # Not the exact number: that takes memory for each id, and foreign bytes may hold any.
         F.approx_count_distinct(schema_id(column), 0.01).alias("schema_ids"),
     ]
-    return made if error is None else [*made, F.count(error).alias("bad_rows")]
+    return made if error is None else [*made, F.count(as_column(error)).alias("bad_rows")]

@@ -154,6 +154,8 @@ def _split(
         elif lower not in proper:
             near = difflib.get_close_matches(lower, [*proper, REGISTRY_PREFIX], 1)
             hint = f"; did you mean {proper.get(near[0], near[0] + '...')}?" if near else ""
+            if not near and "." in lower:
+                hint = f": settings of the registry begin with {REGISTRY_PREFIX}"
             raise ConfigError(f"unknown option {name!r}{hint}")
         elif proper[lower] in given:
             raise ConfigError(f"the option {proper[lower]} is given twice")
@@ -172,5 +174,5 @@ def _flag(given: Mapping[str, Any], name: str) -> bool:
 def _integer(given: Mapping[str, Any], name: str) -> int:
     try:
         return int(given.get(name, -1))
-    except ValueError:
+    except (OverflowError, TypeError, ValueError):
         raise ConfigError(f"{name} {given[name]!r} is not an integer") from None

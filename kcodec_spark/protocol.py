@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec import MessageCodec, protocol
 from kcodec.errors import ConfigError
-from kcodec_spark.functions import as_column
+from kcodec_spark.functions import as_column, reader_of
 from kcodec_spark.options import ReadOptions, read_options
 from kcodec_spark.udf import decode_udf
 
@@ -67,8 +67,10 @@ def from_kafka_message(
     settings = _settings(options, "from_kafka_message")
     codec = _codec(spec, version, header=header, compat=compat, unknown_tags=unknown_tags)
     columns = [as_column(data)]
-    read: Any = codec.decode
-    if version is not None and not isinstance(version, int):
+    read: Any
+    if version is None or isinstance(version, int):
+        read, _ = reader_of(codec)
+    else:
         columns.append(as_column(version))
         read = _by_version(codec)
     udf = decode_udf(
@@ -89,14 +91,12 @@ def _codec(spec: Any, version: Any, **options: Any) -> MessageCodec:
                 "version, header, compat and unknown_tags are to be given to the MessageCodec itself"
             )
         codec = spec
+    elif not isinstance(spec, (protocol.MessageSpec, str)):
+        raise TypeError(f"spec is a MessageSpec, its JSON text or a MessageCodec, not {type(spec).__name__}")
     elif isinstance(version, int):
         codec = MessageCodec(spec, version, **options)
     else:
         codec = MessageCodec.for_versions(spec, **options)
-    if version is None and len(codec.versions) > 1 and codec.header not in ("version", "request"):
-        raise ConfigError(
-            f"{codec.spec.name} has several versions: give the version, or the column that has it"
-        )
     return codec
 
 
@@ -195,6 +195,12 @@ def _decode_topic(
     options: Mapping[str, Any] | None,
     unknown_tags: bool,
 ) -> "DataFrame":
+    if not hasattr(df, "columns"):
+        raise TypeError(f"df is a DataFrame, not {type(df).__name__}")
+    if definitions is not None and not isinstance(definitions, protocol.Definitions):
+        raise TypeError(
+            f"definitions are those that kcodec.protocol.load reads, not {type(definitions).__name__}"
+        )
     settings = _settings(options, topic.strip("_"))
     if settings.corrupt_column is not None:
         raise ConfigError("columnNameOfCorruptRecord: rows of kind error keep their key and value")

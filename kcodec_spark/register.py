@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import ConfigError
-from kcodec_spark.functions import reader_of, writer_of
+from kcodec_spark.functions import reader_of, ready, writer_of
 from kcodec_spark.options import read_options
 from kcodec_spark.udf import decode_udf, encode_udf
 
@@ -38,7 +38,10 @@ def register(
     Raises
     ------
     ConfigError
-        If a direction or an option is not one of these.
+        If a direction or an option is not one of these, or a `kcodec.MessageCodec` of several versions cannot tell
+        them from the messages.
+    TypeError
+        If an argument is of another type.
 
     Examples
     --------
@@ -50,9 +53,18 @@ def register(
         raise ConfigError(
             "register takes the options mode and columnNameOfCorruptRecord; others are the codec's"
         )
+    if not isinstance(functions, Mapping):
+        raise TypeError(f"functions are a dict, not {type(functions).__name__}")
     made = {}
     for name, given in functions.items():
-        codec, direction = given if isinstance(given, tuple) else (given, "decode")
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a function is a str, not {type(name).__name__}")
+        pair = given if isinstance(given, tuple) else (given, "decode")
+        if len(pair) != 2:
+            raise TypeError(
+                f"{name} is a codec or serde, or a tuple of one and a direction, not {len(pair)} items"
+            )
+        codec, direction = ready(pair[0], {}, f"{name} is"), pair[1]
         if direction == "decode":
             read, arrow_type = reader_of(codec)
             made[name] = decode_udf(

@@ -42,11 +42,13 @@ def test_depths_that_spark_takes_for_none():
         ({"mode": "PERMISSIVE", "columnNameOfCorruptRecord": ""}, "is not a name"),
         ({"recursiveFieldMaxDepth": "16"}, "16 is more than 15"),
         ({"recursiveFieldMaxDepth": "x"}, "'x' is not an integer"),
+        ({"recursiveFieldMaxDepth": None}, "None is not an integer"),
         ({"enableStableIdentifiersForUnionType": "yes"}, "neither true nor false"),
         ({"avroSchemaEvolutionMode": "restart"}, "only none is supported"),
         ({"avroSchem": "x"}, "unknown option 'avroSchem'; did you mean avroSchema?"),
         ({"datetimeRebaseMode": "LEGACY"}, "unknown option 'datetimeRebaseMode'$"),
         ({"mode": "FAILFAST", "MODE": "FAILFAST"}, "mode is given twice"),
+        ({"auto.register.schemas": "true"}, r"registry begin with confluent\.schema\.registry\.$"),
         ({"confluent.schema.registry": "x"}, r"did you mean confluent\.schema\.registry\.\.\.\.\?"),
     ],
 )

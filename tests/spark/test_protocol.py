@@ -113,6 +113,13 @@ def test_arguments(spark):
         from_kafka_message("value", SPEC, 5)
     with pytest.raises(SpecError):
         from_kafka_message("value", "{}", 5)
+    for spec in (None, json.loads(SPEC)):
+        with pytest.raises(TypeError, match="spec is a MessageSpec, its JSON text or a MessageCodec, not"):
+            from_kafka_message("value", spec, 3)
+    with pytest.raises(TypeError, match="df is a DataFrame, not NoneType"):
+        decode_consumer_offsets(None)
+    with pytest.raises(TypeError, match=r"definitions are those .* not str"):
+        decode_consumer_offsets(spark.range(0), "x")
     with pytest.raises(ConfigError, match="takes the options mode"):
         from_kafka_message("value", SPEC, 1, {"avroSchema": '"int"'})
 

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from kcodec import AvroCodec, ConfigError
+from kcodec import AvroCodec, ConfigError, MessageCodec
 from kcodec_spark import from_avro, register, to_avro
 
 FIELDS = [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]
@@ -39,6 +39,38 @@ def test_registering_refuses_what_it_does_not_know(spark, codec):
         register(spark, {"f": (codec, "decod")})
     with pytest.raises(ConfigError, match="others are the codec's"):
         register(spark, {"f": codec}, options={"avroSchema": POINT})
+    for functions, reason in (
+        (codec, "functions are a dict, not AvroCodec"),
+        ({1: codec}, "name of a function is a str, not int"),
+        ({"f": (codec,)}, "f is a codec or serde, or a tuple of one and a direction, not 1 items"),
+        ({"f": [codec, "decode"]}, "f is a codec or a serde, not list"),
+        ({"f": None}, "f is a codec or a serde, not NoneType"),
+        ({"f": '"long"'}, "f is a codec or a serde, not str"),
+    ):
+        with pytest.raises(TypeError, match=reason):
+            register(spark, functions)
+
+
+def test_registering_refuses_messages_of_unknown_versions(spark):
+    spec = json.dumps(
+        {
+            "type": "data",
+            "name": "Commit",
+            "validVersions": "0-1",
+            "flexibleVersions": "none",
+            "fields": [{"name": "Offset", "type": "int64", "versions": "0+"}],
+        }
+    )
+    several = MessageCodec.for_versions(spec)
+    for given in (
+        several,
+        (several, "encode"),
+        (MessageCodec.for_versions(spec, header="version"), "encode"),
+    ):
+        with pytest.raises(ConfigError, match="Commit has several versions: give"):
+            register(spark, {"f": given})
+    register(spark, {"f": MessageCodec.for_versions(spec, header="version")})
+    assert spark.sql("SELECT f(X'00010000000000000005').offset").first()[0] == 5
 
 
 def test_a_pickled_codec_decodes_the_same(spark, codec):
