@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, SchemaError
 from kcodec_spark.functions import as_column, as_struct, reader_of, writer_of
 from kcodec_spark.options import read_options
 from kcodec_spark.types import to_arrow_type
@@ -71,7 +71,7 @@ def from_connect_json(
         raise ConfigError(
             "from_connect_json takes the options mode and columnNameOfCorruptRecord, and Connect's"
         )
-    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals or "decimal256")
+    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals)
     if codec.arrow_type is None:
         raise ConfigError("Spark must know the type before the first value: give a schema")
     read, arrow_type = reader_of(codec)
@@ -93,6 +93,7 @@ def to_connect_json(
     *,
     compat: str | None = None,
     key: bool = False,
+    wide_decimals: str | None = None,
 ) -> "Column":
     """Encode a column, or several as one struct, as JsonConverter does.
 
@@ -106,6 +107,8 @@ def to_connect_json(
         The converter's settings, as for `from_connect_json`.
     compat, key
         As for `from_connect_json`.
+    wide_decimals : {"string"}, optional
+        Write decimals over 38 digits, which Spark cannot hold, from text.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def to_connect_json(
     converter, rest = _settings(options)
     if rest:
         raise ConfigError(f"to_connect_json takes Connect's settings, not {', '.join(rest)}")
-    codec = _codec(schema, converter, compat=compat, key=key)
+    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals)
     return encode_udf(writer_of(codec), name="to_connect_json")(as_struct(data, "to_connect_json"))
 
 
@@ -142,16 +145,21 @@ def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[s
 
 
 def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
+    arguments = {name: value for name, value in arguments.items() if value}
     if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
-        given = {**converter, **{name: value for name, value in arguments.items() if value}}
-        given.pop("wide_decimals", None)
+        given = {**converter, **arguments}
         if given:
             raise ConfigError(f"{', '.join(given)}: to be given to the {type(schema).__name__} itself")
         return schema
     if isinstance(schema, str) and not schema.lstrip().startswith("{"):
+        from pyspark.errors import ParseException
         from pyspark.sql.types import DataType
 
-        schema = DataType.fromDDL(schema)
+        try:
+            schema = DataType.fromDDL(schema)
+        except ParseException as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise SchemaError(f"the schema is no DDL of Spark: {reason}") from None
     if hasattr(schema, "simpleString"):
         schema = to_arrow_type(schema)
     return ConnectJsonCodec(schema, config=converter, **arguments)

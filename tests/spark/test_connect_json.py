@@ -197,7 +197,17 @@ def test_settings_of_connect(spark):
     with pytest.raises(SchemaError, match="at most 38 digits"):
         from_connect_json("value", ConnectSchema.decimal(2, precision=64))
     wide = from_connect_json("value", ConnectSchema.decimal(2, precision=64), off, wide_decimals="string")
-    assert spark.createDataFrame([("1.5",)], "value string").select(wide).first()[0] == "1.50"
+    text = spark.createDataFrame([("1.5",)], "value string").select(wide.alias("value"))
+    assert text.first()[0] == "1.50"
+    options = {**off, "decimal.format": "NUMERIC"}
+    schema = ConnectSchema.decimal(2, precision=64)
+    assert (
+        text.select(to_connect_json("value", schema, options, wide_decimals="string")).first()[0] == b"1.50"
+    )
+    with pytest.raises(ConfigError, match="wide_decimals='text' is not one of"):
+        to_connect_json("value", schema, wide_decimals="text")
+    with pytest.raises(SchemaError, match=r"no DDL of Spark: .*BIGGINT"):
+        from_connect_json("value", "id BIGGINT", off)
 
 
 def test_there_and_back(orders):
