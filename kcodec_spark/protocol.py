@@ -37,8 +37,8 @@ def from_kafka_message(
     spec : MessageSpec, str or MessageCodec
         The definition, its JSON text, or a codec made ready.
     version : int, Column or str, optional
-        Of all messages; or the column that has each row's. It may be left out where the messages begin with their
-        version or the header of a request.
+        Of all messages; or the column of integers that has each row's. It may be left out where the messages begin
+        with their version or the header of a request.
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`.
     header, compat, unknown_tags
