@@ -8,7 +8,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
-from kcodec.columns._rows cimport Int32Buffer, Slice
+from kcodec.columns._rows cimport Slice
 from kcodec.formats._avro_block cimport BlockMemory, read_block
 from kcodec.formats._avro_context cimport Context, fail
 from kcodec.formats._avro_lanes cimport LANES, SLACK, Block
@@ -34,22 +34,18 @@ cdef enum:
 
 @cython.final
 cdef class AvroDecoder(Decoder):
-    cdef list compiled
     cdef const Op **ops       # of each program
     cdef int32_t *stops
-    cdef Int32Buffer starts
     cdef int64_t start
-    cdef bint trailing
     cdef Context context
     cdef BlockMemory memory
 
     def __init__(self, values, programs, selector, starts, start, trailing):
         cdef Compiled program
         cdef int32_t at
-        Decoder.__init__(self, values, programs, selector)
+        Decoder.__init__(self, values, programs, selector, starts, trailing)
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
-        self.compiled = list(programs)
         self.ops = <const Op **>calloc(self.programs, sizeof(Op *))
         self.stops = <int32_t *>calloc(self.programs, sizeof(int32_t))
         if self.ops == NULL or self.stops == NULL:
@@ -62,9 +58,7 @@ cdef class AvroDecoder(Decoder):
                 self.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
                 self.context.max_zero_items = program.limits.max_zero_byte_items
                 self.context.max_expansion = program.limits.max_expansion
-        self.starts = Int32Buffer(starts, self.rows.length, "starts")
         self.start = start
-        self.trailing = trailing
         self.memory = BlockMemory(self.builder)
         self.memory.block.context = &self.context
         self.context.columns = self.builder.columns

@@ -42,11 +42,8 @@ cdef enum:
 
 @cython.final
 cdef class JsonDecoder(Decoder):
-    cdef list compiled
     cdef const Op **ops       # of each program
-    cdef Int32Buffer starts
     cdef Int32Buffer ends
-    cdef bint trailing
     cdef Context context
     cdef Block block
     cdef uint8_t *copy        # of a document with nothing readable behind it
@@ -60,11 +57,10 @@ cdef class JsonDecoder(Decoder):
         cdef Compiled program
         cdef int32_t words = 0
         cdef int32_t at
-        Decoder.__init__(self, values, programs, selector)
+        Decoder.__init__(self, values, programs, selector, starts, trailing)
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
         self.always_checked = True
-        self.compiled = list(programs)
         self.ops = <const Op **>calloc(self.programs, sizeof(Op *))
         if self.ops == NULL:
             raise MemoryError
@@ -88,9 +84,7 @@ cdef class JsonDecoder(Decoder):
         if context.words == NULL or context.scratch == NULL:
             raise MemoryError
         context.columns = self.builder.columns
-        self.starts = Int32Buffer(starts, self.rows.length, "starts")
         self.ends = Int32Buffer(ends, self.rows.length, "ends")
-        self.trailing = trailing
         self.most = LANES
         self.rest = 1
 

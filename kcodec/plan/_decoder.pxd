@@ -21,6 +21,9 @@ cdef class Decoder:
     cdef Rows rows
     cdef Builder builder
     cdef Int32Buffer selector
+    cdef Int32Buffer starts    # per row, where its payload starts
+    cdef bint trailing         # anything may stand behind a value
+    cdef list compiled         # the programs
     cdef uint8_t *usable       # per program: it is not None
     cdef int32_t programs
     cdef int64_t *divisor      # per list or map column: bytes that an item takes at least

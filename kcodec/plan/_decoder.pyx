@@ -26,13 +26,20 @@ cdef class Decoder:
         Programs of one Arrow type; rows that choose None are null.
     selector : buffer of int32, optional
         Per row which program; negative: none. By default the first for all.
+    starts : buffer of int32, optional
+        Per row where the payload starts.
+    trailing : bool
+        Accept anything behind a value.
     """
 
-    def __init__(self, values, programs, selector):
+    def __init__(self, values, programs, selector, starts, trailing):
         cdef int32_t at
         self.rows = Rows(values)
         self.builder = Builder(next(each for each in programs if each is not None).shape, self.rows.length)
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
+        self.starts = Int32Buffer(starts, self.rows.length, "starts")
+        self.trailing = trailing
+        self.compiled = list(programs)
         self.programs = len(programs)
         self.usable = <uint8_t *>calloc(self.programs, 1)
         self.divisor = <int64_t *>calloc(self.builder.count, sizeof(int64_t))

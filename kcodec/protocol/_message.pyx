@@ -25,7 +25,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from kcodec.columns._builder cimport Column, set_null
-from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.columns._rows cimport Rows, Slice
 from kcodec.plan._decoder cimport MOST_ROWS, Decoder
 from kcodec.protocol._message_program cimport (
     Program as Compiled, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
@@ -409,21 +409,17 @@ cdef const uint8_t *read_tags(
 
 @cython.final
 cdef class MessageDecoder(Decoder):
-    cdef list compiled
     cdef const Op **ops       # of each program
     cdef int32_t *stops
-    cdef Int32Buffer starts
     cdef int64_t start
-    cdef bint trailing
     cdef Context context
 
     def __init__(self, values, programs, selector, starts, start, trailing):
         cdef Compiled program
         cdef int32_t at
-        Decoder.__init__(self, values, programs, selector)
+        Decoder.__init__(self, values, programs, selector, starts, trailing)
         self.block_rows = MOST_ROWS
         self.block_bytes = BLOCK_BYTES
-        self.compiled = list(programs)
         self.ops = <const Op **>calloc(self.programs, sizeof(Op *))
         self.stops = <int32_t *>calloc(self.programs, sizeof(int32_t))
         if self.ops == NULL or self.stops == NULL:
@@ -437,9 +433,7 @@ cdef class MessageDecoder(Decoder):
                 self.context.lenient = program.lenient
                 self.context.max_zero_items = program.limits.max_zero_byte_items
                 self.context.max_expansion = program.limits.max_expansion
-        self.starts = Int32Buffer(starts, self.rows.length, "starts")
         self.start = start
-        self.trailing = trailing
         self.context.columns = self.builder.columns
 
     def __dealloc__(self):
