@@ -19,16 +19,16 @@ from kcodec.errors import (
 
 if TYPE_CHECKING:
     from kcodec import plan, protocol, registry, wire
-    from kcodec.formats.avro import AvroCodec
-    from kcodec.formats.avro_types import TypeOptions
-    from kcodec.formats.connect import ConnectJsonCodec
-    from kcodec.formats.connect_schema import ConnectSchema
+    from kcodec.formats.avro.codec import AvroCodec
+    from kcodec.formats.avro.types import TypeOptions
+    from kcodec.formats.connect.codec import ConnectJsonCodec
+    from kcodec.formats.connect.schema import ConnectSchema
     from kcodec.formats.decimals import DecimalCodec
-    from kcodec.formats.json import JsonCodec
-    from kcodec.formats.ksql import KsqlCodec
+    from kcodec.formats.json.codec import JsonCodec
+    from kcodec.formats.ksql.codec import KsqlCodec
     from kcodec.plan import Limits
-    from kcodec.protocol.message import MessageCodec
-    from kcodec.serde import Serde
+    from kcodec.protocol.message.codec import MessageCodec
+    from kcodec.serde.serde import Serde
 
 __all__ = [
     "CODES",
@@ -58,16 +58,16 @@ __all__ = [
 __version__ = "0.1.0"
 
 _MODULES = {
-    "AvroCodec": "kcodec.formats.avro",
-    "ConnectJsonCodec": "kcodec.formats.connect",
-    "ConnectSchema": "kcodec.formats.connect_schema",
-    "JsonCodec": "kcodec.formats.json",
-    "KsqlCodec": "kcodec.formats.ksql",
+    "AvroCodec": "kcodec.formats.avro.codec",
+    "ConnectJsonCodec": "kcodec.formats.connect.codec",
+    "ConnectSchema": "kcodec.formats.connect.schema",
+    "JsonCodec": "kcodec.formats.json.codec",
+    "KsqlCodec": "kcodec.formats.ksql.codec",
     "DecimalCodec": "kcodec.formats.decimals",
     "Limits": "kcodec.plan",
-    "MessageCodec": "kcodec.protocol.message",
-    "Serde": "kcodec.serde",
-    "TypeOptions": "kcodec.formats.avro_types",
+    "MessageCodec": "kcodec.protocol.message.codec",
+    "Serde": "kcodec.serde.serde",
+    "TypeOptions": "kcodec.formats.avro.types",
 }
 _SUBPACKAGES = ("plan", "protocol", "registry", "wire")
 

@@ -16,7 +16,7 @@ def kernel(name: str, impl: str | None = None) -> ModuleType:
     Parameters
     ----------
     name : str
-        Dotted name below ``kcodec`` of the compiled module, such as ``"formats._avro"``. Its twin has the
+        Dotted name below ``kcodec`` of the compiled module, such as ``"formats.avro._kernel"``. Its twin has the
         same name with ``_py`` appended.
     impl : {"native", "pure"}, optional
         Which one. By default what the environment variable ``KCODEC_IMPL`` says, else ``"native"``.

@@ -13,7 +13,7 @@ from kcodec import Serde, TypeOptions
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
-from kcodec.serde_config import KEYS
+from kcodec.serde.config import KEYS
 
 __all__ = ["Subject", "framed_reader", "framed_writer"]
 
@@ -56,7 +56,7 @@ def framed_reader(
     reader_schema : str or None
         What to read as; by default the subject's latest version of now.
     codec_options : mapping
-        Fields of `kcodec.formats.avro_types.TypeOptions`.
+        Fields of `kcodec.formats.avro.types.TypeOptions`.
 
     Returns
     -------

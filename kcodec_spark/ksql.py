@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec import KsqlCodec
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.ksql_types import SqlColumn, SqlField, SqlType
+from kcodec.formats.ksql.types import SqlColumn, SqlField, SqlType
 from kcodec_spark.functions import as_column, as_struct
 from kcodec_spark.options import read_options
 from kcodec_spark.udf import Writer, decode_udf, encode_udf

@@ -13,8 +13,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from kcodec.errors import CODES, ConfigError, DecodeError
 from kcodec.protocol import stream_segment
-from kcodec.protocol.batch import BatchOptions
-from kcodec.protocol.segment import ISOLATION
+from kcodec.protocol.batch.read import BatchOptions
+from kcodec.protocol.batch.segment import ISOLATION
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -171,7 +171,7 @@ def _ask(spark: "SparkSession") -> str:
             import kcodec
             from kcodec._impl import kernel
 
-            kernel("formats._avro")
+            kernel("formats.avro._kernel")
             found["kcodec"] = kcodec.__version__
         except ImportError as error:
             found["error"] = f"{type(error).__name__}: {error}"

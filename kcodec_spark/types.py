@@ -14,7 +14,7 @@ from kcodec.errors import SchemaError
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-    from kcodec.formats.avro_schema import Schema
+    from kcodec.formats.avro.schema import Schema
 
 __all__ = ["from_arrow_type", "to_arrow_type", "to_avro_type", "to_sql_type"]
 
@@ -224,7 +224,7 @@ def to_sql_type(
     >>> to_sql_type('["null", {"type": "int", "logicalType": "date"}]').simpleString()
     'date'
     """
-    from kcodec.formats.avro_schema import parse
+    from kcodec.formats.avro.schema import parse
 
     converter = _ToSql(stable_identifiers, stable_prefix, recursive_depth, wide_decimals)
     # The root is never left out: only a record within itself is.

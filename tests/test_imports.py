@@ -74,14 +74,15 @@ def run(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("module", ["kcodec", "kcodec.cli", "kcodec.errors", "kcodec.wire"])
+@pytest.mark.parametrize("module", ["kcodec", "kcodec.cli.main", "kcodec.errors", "kcodec.wire"])
 def test_import_is_light(module):
     loaded = run(f"import {module}, sys; print(*sorted(sys.modules))").split()
     assert not [name for name in OPTIONAL if name in loaded]
 
 
 @pytest.mark.parametrize(
-    "module", ["kcodec.serde", "kcodec.registry", "kcodec.formats.avro", "kcodec.protocol", "kcodec_spark"]
+    "module",
+    ["kcodec.serde.serde", "kcodec.registry", "kcodec.formats.avro.codec", "kcodec.protocol", "kcodec_spark"],
 )
 def test_import_needs_pyarrow_at_most(module):
     # pyarrow itself imports numpy where it is installed.

@@ -54,7 +54,7 @@ def test_twins_offer_the_same(name):
 
 
 def test_the_kernels_have_twins():
-    assert {"kcodec.formats._avro", "kcodec.columns._frames", "kcodec.wire._varint"} <= set(TWINS)
+    assert {"kcodec.formats.avro._kernel", "kcodec.columns._frames", "kcodec.wire._varint"} <= set(TWINS)
 
 
 @pytest.mark.parametrize("name", COMPILED)
@@ -65,7 +65,7 @@ def test_compiled_modules_are_compiled(name):
 
 def test_every_twin_is_the_twin_of_something():
     # What twins have in common; for compiled code that is a header.
-    shared = {"kcodec.wire._column_py", "kcodec.formats._json_tokens_py"}
+    shared = {"kcodec.wire._column_py", "kcodec.formats.json._tokens_py"}
     for path in (ROOT / "kcodec").rglob("_*_py.py"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         assert name in shared or name.removesuffix("_py") in COMPILED, name
@@ -81,8 +81,8 @@ def test_status_has_the_order_of_the_codes():
 def test_the_implementation_is_chosen_in_one_place(monkeypatch):
     assert IMPLEMENTATIONS == ("native", "pure")
     monkeypatch.setenv("KCODEC_IMPL", "pure")
-    assert kernel("formats._avro").__name__ == "kcodec.formats._avro_py"
-    assert kernel("formats._avro", "native").__name__ == "kcodec.formats._avro"
+    assert kernel("formats.avro._kernel").__name__ == "kcodec.formats.avro._kernel_py"
+    assert kernel("formats.avro._kernel", "native").__name__ == "kcodec.formats.avro._kernel"
     monkeypatch.setenv("KCODEC_IMPL", "fast")
     with pytest.raises(ValueError, match="'fast' is not one of native, pure"):
-        kernel("formats._avro")
+        kernel("formats.avro._kernel")

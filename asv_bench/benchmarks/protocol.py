@@ -5,8 +5,8 @@ import functools
 import pyarrow as pa
 
 from kcodec import MessageCodec
-from kcodec.protocol.builtin_layouts import builtin_definitions
-from kcodec.protocol.spec import MessageSpec
+from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 
 from . import ROWS
 

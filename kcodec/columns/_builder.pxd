@@ -10,6 +10,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 
+# Width of the offsets of text, bytes and lists.
+ctypedef fused offset_t:
+    int32_t
+    int64_t
+
+
 cdef enum Kind:
     NOTHING      # null: no memory
     BITS         # bool: a byte a value while building

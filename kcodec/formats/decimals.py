@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec.codec import Codec, check_errors
 from kcodec.columns.source import arrays
 from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, Fault, SchemaError
-from kcodec.formats.base import Codec, check_errors
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
@@ -350,7 +350,7 @@ def _shortest(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
 
 
 def _json(op: Op, direction: str, forms: Form = Form.PLAIN) -> Any:
-    module = kernel("formats._json")
+    module = kernel("formats.json._kernel")
     return module, module.Program(Plan("BASE64", direction, pa.binary(), Node(op, 0, forms=forms)))
 
 

@@ -7,17 +7,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kcodec.protocol.batch import list_batches, read_batches, stream_batches
-    from kcodec.protocol.batch_write import write_batches
-    from kcodec.protocol.definitions import Definitions, load
-    from kcodec.protocol.evolution import Violation, check_evolution
-    from kcodec.protocol.framing import Connection, Exchange, join_frames, split_frames
-    from kcodec.protocol.message import MessageCodec
-    from kcodec.protocol.message_records import expand_records
-    from kcodec.protocol.segment import read_segment, stream_segment
-    from kcodec.protocol.spec import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
-    from kcodec.protocol.topics import TopicCodec, decode_topic
-    from kcodec.protocol.versions import Versions
+    from kcodec.protocol.batch.message_records import expand_records
+    from kcodec.protocol.batch.read import list_batches, read_batches, stream_batches
+    from kcodec.protocol.batch.segment import read_segment, stream_segment
+    from kcodec.protocol.batch.write import write_batches
+    from kcodec.protocol.connection import Connection, Exchange, join_frames, split_frames
+    from kcodec.protocol.message.codec import MessageCodec
+    from kcodec.protocol.spec.definitions import Definitions, load
+    from kcodec.protocol.spec.evolution import Violation, check_evolution
+    from kcodec.protocol.spec.model import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
+    from kcodec.protocol.spec.versions import Versions
+    from kcodec.protocol.topics.codec import TopicCodec, decode_topic
 
 __all__ = [
     "Connection",
@@ -47,30 +47,30 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Connection": "framing",
-    "Definitions": "definitions",
-    "Exchange": "framing",
-    "FieldSpec": "spec",
-    "FieldType": "spec",
-    "MessageCodec": "message",
-    "MessageSpec": "spec",
-    "SpecError": "spec_json",
-    "StructSpec": "spec",
-    "TopicCodec": "topics",
-    "Versions": "versions",
-    "Violation": "evolution",
-    "check_evolution": "evolution",
-    "decode_topic": "topics",
-    "expand_records": "message_records",
-    "join_frames": "framing",
-    "list_batches": "batch",
-    "load": "definitions",
-    "read_batches": "batch",
-    "read_segment": "segment",
-    "split_frames": "framing",
-    "stream_batches": "batch",
-    "stream_segment": "segment",
-    "write_batches": "batch_write",
+    "Connection": "connection",
+    "Definitions": "spec.definitions",
+    "Exchange": "connection",
+    "FieldSpec": "spec.model",
+    "FieldType": "spec.model",
+    "MessageCodec": "message.codec",
+    "MessageSpec": "spec.model",
+    "SpecError": "spec.json",
+    "StructSpec": "spec.model",
+    "TopicCodec": "topics.codec",
+    "Versions": "spec.versions",
+    "Violation": "spec.evolution",
+    "check_evolution": "spec.evolution",
+    "decode_topic": "topics.codec",
+    "expand_records": "batch.message_records",
+    "join_frames": "connection",
+    "list_batches": "batch.read",
+    "load": "spec.definitions",
+    "read_batches": "batch.read",
+    "read_segment": "batch.segment",
+    "split_frames": "connection",
+    "stream_batches": "batch.read",
+    "stream_segment": "batch.segment",
+    "write_batches": "batch.write",
 }
 
 

@@ -3,7 +3,7 @@
 Of this, levels (BACKWARD, FULL, ...) and lists of differences are made; serializers ask only for the verdict.
 """
 
-from kcodec.formats.avro_schema import Field, Schema
+from kcodec.formats.avro.schema import Field, Schema
 
 __all__ = ["can_read"]
 
@@ -25,7 +25,7 @@ def can_read(reader: Schema, writer: Schema) -> bool:
 
     Parameters
     ----------
-    reader, writer : kcodec.formats.avro_schema.Schema
+    reader, writer : kcodec.formats.avro.schema.Schema
         The two schemas.
 
     Returns
@@ -34,7 +34,7 @@ def can_read(reader: Schema, writer: Schema) -> bool:
 
     Examples
     --------
-    >>> from kcodec.formats.avro_schema import parse
+    >>> from kcodec.formats.avro.schema import parse
     >>> can_read(parse('["null", "long"]'), parse("int"))
     True
     >>> can_read(parse("int"), parse("long"))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
 from kcodec.errors import RegistryError, SchemaError
-from kcodec.formats.avro_schema import canonical, parse_all
+from kcodec.formats.avro.schema import canonical, parse_all
 from kcodec.registry.base import (
     Metadata,
     Reference,

@@ -8,7 +8,7 @@ import pytest
 
 import kcodec
 from kcodec.errors import CapacityError
-from kcodec.formats.avro_defaults import varint
+from kcodec.formats.avro.defaults import varint
 
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "scale": 2}
 RECORD = {

@@ -7,8 +7,8 @@ import pytest
 
 import kcodec
 from kcodec._impl import kernel
-from kcodec.formats.avro import AvroReader
-from kcodec.formats.avro_defaults import varint
+from kcodec.formats.avro.codec import AvroReader
+from kcodec.formats.avro.defaults import varint
 from kcodec.plan import Limits, Node, Op, Plan
 
 ORDER = {
@@ -67,7 +67,7 @@ def linked_plan() -> Plan:
 
 
 def run(impl, plan, limits, rows):
-    module = kernel("formats._avro", impl)
+    module = kernel("formats.avro._kernel", impl)
     decoded, faults = module.decode(pa.array(rows, pa.binary()), [module.Program(plan, limits)])
     decoded.validate(full=True)
     return decoded.to_pylist(), [(fault.row, fault.code) for fault in faults]
@@ -130,7 +130,7 @@ def test_plans_are_frozen():
 
 
 def test_programs_pickle(impl):
-    module = kernel("formats._avro")
+    module = kernel("formats.avro._kernel")
     program = pickle.loads(pickle.dumps(module.Program(linked_plan(), Limits(max_depth=7))))
     assert program.plan == linked_plan()
     rows = pa.array([b"\2\2\0\x08"])

@@ -4,7 +4,7 @@ import functools
 from importlib.util import find_spec
 from pathlib import Path
 
-from kcodec.protocol.definitions import Definitions, load
+from kcodec.protocol.spec.definitions import Definitions, load
 
 #: Set of the vectors -> folder of the definitions.
 FOLDERS = {

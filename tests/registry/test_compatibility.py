@@ -5,7 +5,7 @@ import json
 
 from vector_files import HERE
 
-from kcodec.formats.avro_schema import parse
+from kcodec.formats.avro.schema import parse
 from kcodec.registry.compatibility import can_read
 
 

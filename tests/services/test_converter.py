@@ -14,8 +14,8 @@ from artifacts import converter, had, java
 from topics import Message
 
 from kcodec import ConnectJsonCodec, ConnectSchema
-from kcodec.formats.connect_converter import SYNTAX, JsonConverter, converter_config
-from kcodec.formats.connect_values import DataError
+from kcodec.formats.connect.converter import SYNTAX, JsonConverter, converter_config
+from kcodec.formats.connect.values import DataError
 from kcodec_spark import from_connect_json, to_connect_json
 
 HERE = Path(__file__).parent

@@ -6,7 +6,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from rich.console import Console
 
-from kcodec import cli, demo, registry
+from kcodec import registry
+from kcodec.cli import main as cli
+from kcodec.demo import run as demo
 from kcodec.errors import KcodecError
 
 
@@ -34,7 +36,7 @@ def test_demo(kafka, registry_url):
 def test_services_that_are_not_there(kafka, registry_url, monkeypatch, capsys):
     with pytest.raises(KcodecError, match=r"^http://127\.0\.0\.1:1: ConnectError"):
         run(5, kafka.address, "http://127.0.0.1:1", spark=False)
-    monkeypatch.setattr("kcodec.demo_kafka._SECONDS", 1)
+    monkeypatch.setattr("kcodec.demo.kafka._SECONDS", 1)
     status = cli.main(["demo", "--rows=5", "--no-spark", "--kafka=127.0.0.1:1", f"--registry={registry_url}"])
     assert status == 2
     assert "kcodec demo: 127.0.0.1:1: " in capsys.readouterr().err

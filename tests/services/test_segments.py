@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from kcodec.protocol import list_batches, read_segment
-from kcodec.protocol.dump_log import Dump
+from kcodec.protocol.batch.dump_log import Dump
 from kcodec_spark import register_segments
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

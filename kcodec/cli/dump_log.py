@@ -1,0 +1,86 @@
+"""``kcodec dump-log``: what the files of a partition hold."""
+
+import argparse
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TextIO
+
+from kcodec.errors import ConfigError, DecodeError
+
+__all__ = ["add"]
+
+
+def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to those of the console tool."""
+    dump = commands.add_parser(
+        "dump-log",
+        help="show what log segments, indexes, snapshots and checkpoints hold",
+        description="Shows what the files of a partition hold (.log, .index, .timeindex, .txnindex, .snapshot, "
+        ".checkpoint): as Kafka's own dump tool prints it, as a line of JSON for each batch or entry, or as Parquet.",
+        epilog="Exit status: 0 if all is well, 1 if a file is damaged or an index does not fit its log, 2 if a file "
+        "cannot be read.",
+    )
+    dump.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="file of a partition's folder")
+    dump.add_argument(
+        "--format", choices=("text", "json", "parquet"), default="text", help="default %(default)s"
+    )
+    dump.add_argument(
+        "--out", type=Path, metavar="FILE", help="by default the standard output; Parquet needs one"
+    )
+    dump.add_argument("--deep-iteration", action="store_true", help="show the records of batches, too")
+    dump.add_argument(
+        "--print-data-log", action="store_true", help="show the records with key and value, too"
+    )
+    dump.add_argument(
+        "--skip-record-metadata", action="store_true", help="show nothing but key and value of records"
+    )
+    dump.set_defaults(run=_run)
+
+
+def _run(given: argparse.Namespace) -> int:
+    if given.format == "parquet" and (given.out is None or len(given.paths) > 1):
+        print("kcodec dump-log: Parquet is written from one file to one that --out names", file=sys.stderr)
+        return 2
+    status = 0
+    with ExitStack() as stack:
+        out = sys.stdout
+        if given.out is not None and given.format != "parquet":
+            out = stack.enter_context(given.out.open("w", encoding="utf-8"))
+        for path in given.paths:
+            status = max(status, _dump(given, path, out))
+    return status
+
+
+def _dump(given: argparse.Namespace, path: Path, out: TextIO) -> int:
+    """Show one file, and tell what is wrong with it; return the status."""
+    from kcodec.protocol.batch.dump_log import Dump
+
+    try:
+        path.open("rb").close()
+        dump = Dump(
+            path,
+            records=given.deep_iteration,
+            contents=given.print_data_log,
+            metadata=not given.skip_record_metadata,
+        )
+    except (ConfigError, OSError) as error:
+        print(f"kcodec dump-log: {error}", file=sys.stderr)
+        return 2
+    status = 0
+    try:
+        if given.format == "parquet":
+            dump.parquet(given.out)
+        elif given.format == "json":
+            dump.json(out)
+        else:
+            dump.text(out)
+    except DecodeError as error:
+        dump.problems.append(f"{path}: {error}")
+    except ConfigError as error:
+        print(f"kcodec dump-log: {error}", file=sys.stderr)
+        status = 2
+    out.flush()
+    for problem in dump.problems:
+        print(problem, file=sys.stderr)
+    return max(status, 1 if dump.problems else 0)

@@ -1,0 +1,108 @@
+"""The console tool."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from kcodec import __version__
+from kcodec.cli import dump_log, protocol
+from kcodec.errors import KcodecError
+
+__all__ = ["main"]
+
+_ROWS = 200_000
+
+#: As shells report what SIGPIPE has ended: nothing is said of what was not printed any more.
+_BROKEN_PIPE = 128 + 13
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``kcodec``.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Of the command line; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(
+        prog="kcodec", description="Columns of Kafka bytes to Arrow columns and back."
+    )
+    parser.add_argument("--version", action="version", version=f"kcodec {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    _add_demo(commands)
+    protocol.add(commands)
+    dump_log.add(commands)
+    given = parser.parse_args(arguments)
+    if sys.stdout is None:
+        print(f"kcodec {given.command}: the standard output is closed", file=sys.stderr)
+        return 2
+    try:
+        status: int = given.run(given)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough; what is left in the buffer has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except (KcodecError, OSError) as error:
+        print(f"kcodec {given.command}: {error}", file=sys.stderr)
+        return 2
+    return status
+
+
+def _add_demo(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="write, read and check orders in plain Python, classic Spark and Spark Connect",
+        description="Registers three versions of an order schema in an embedded registry, writes framed "
+        "values whose schemas alternate, some of them damaged, decodes them in plain Python, in a classic "
+        "Spark session and through Spark Connect, and encodes them back to the same bytes. With --kafka and "
+        "--registry the values are produced to a topic of a broker and consumed again, and the schemas are "
+        "in your registry. Nothing is left behind.",
+    )
+    demo.add_argument("--rows", type=_rows, default=_ROWS, help="orders to write (default %(default)s)")
+    demo.add_argument("--no-spark", dest="spark", action="store_false", help="only the plain Python part")
+    demo.add_argument("--kafka", metavar="HOST:PORT", help="a Kafka broker; needs --registry too")
+    demo.add_argument("--registry", metavar="URL", help="a schema registry; needs --kafka too")
+    demo.set_defaults(run=_demo)
+
+
+def _demo(given: argparse.Namespace) -> int:
+    try:
+        from kcodec.demo.run import run
+    except ModuleNotFoundError as error:
+        print(f"kcodec demo needs {error.name}: pip install 'kcodec[demo]'", file=sys.stderr)
+        return 2
+    if (given.kafka is None) != (given.registry is None):
+        print("kcodec demo: --kafka and --registry are given together", file=sys.stderr)
+        return 2
+    services = None if given.kafka is None else (given.kafka, given.registry)
+    try:
+        return run(given.rows, given.spark, services=services)
+    except ModuleNotFoundError as error:
+        if services is None:
+            raise
+        print(f"kcodec demo --kafka needs {error.name}: pip install 'kcodec[registry]'", file=sys.stderr)
+        return 2
+
+
+def _rows(text: str) -> int:
+    most = 5_000_000  # the values of one column stay below 2 GiB
+    try:
+        rows = int(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not 1 <= rows <= most:
+        raise argparse.ArgumentTypeError(f"{rows:,} is not within 1 and {most:,}")
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,139 @@
+"""Columns cast to another type of the same kind, where a value that would be lost costs its own row."""
+
+from collections.abc import Callable
+from decimal import Decimal
+
+import pyarrow as pa
+
+from kcodec.columns.nested import add_columns, hide_nulls, unpack
+from kcodec.columns.types import plain_type
+from kcodec.errors import CODES, Fault
+
+__all__ = ["cast_rows", "code_of"]
+
+
+def cast_rows(
+    array: pa.Array, kind: pa.DataType, code: Callable[[pa.Array, pa.DataType], str] | None = None
+) -> tuple[pa.Array, list[Fault]]:
+    """Cast an array; rows that would lose something become null and have a fault.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Of any type that Arrow casts.
+    kind : pyarrow.DataType
+        What it is cast to. Structs may have more fields at their end, which are null.
+    code : callable, optional
+        Gives the code of a fault for an array of the one value that is lost, and the type that it is cast to; by
+        default `code_of`.
+
+    Examples
+    --------
+    >>> found, faults = cast_rows(pa.array([[1], [2, 300]]), pa.list_(pa.int8()))
+    >>> found.to_pylist(), faults[0].path, faults[0].code
+    ([[1], None], '[1]', 'out_of_range')
+    """
+    if array.type == kind:
+        return array, []
+    array = add_columns(unpack(array), kind)
+    try:
+        return array.cast(kind), []
+    except pa.ArrowInvalid:
+        # Arrow casts what is behind nulls and outside of slices too.
+        array = array.cast(_nullable(plain_type(array.type)))
+        found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), _nullable(kind), code or code_of)
+        return _named(found, kind), lost
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    """Let all fields be null: behind nulls they are, and Arrow does not cast these to fields without nulls."""
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(_nullable(field.type)).with_nullable(True)
+
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field).with_nullable(False), item(kind.item_field))
+    if types.is_list(kind):
+        return pa.list_(item(kind.value_field))
+    return pa.large_list(item(kind.value_field)) if types.is_large_list(kind) else kind
+
+
+def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Give an array its type again, which has other fields without nulls."""
+    if array.type == kind:
+        return array
+    if pa.types.is_struct(kind):
+        parts = [_named(array.field(number), field.type) for number, field in enumerate(kind)]
+        return pa.Array.from_buffers(kind, len(array), array.buffers()[:1], children=parts)
+    parts = [_named(array.values, kind.field(0).type)]
+    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], children=parts)
+
+
+def code_of(value: pa.Array, kind: pa.DataType) -> str:
+    """Tell why a number or a time is not cast to a type: it is out of its range, or has digits that it has not.
+
+    Examples
+    --------
+    >>> code_of(pa.array([Decimal("1.25")]), pa.decimal128(3, 1))
+    'inexact'
+    """
+    types = pa.types
+    if types.is_decimal(kind):
+        number = Decimal(value[0].as_py())
+        over = number and number.adjusted() >= kind.precision - kind.scale
+        return "decimal_precision" if over else "inexact"
+    if types.is_time(kind) or types.is_timestamp(kind):
+        units = ("s", "ms", "us", "ns")
+        return "inexact" if units.index(kind.unit) < units.index(value.type.unit) else "out_of_range"
+    return "out_of_range" if types.is_integer(kind) else "inexact"
+
+
+def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:
+    """Copy rows: unlike a slice, without the values of others."""
+    return array.take(pa.array(range(start, stop), pa.int64()))
+
+
+def _cast_apart(
+    array: pa.Array, kind: pa.DataType, code: Callable[[pa.Array, pa.DataType], str]
+) -> tuple[pa.Array, list[Fault]]:
+    """Cast by halves, down to the rows that cannot be."""
+    try:
+        return array.cast(kind), []
+    except pa.ArrowInvalid:
+        if len(array) == 1:
+            path, value, wanted = _lost(array, kind, "")
+            found = code(value, wanted)
+            return pa.nulls(1, kind), [Fault(0, None, path, found, CODES[found])]
+    half = len(array) // 2
+    before, lost = _cast_apart(_rows(array, 0, half), kind, code)
+    after, more = _cast_apart(_rows(array, half, len(array)), kind, code)
+    lost += [fault._replace(row=fault.row + half) for fault in more]
+    return pa.concat_arrays([before, after]), lost
+
+
+def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array, pa.DataType]:
+    """Find which value of a single row is not cast, and what to."""
+    types = pa.types
+    if types.is_struct(kind):
+        parts = [
+            (f"{path}.{field.name}".lstrip("."), part, field.type)
+            for field, part in zip(kind, array.flatten(), strict=True)
+        ]
+    elif types.is_map(kind):
+        keys, items = array.keys, array.items
+        parts = [(f"{path}[{n}].key", _rows(keys, n, n + 1), kind.key_type) for n in range(len(keys))]
+        parts += [(f"{path}[{n}].value", _rows(items, n, n + 1), kind.item_type) for n in range(len(items))]
+    elif types.is_list(kind) or types.is_large_list(kind):
+        items = array.flatten()
+        parts = [(f"{path}[{n}]", _rows(items, n, n + 1), kind.value_type) for n in range(len(items))]
+    else:
+        return path, array, kind
+    for inner, part, wanted in parts:
+        try:
+            part.cast(wanted)
+        except pa.ArrowInvalid:
+            return _lost(part, wanted, inner)
+    raise AssertionError("what is not cast has a part that is not cast")

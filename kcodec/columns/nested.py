@@ -1,0 +1,204 @@
+"""Nested columns made again with other columns below them: what `pyarrow.Array.cast` does not do."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.columns.types import plain_type
+from kcodec.errors import SchemaError
+
+__all__ = ["add_columns", "arrange", "hide_nulls", "unpack"]
+
+
+def unpack(array: pa.Array) -> pa.Array:
+    """Give an array a layout that Arrow's cast takes everywhere.
+
+    Dictionaries become their values, of views too, extension types what they are stored as, lists of a fixed size
+    lists. Nothing is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
+
+    Examples
+    --------
+    >>> words = pa.array(["a", "b"], pa.string_view())
+    >>> print(unpack(pa.DictionaryArray.from_arrays([1, 0, 1], words)).to_pylist())
+    ['b', 'a', 'b']
+    """
+    types, kind = pa.types, array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return unpack(array.storage)
+    if types.is_dictionary(kind):
+        # Views and small decimals cannot be taken.
+        values = unpack(array.dictionary)
+        return values.cast(plain_type(values.type)).take(array.indices)
+    if types.is_fixed_size_list(kind):
+        offsets = pa.array([row * kind.list_size for row in range(len(array) + 1)], pa.int32())
+        values = array.values.slice(array.offset * kind.list_size, len(array) * kind.list_size)
+        return _listed(array, pa.list_(kind.value_field), offsets, values)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+        offsets = pc.subtract(array.offsets, array.offsets[0])
+        values = array.values.slice(array.offsets[0].as_py(), offsets[-1].as_py())
+        return _listed(array, kind, offsets, values)
+    parts = [unpack(part) for part in _below(array)]
+    fields = [kind.field(number) for number in range(len(parts))]
+    return _again(array, parts, fields) if parts else array
+
+
+def _listed(array: pa.Array, kind: pa.DataType, offsets: pa.Array, values: pa.Array) -> pa.Array:
+    """Make lists of some values, null where an array is."""
+    valid = array.is_valid().buffers()[1] if array.null_count else None
+    child = unpack(values)
+    kind = _lists(kind, kind.field(0), child)
+    return pa.Array.from_buffers(kind, len(array), [valid, offsets.buffers()[1]], children=[child])
+
+
+def _lists(kind: pa.DataType, field: pa.Field, child: pa.Array) -> pa.DataType:
+    """Give the type of lists or maps of some values."""
+    if pa.types.is_map(kind):
+        # Counted here, as Arrow 18 ends the process where they have not been.
+        if child.null_count or child.field(0).null_count:
+            raise SchemaError("the entries and keys of a map are never null")
+        return pa.map_(*child.type)
+    field = field.with_type(child.type)
+    return pa.large_list(field) if pa.types.is_large_list(kind) else pa.list_(field)
+
+
+def add_columns(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Give structs the columns of nulls that they lack, which Arrow's cast adds in its newer versions only.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        As `unpack` gives it.
+    kind : pyarrow.DataType
+        The same with more fields of the null type at the end of structs; other differences do not matter.
+
+    Examples
+    --------
+    >>> kind = pa.list_(pa.struct([("a", pa.int8()), ("b", pa.null())]))
+    >>> print(add_columns(pa.array([[{"a": 1}]]), kind).type)
+    list<item: struct<a: int64, b: null>>
+    """
+    below = _below(array)
+    fields = [kind.field(number) for number in range(kind.num_fields)]
+    parts = [add_columns(part, field.type) for part, field in zip(below, fields, strict=False)]
+    if pa.types.is_struct(array.type):
+        parts += [pa.nulls(len(array)) for _ in fields[len(parts) :]]
+    return _again(array, parts, fields) if parts else array
+
+
+def hide_nulls(array: pa.Array) -> pa.Array:
+    """Make null what is behind the nulls of structs, which Arrow's cast looks at.
+
+    Examples
+    --------
+    >>> behind = pa.StructArray.from_arrays([pa.array(["x"])], ["a"], mask=pa.array([True]))
+    >>> behind.field(0).to_pylist(), hide_nulls(behind).field(0).to_pylist()
+    (['x'], [None])
+    """
+    parts = [hide_nulls(part) for part in _below(array)]
+    fields = [array.type.field(number) for number in range(len(parts))]
+    return _again(array, parts, fields) if parts else array
+
+
+def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
+    """Bring an array into the form of a type; only its numbers and times may then still be of other types.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        As `unpack` gives it. Fields of structs are found by their names; nullable ones may be missing.
+    kind : pyarrow.DataType
+        What it is to be cast to.
+    path : str
+        Where it is, for errors.
+
+    Raises
+    ------
+    TypeError
+        If it is of another kind: a double is no decimal, a timestamp no date, one with a zone none without.
+
+    Examples
+    --------
+    >>> kind = pa.struct([("a", pa.int8()), ("b", pa.string())])
+    >>> print(arrange(pa.array([{"a": 1}]), kind).type)
+    struct<a: int64, b: string>
+    """
+    types, given = pa.types, array.type
+    if given == kind:
+        return array
+    if types.is_null(given):
+        return pa.nulls(len(array), kind)
+    if types.is_struct(given) and types.is_struct(kind):
+        return _arrange_fields(array, kind, path)
+    if _is_list(given) and _is_list(kind):
+        return _again(array, [arrange(array.values, kind.value_type, f"{path}[]")], [kind.value_field])
+    if types.is_map(given) and types.is_map(kind):
+        keys = arrange(array.values.field(0), kind.key_type, f"{path}[].key")
+        items = arrange(array.values.field(1), kind.item_type, f"{path}[].value")
+        fields = [kind.key_field.with_type(keys.type), kind.item_field.with_type(items.type)]
+        entries = pa.StructArray.from_arrays([keys, items], fields=fields)
+        return _again(array, [entries], [pa.field("entries", entries.type, False)])
+    if not _is_kin(given, kind):
+        raise TypeError(f"{path or 'the column'}: {given} is not written as {kind}; cast it before")
+    # Arrow casts integers to decimals by their types alone.
+    return array.cast(pa.decimal128(20, 0)) if types.is_integer(given) and types.is_decimal(kind) else array
+
+
+def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
+    parts = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+    unknown = [name for name in parts if kind.get_field_index(name) < 0]
+    if unknown or len(parts) < array.type.num_fields:
+        raise TypeError(
+            f"{path or 'the column'}: {kind} has no place for {unknown or 'names that stand twice'}"
+        )
+    columns, fields = [], []
+    for field in kind:
+        below = f"{path}.{field.name}".lstrip(".")
+        if field.name not in parts and not field.nullable:
+            raise TypeError(f"{below}: the column is missing, and cannot be null")
+        columns.append(arrange(parts.get(field.name, pa.nulls(len(array))), field.type, below))
+        fields.append(field.with_type(columns[-1].type))
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+_BINARIES = (pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+def _is_kin(given: pa.DataType, kind: pa.DataType) -> bool:
+    """Tell whether Arrow casts a type without types below it to another, and refuses what would be lost."""
+    types = pa.types
+    if types.is_integer(given):
+        return bool(types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind))
+    if types.is_floating(given):
+        return bool(types.is_floating(kind) and given.bit_width <= kind.bit_width)
+    if types.is_timestamp(given):
+        return bool(types.is_timestamp(kind) and (given.tz is None) == (kind.tz is None))
+    for is_same in (types.is_decimal, types.is_date, types.is_time):
+        if is_same(given):
+            return bool(is_same(kind))
+    if types.is_fixed_size_binary(given):
+        return kind in _BINARIES
+    return any(given in same and kind in same for same in (_TEXTS, _BINARIES))
+
+
+def _below(array: pa.Array) -> list[pa.Array]:
+    types, kind = pa.types, array.type
+    if types.is_struct(kind):
+        return list(array.flatten())
+    return [array.values] if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind) else []
+
+
+def _again(array: pa.Array, parts: Sequence[pa.Array], fields: Sequence[pa.Field]) -> pa.Array:
+    fields = [field.with_type(part.type) for field, part in zip(fields, parts, strict=True)]
+    types, kind = pa.types, array.type
+    if types.is_struct(kind):
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+    kind = _lists(kind, fields[0], parts[0])
+    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], offset=array.offset, children=parts)

@@ -1,0 +1,65 @@
+"""Arrow types as formats write them."""
+
+import pyarrow as pa
+
+from kcodec.errors import SchemaError
+
+__all__ = ["plain_type"]
+
+#: Levels that an Arrow type may have which is written. Schemas have fewer: this is for what does not fit anyway.
+_MAX_ARROW_NESTING = 200
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that a column is cast to, without loss, before it is encoded.
+
+    Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
+    types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds.
+
+    Raises
+    ------
+    SchemaError
+        If the type is nested deeper than 200 levels.
+
+    Examples
+    --------
+    >>> str(plain_type(pa.dictionary(pa.int8(), pa.string())))
+    'string'
+    """
+    return _plain(kind, 0)
+
+
+def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
+    types = pa.types
+    if depth > _MAX_ARROW_NESTING:
+        raise SchemaError(f"an Arrow type is nested deeper than {_MAX_ARROW_NESTING} levels")
+    if isinstance(kind, pa.BaseExtensionType):
+        return _plain(kind.storage_type, depth + 1)
+    if types.is_dictionary(kind):
+        return _plain(kind.value_type, depth + 1)
+    if kind == pa.string_view():
+        return pa.large_string()
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    if types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
+    if types.is_float16(kind):
+        return pa.float32()
+    if types.is_date64(kind):
+        return pa.timestamp("ms")
+    if types.is_struct(kind):
+        return pa.struct([_plain_field(field, depth) for field in kind])
+    if types.is_map(kind):
+        key, item = (_plain_field(field, depth) for field in (kind.key_field, kind.item_field))
+        # Keys that are nulls are those of an empty map.
+        return pa.map_(key.with_type(pa.string()) if types.is_null(key.type) else key, item)
+    if types.is_large_list(kind):
+        return pa.large_list(_plain_field(kind.value_field, depth))
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
+        return pa.list_(_plain_field(kind.value_field, depth))
+    return kind
+
+
+def _plain_field(field: pa.Field, depth: int) -> pa.Field:
+    # Not a new field: Spark has nulls without nulls as the items of empty arrays, which pyarrow does not make.
+    return field.with_type(_plain(field.type, depth + 1)).remove_metadata()

@@ -1,0 +1,786 @@
+"""Blocks of rows to columns, a column at a time.
+
+A row loop asks of every value which op it is, and guesses wrong after each list and null, because what came before
+is never the same; and it cannot start on a value before it knows how long the one before is. Here one op runs for
+all rows of a block before the next one does: it is asked once, what is random is computed rather than branched on,
+and the rows do not wait for each other.
+
+    payloads:  | row 0 .... | row 1 .......... | row 2 ... |
+                    ^ at[0]       ^ at[1]           ^ at[2]     all take one step with each op
+
+Lists take their items in step too: the first items of all rows, then the second ones. Fixed-width values are stored
+where they belong. Text is copied at once if all rows of the block have it, in order; what belongs to items, or to a
+branch that only some rows take, is noted, and copied in order when all of it is known.
+
+Nothing is reported from here: whatever is not as expected ends the attempt, and the row loop runs the block again.
+So what has been stored until then does no harm.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from kcodec.columns._builder cimport BLOB, LIST, MAP, TEXT, Builder, Column, offset_t, set_null
+from kcodec.columns._compact cimport drop_earlier_duplicates
+from kcodec.columns._rows cimport Slice
+from kcodec.formats.avro._context cimport Context, charge
+from kcodec.formats.avro._lanes cimport DEPTH, ITEMS, LANES, PROGRAMS, SLACK, Block
+from kcodec.formats.avro._leaf cimport read_leaf
+from kcodec.formats.avro._row cimport run
+from kcodec.formats.avro._skip_block cimport end_lists, short_lists, skip_lanes
+from kcodec.formats.avro._program cimport *
+from kcodec.wire.cursor cimport (
+    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, prefetch, read_length, read_short64,
+    read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
+)
+from kcodec.wire.status cimport OK
+
+cdef class BlockMemory:
+    """What `read_block` works with, for one call."""
+
+    def __cinit__(self, Builder builder):
+        cdef int32_t at
+        cdef int64_t size = 0
+        cdef Block *block
+        self.block = block = <Block *>calloc(1, sizeof(Block))
+        if block == NULL:
+            raise MemoryError
+        block.texts = <Text **>calloc(builder.count, sizeof(Text *))
+        block.first = <int64_t *>calloc(builder.count, sizeof(int64_t))
+        block.noted = <uint8_t *>calloc(builder.count, 1)
+        for at in range(builder.count):
+            if builder.columns[at].kind == TEXT or builder.columns[at].kind == BLOB:
+                size += LANES if builder.columns[at].scope < 0 else ITEMS
+        self.texts = <Text *>malloc(size * sizeof(Text) + 1)
+        if block.texts == NULL or block.first == NULL or block.noted == NULL or self.texts == NULL:
+            raise MemoryError
+        size = 0
+        for at in range(builder.count):
+            if builder.columns[at].kind == TEXT or builder.columns[at].kind == BLOB:
+                block.texts[at] = self.texts + size
+                size += LANES if builder.columns[at].scope < 0 else ITEMS
+
+    def __dealloc__(self):
+        if self.block != NULL:
+            free(self.block.texts)
+            free(self.block.first)
+            free(self.block.noted)
+        free(self.block)
+        free(self.texts)
+
+
+cdef enum Noted:
+    UNTOUCHED
+    IN_PLACE
+    NOTED
+
+
+cdef inline void note(Block *block, int32_t column) noexcept nogil:
+    """Prepare a column of the rows for texts that come in no order; those that do not come are empty."""
+    if block.noted[column] == UNTOUCHED:
+        memset(block.texts[column], 0, block.count * sizeof(Text))
+        block.first[column] = block.row
+        block.noted[column] = NOTED
+
+
+cdef inline void move(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
+    """Copy 32 bytes at a time: so much may be read behind any text, and written."""
+    cdef int64_t at = 32
+    copy32(target, source)
+    if unlikely(size > 32):
+        if size > 128:
+            memcpy(target, source, size)
+            return
+        while at < size:
+            copy32(target + at, source + at)
+            at += 32
+
+
+cdef void place(
+    Column *column, const Text *texts, int64_t first, int64_t count, offset_t *tag
+) noexcept nogil:
+    """Copy noted texts into their column."""
+    cdef offset_t *offsets = <offset_t *>column.offsets + first
+    cdef offset_t used = offsets[0]
+    cdef uint8_t *data = column.data
+    cdef const uint8_t *source
+    cdef int64_t size
+    cdef int64_t at
+    for at in range(count):
+        source = texts[at].data
+        size = texts[at].size
+        if likely(source != NULL):
+            move(data + used, source, size)
+        used += <offset_t>size
+        offsets[at + 1] = used
+
+
+cdef bint read_block(
+    Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
+    const int32_t *selector, const int32_t *starts, int64_t start, bint trailing
+) noexcept nogil:
+    """Decode `block.count` rows from `block.row` on; tell whether all went well."""
+    if builder.wide:
+        return read_all(
+            block, builder, slices, programs, stops, program_count, selector, starts, start, trailing, <int64_t *>NULL
+        )
+    return read_all(
+        block, builder, slices, programs, stops, program_count, selector, starts, start, trailing, <int32_t *>NULL
+    )
+
+
+cdef bint read_all(
+    Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
+    const int32_t *selector, const int32_t *starts, int64_t start, bint trailing, offset_t *tag
+) noexcept nogil:
+    cdef Context *context = block.context
+    cdef Column *columns = builder.columns
+    cdef Column *column
+    cdef int32_t used[PROGRAMS]
+    cdef int64_t lanes[LANES]
+    cdef const Op *heads[PROGRAMS]
+    cdef const Op *op
+    cdef int32_t used_count = 0
+    cdef int32_t program = 0
+    cdef int32_t at
+    cdef int64_t lane
+    cdef int64_t begin
+    cdef int64_t count = 0
+    cdef int64_t some
+    context.expanded = 0
+    context.zero_items = 0
+    context.depth = 0
+    block.depth = 0
+    memset(block.noted, UNTOUCHED, builder.count)
+    for lane in range(block.count):
+        block.rows[lane] = block.row + lane
+        if selector != NULL:
+            program = selector[block.row + lane]
+        if (
+            slices[lane].start == NULL or program < 0 or program >= program_count or programs[program] == NULL
+        ):
+            set_null(columns, 0, block.row + lane, offset_t is int64_t)
+            continue
+        begin = start if starts == NULL else starts[block.row + lane]
+        if slices[lane].limit - slices[lane].end < SLACK or begin < 0 or begin > slices[lane].end - slices[lane].start:
+            return False
+        block.at[lane] = slices[lane].start + begin
+        block.end[lane] = slices[lane].end
+        if columns[0].valid != NULL:
+            columns[0].valid[block.row + lane] = 1
+        block.lanes[count] = lane
+        count += 1
+        for at in range(used_count):
+            if used[at] == program:
+                break
+        else:
+            if used_count == PROGRAMS:
+                return False
+            used[used_count] = program
+            used_count += 1
+    if count:
+        # Payloads mostly stand behind each other, and those of the next block where these end.
+        block.ahead = block.end[block.lanes[count - 1]] - block.at[block.lanes[0]]
+    if used_count == 1:
+        program = used[0]
+        if not run_lanes(
+            block, columns, programs[program], programs[program] + stops[program], programs[program], block.lanes,
+            count, block.rows, True, tag
+        ):
+            return False
+    elif used_count > 1:
+        # Each program runs for its rows up to the next list, and lists are read for all rows at once.
+        for at in range(used_count):
+            heads[at] = programs[used[at]]
+        while True:
+            for at in range(used_count):
+                op = heads[at]
+                while op != programs[used[at]] + stops[used[at]] and not has_list(op):
+                    op += op.next
+                if op == heads[at]:
+                    continue
+                some = 0
+                for lane in range(count):
+                    lanes[some] = block.lanes[lane]
+                    some += selector[block.row + block.lanes[lane]] == used[at]
+                if not run_lanes(
+                    block, columns, heads[at], op, programs[used[at]], lanes, some, block.rows, True, tag
+                ):
+                    return False
+                heads[at] = op
+            op = heads[0]
+            if op == programs[used[0]] + stops[used[0]]:
+                for at in range(1, used_count):
+                    if heads[at] != programs[used[at]] + stops[used[at]]:
+                        return False
+                break
+            for at in range(1, used_count):
+                if heads[at] == programs[used[at]] + stops[used[at]] or not same_ops(op, heads[at]):
+                    return False
+            if not run_lanes(
+                block, columns, op, op + op.next, programs[used[0]], block.lanes, count, block.rows, True, tag
+            ):
+                return False
+            for at in range(used_count):
+                heads[at] += heads[at].next
+    if not trailing:
+        for lane in range(count):
+            if block.at[block.lanes[lane]] != block.end[block.lanes[lane]]:
+                return False
+    at = 0
+    while at < builder.count:
+        column = &columns[at]
+        if column.kind == TEXT or column.kind == BLOB:
+            if block.noted[at] == UNTOUCHED:
+                note(block, at)
+            if block.noted[at] == NOTED:
+                place(column, block.texts[at], block.row, block.count, tag)
+        elif column.kind == LIST or column.kind == MAP:
+            if block.noted[at] == UNTOUCHED:
+                no_items(column, block.row, block.count, tag)
+            at = column.end
+            continue
+        at += 1
+    return True
+
+
+cdef void no_items(Column *column, int64_t row, int64_t count, offset_t *tag) noexcept nogil:
+    cdef int64_t at
+    for at in range(count):
+        if column.kind == MAP:
+            (<int32_t *>column.offsets)[row + at + 1] = (<int32_t *>column.offsets)[row]
+        else:
+            (<offset_t *>column.offsets)[row + at + 1] = (<offset_t *>column.offsets)[row]
+
+
+cdef bint in_order(Block *block, const Column *columns, const Op *op, bint all_rows) noexcept nogil:
+    """Tell whether an op may be run row by row: if it stores text or lists, all rows must come by."""
+    cdef int32_t at
+    cdef int32_t kind
+    for at in range(columns[op.column].end - op.column):
+        kind = columns[op.column + at].kind
+        if kind == TEXT or kind == BLOB or kind == LIST or kind == MAP:
+            if not all_rows or block.noted[op.column + at] != UNTOUCHED:
+                return False
+            block.noted[op.column + at] = IN_PLACE
+    return True
+
+
+cdef bint has_list(const Op *op) noexcept nogil:
+    cdef int32_t at
+    if op.code == DO_SKIP:
+        return False
+    for at in range(op.next):
+        if op[at].code == DO_ARRAY or op[at].code == DO_MAP:
+            return True
+    return False
+
+
+cdef bint same_ops(const Op *a, const Op *b) noexcept nogil:
+    """Tell whether two ops, with all that belongs to them, do the same."""
+    cdef int32_t at
+    cdef int32_t symbol
+    if a.next != b.next:
+        return False
+    for at in range(a.next):
+        if (
+            a[at].code != b[at].code or a[at].column != b[at].column or a[at].next != b[at].next
+            or a[at].size != b[at].size or a[at].factor != b[at].factor or a[at].precision != b[at].precision
+            or a[at].scale != b[at].scale or a[at].table != NULL or b[at].table != NULL
+        ):
+            return False
+        if a[at].code == DO_ENUM:
+            for symbol in range(a[at].size):
+                if a[at].texts[symbol].size != b[at].texts[symbol].size or (
+                    (a[at].texts[symbol].data == NULL) != (b[at].texts[symbol].data == NULL)
+                ):
+                    return False
+                if a[at].texts[symbol].data != NULL and memcmp(
+                    a[at].texts[symbol].data, b[at].texts[symbol].data, a[at].texts[symbol].size
+                ):
+                    return False
+        elif a[at].texts != NULL or a[at].code == CALL:
+            return False
+    return True
+
+
+cdef bint run_lanes(
+    Block *block, Column *columns, const Op *op, const Op *stop, const Op *ops, const int64_t *lanes, int64_t count,
+    const int64_t *index, bint of_rows, offset_t *tag
+) noexcept nogil:
+    """Run ops, up to `stop` or the end of a branch, for some rows of the block, each at its index."""
+    cdef Context *context = block.context
+    cdef const uint8_t **ats = block.at
+    cdef const uint8_t **ends = block.end
+    cdef Column *column
+    cdef uint8_t *data
+    cdef uint8_t *valid
+    cdef offset_t *offsets
+    cdef offset_t used
+    cdef Text *texts
+    cdef int64_t first
+    cdef const uint8_t *p
+    cdef const uint8_t *q
+    cdef int64_t present_lanes[LANES]
+    cdef int64_t absent_lanes[LANES]
+    cdef int32_t branches[LANES]
+    cdef int64_t some
+    cdef int64_t none
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t length
+    cdef int64_t present
+    cdef int64_t null_branch
+    cdef int64_t value
+    cdef int64_t size
+    cdef int64_t factor
+    cdef int64_t ahead = block.ahead
+    cdef uint64_t raw
+    cdef uint64_t stops
+    cdef uint32_t word
+    cdef int32_t branch
+    # Text goes into its column at once only where every row of the block comes by, in order.
+    cdef bint all_rows = of_rows and count == block.count
+    if count == 0:
+        return True
+    if block.depth == DEPTH:
+        return False
+    block.depth += 1
+    while op != stop and op.code != DO_JUMP:
+        column = <Column *>(<char *>columns + op.place)
+        data = column.data
+        valid = column.valid
+        if op.code == DO_STRING or op.code == DO_BYTES:
+            if all_rows and block.noted[op.column] == UNTOUCHED:
+                block.noted[op.column] = IN_PLACE
+                offsets = <offset_t *>column.offsets + block.row
+                used = offsets[0]
+                for at in range(count):
+                    p = ats[at]
+                    prefetch(p + ahead)
+                    if likely((p[0] & 0xC1) == 0):
+                        length = p[0] >> 1
+                        p += 1
+                        if unlikely(length > ends[at] - p):
+                            return False
+                        copy32(data + used, p)
+                    else:
+                        q = p
+                        if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
+                            return False
+                        p = q
+                        move(data + used, p, length)
+                    used += <offset_t>length
+                    offsets[at + 1] = used
+                    ats[at] = p + length
+            else:
+                if of_rows:
+                    note(block, op.column)
+                texts = block.texts[op.column]
+                first = block.first[op.column]
+                for at in range(count):
+                    lane = lanes[at]
+                    p = ats[lane]
+                    if likely((p[0] & 0x81) == 0):
+                        length = p[0] >> 1
+                        p += 1
+                    else:
+                        q = p
+                        if read_length(&q, ends[lane], &length) != OK or length < 0:
+                            return False
+                        p = q
+                    if unlikely(length > ends[lane] - p):
+                        return False
+                    texts[index[lane] - first].data = p
+                    texts[index[lane] - first].size = length
+                    ats[lane] = p + length
+        elif op.code == DO_LONG:
+            factor = op.factor
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                prefetch(p + ahead)
+                raw = load_le64(p)
+                stops = ~raw & 0x8080808080808080ULL
+                if likely(stops != 0):
+                    raw = gather7(raw & (stops ^ (stops - 1)))
+                    p += (ctz64(stops) >> 3) + 1
+                    if unlikely(p > ends[lane]):
+                        return False
+                else:
+                    q = p
+                    if read_varint64(&q, ends[lane], ends[lane], &raw) != OK:
+                        return False
+                    p = q
+                if unlikely(multiply_overflows(unzigzag64(raw), factor, &value)):
+                    return False
+                (<int64_t *>data)[index[lane]] = value
+                ats[lane] = p
+        elif op.code == DO_INT or op.code == DO_INT_TO_LONG:
+            factor = op.factor
+            for at in range(count):
+                lane = lanes[at]
+                q = ats[lane]
+                if read_varint32(&q, ends[lane], q + 8, &word) != OK:
+                    return False
+                ats[lane] = q
+                if op.code == DO_INT:
+                    (<int32_t *>data)[index[lane]] = unzigzag32(word)
+                else:
+                    (<int64_t *>data)[index[lane]] = unzigzag32(word) * factor
+        elif op.code == DO_DOUBLE:
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                prefetch(p + ahead)
+                if unlikely(ends[lane] - p < 8):
+                    return False
+                (<uint64_t *>data)[index[lane]] = load_le64(p)
+                ats[lane] = p + 8
+        elif op.code == DO_BOOLEAN:
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                if unlikely(p == ends[lane]) or unlikely(p[0] > 1):
+                    return False
+                data[index[lane]] = p[0]
+                ats[lane] = p + 1
+        elif op.code == DO_NULLABLE_DOUBLE:
+            null_branch = op.size
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                present = (p[0] >> 1) ^ null_branch
+                if unlikely(p[0] & 0xFD) or unlikely(1 + (present << 3) > ends[lane] - p):
+                    return False
+                (<uint64_t *>data)[index[lane]] = load_le64(p + 1) & <uint64_t>(-present)
+                valid[index[lane]] = <uint8_t>present
+                ats[lane] = p + 1 + (present << 3)
+            op += op.next
+            continue
+        elif op.code == DO_NULLABLE_LONG:
+            null_branch = op.size
+            factor = op.factor
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                present = (p[0] >> 1) ^ null_branch
+                raw = load_le64(p + 1)
+                stops = ~raw & 0x8080808080808080ULL
+                if unlikely(p[0] & 0xFD) or unlikely(stops == 0):
+                    if (p[0] & 0xFD) or present:
+                        return False
+                    # The value that would be here is not one, nor is it looked at.
+                    stops = 0x80
+                size = ((ctz64(stops) >> 3) + 1) & -present
+                if unlikely(1 + size > ends[lane] - p):
+                    return False
+                value = unzigzag64(gather7(raw & (stops ^ (stops - 1)))) & -present
+                if unlikely(multiply_overflows(value, factor, &value)):
+                    return False
+                (<int64_t *>data)[index[lane]] = value
+                valid[index[lane]] = <uint8_t>present
+                ats[lane] = p + 1 + size
+            op += op.next
+            continue
+        elif op.code == DO_NULLABLE_TEXT:
+            null_branch = op.size
+            if all_rows and block.noted[op.column] == UNTOUCHED:
+                block.noted[op.column] = IN_PLACE
+                offsets = <offset_t *>column.offsets + block.row
+                used = offsets[0]
+                for at in range(count):
+                    p = ats[at]
+                    present = (p[0] >> 1) ^ null_branch
+                    if unlikely(p[0] & 0xFD) or unlikely(p == ends[at]):
+                        return False
+                    length = p[1] & -present
+                    if likely((length & 0xC1) == 0):
+                        length >>= 1
+                        p += 1 + present
+                        copy32(data + used, p)
+                    else:
+                        q = p + 1
+                        if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
+                            return False
+                        p = q
+                        move(data + used, p, length)
+                    if unlikely(length > ends[at] - p):
+                        return False
+                    valid[block.row + at] = <uint8_t>present
+                    used += <offset_t>length
+                    offsets[at + 1] = used
+                    ats[at] = p + length
+            else:
+                if of_rows:
+                    note(block, op.column)
+                texts = block.texts[op.column]
+                first = block.first[op.column]
+                for at in range(count):
+                    lane = lanes[at]
+                    p = ats[lane]
+                    present = (p[0] >> 1) ^ null_branch
+                    if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
+                        return False
+                    length = p[1] & -present
+                    if likely((length & 0x81) == 0):
+                        length >>= 1
+                        p += 1 + present
+                    else:
+                        q = p + 1
+                        if read_length(&q, ends[lane], &length) != OK or length < 0:
+                            return False
+                        p = q
+                    if unlikely(length > ends[lane] - p):
+                        return False
+                    valid[index[lane]] = <uint8_t>present
+                    texts[index[lane] - first].data = p
+                    texts[index[lane] - first].size = length
+                    ats[lane] = p + length
+            op += op.next
+            continue
+        elif op.code == DO_NULLABLE:
+            null_branch = op.size
+            some = 0
+            none = 0
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                present = (p[0] >> 1) ^ null_branch
+                if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
+                    return False
+                ats[lane] = p + 1
+                present_lanes[some] = lane
+                absent_lanes[none] = lane
+                some += present
+                none += 1 - present
+                if valid != NULL:
+                    valid[index[lane]] = <uint8_t>present
+            for at in range(none):
+                set_null(columns, op.column, index[absent_lanes[at]], offset_t is int64_t)
+            if not run_lanes(
+                block, columns, op + 1, op + op.next, ops, present_lanes, some, index, of_rows, tag
+            ):
+                return False
+            op += op.next
+            continue
+        elif op.code == DO_ENUM or op.code == DO_CONSTANT:
+            if of_rows:
+                if all_rows and block.noted[op.column] == UNTOUCHED:
+                    block.noted[op.column] = IN_PLACE
+                else:
+                    note(block, op.column)
+            texts = block.texts[op.column]
+            first = block.first[op.column]
+            offsets = <offset_t *>column.offsets + index[lanes[0]]
+            value = 0
+            for at in range(count):
+                lane = lanes[at]
+                branch = 0
+                if op.code == DO_ENUM:
+                    q = ats[lane]
+                    if read_varint32(&q, ends[lane], q + 8, &word) != OK:
+                        return False
+                    ats[lane] = q
+                    branch = unzigzag32(word)
+                    if unlikely(branch < 0 or branch >= op.size) or unlikely(op.texts[branch].data == NULL):
+                        return False
+                length = op.texts[branch].size
+                value += length if op.code == DO_ENUM else op.size
+                if unlikely(value > context.room):
+                    return False
+                if of_rows and block.noted[op.column] == IN_PLACE:
+                    move(data + offsets[at], op.texts[branch].data, length)
+                    offsets[at + 1] = offsets[at] + <offset_t>length
+                else:
+                    texts[index[lane] - first] = op.texts[branch]
+            if charge(context, value) != OK:
+                return False
+        elif op.code == DO_ARRAY or op.code == DO_MAP:
+            if not of_rows or not read_lists(block, columns, op, ops, lanes, count, tag):
+                return False
+            op += op.next
+            continue
+        elif op.code == DO_PRESENT:
+            if valid != NULL:
+                for at in range(count):
+                    valid[index[lanes[at]]] = 1
+        elif op.code == DO_UNION:
+            for at in range(count):
+                lane = lanes[at]
+                q = ats[lane]
+                if unlikely(read_short64(&q, ends[lane], &raw) != OK) or unlikely(
+                    (raw & 1) or (raw >> 1) >= <uint64_t>op.size
+                ):
+                    return False
+                ats[lane] = q
+                branches[at] = <int32_t>(raw >> 1)
+            for branch in range(op.size):
+                some = 0
+                for at in range(count):
+                    present_lanes[some] = lanes[at]
+                    some += branches[at] == branch
+                if not run_lanes(
+                    block, columns, ops + op.table[branch], NULL, ops, present_lanes, some, index, of_rows, tag
+                ):
+                    return False
+            op += op.next
+            continue
+        elif op.code == DO_SKIP:
+            context.ops = ops
+            if not skip_lanes(block, op + 1, op + op.next, lanes, count):
+                return False
+            op += op.next
+            continue
+        elif op.code == DO_DEFAULT:
+            if not in_order(block, columns, op, all_rows):
+                return False
+            context.ops = ops
+            for at in range(count):
+                lane = lanes[at]
+                context.end = ends[lane]
+                context.limit = ends[lane]
+                p = run(context, op, op + op.next, index[lane], 1, ats[lane], tag)
+                if unlikely(p == NULL):
+                    return False
+            op += op.next
+            continue
+        elif op.code == DO_FAIL or op.code == DO_DECIMAL_TEXT:
+            return False
+        else:
+            if op.code == DO_ABSENT_TEXT and of_rows:
+                note(block, op.column)
+            for at in range(count):
+                lane = lanes[at]
+                context.end = ends[lane]
+                context.limit = ends[lane] + SLACK
+                p = read_leaf(context, op, column, index[lane], ats[lane], offset_t is int64_t)
+                if unlikely(p == NULL):
+                    return False
+                ats[lane] = p
+        op += 1
+    block.depth -= 1
+    return True
+
+
+cdef bint read_lists(
+    Block *block, Column *columns, const Op *op, const Op *ops, const int64_t *lanes, int64_t count, offset_t *tag
+) noexcept nogil:
+    """Read the lists, or maps, of some rows."""
+    cdef Column *column = <Column *>(<char *>columns + op.place)
+    cdef const uint8_t **ats = block.at
+    cdef const uint8_t **ends = block.end
+    cdef int64_t *begins = block.begins
+    cdef int64_t *items = block.items
+    cdef int64_t counts[LANES]
+    cdef int64_t active[LANES]
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t some
+    cdef int64_t length
+    cdef int64_t total
+    cdef int64_t begin
+    cdef int64_t step = 0
+    cdef int32_t child
+    cdef bint nested = False
+    cdef bint some_absent = False
+    if block.noted[op.column] != UNTOUCHED:
+        return False
+    block.noted[op.column] = IN_PLACE
+    begin = (<int32_t *>column.offsets)[block.row] if op.code == DO_MAP else (<offset_t *>column.offsets)[block.row]
+    if count != block.count:
+        memset(counts, 0, block.count * sizeof(int64_t))
+    for at in range(1, op.next):
+        if op[at].code == DO_ARRAY or op[at].code == DO_MAP or op[at].code == DO_DEFAULT:
+            nested = True
+        elif (
+            op[at].code == DO_NULLABLE or op[at].code == DO_UNION or op[at].code == DO_MEMBER
+            or op[at].code == DO_ABSENT or op[at].code == DO_ABSENT_TEXT
+        ):
+            some_absent = True
+    if nested or op.minimum == 0:
+        return read_each_list(block, columns, op, ops, lanes, count, tag)
+    if not short_lists(block, lanes, count, counts):
+        return read_each_list(block, columns, op, ops, lanes, count, tag)
+    length = begin
+    for lane in range(block.count):
+        begins[lane] = length
+        items[lane] = length
+        length += counts[lane]
+        if op.code == DO_MAP:
+            (<int32_t *>column.offsets)[block.row + lane + 1] = <int32_t>length
+        else:
+            (<offset_t *>column.offsets)[block.row + lane + 1] = <offset_t>length
+    total = length - begin
+    # Room was made for what the payloads can hold, and not more.
+    for at in range(count):
+        lane = lanes[at]
+        if unlikely(counts[lane] * op.minimum > ends[lane] - ats[lane]):
+            return False
+        ats[lane] += 1
+    for child in range(op.column + 1, column.end):
+        if columns[child].kind == TEXT or columns[child].kind == BLOB:
+            block.first[child] = begin
+            if some_absent:
+                memset(block.texts[child], 0, total * sizeof(Text))
+    some = 0
+    for at in range(count):
+        active[some] = lanes[at]
+        some += counts[lanes[at]] > 0
+    while some:
+        if not run_lanes(block, columns, op + 1, op + op.next, ops, active, some, items, False, tag):
+            return False
+        step += 1
+        length = some
+        some = 0
+        for at in range(length):
+            lane = active[at]
+            items[lane] += 1
+            active[some] = lane
+            some += counts[lane] > step
+    if not end_lists(block, lanes, count, counts):
+        return False
+    for child in range(op.column + 1, column.end):
+        if columns[child].kind == TEXT or columns[child].kind == BLOB:
+            place(&columns[child], block.texts[child], begin, total, tag)
+    if op.code == DO_MAP:
+        for at in range(count):
+            lane = lanes[at]
+            if counts[lane] > 1:
+                begin = begins[lane]
+                length = drop_earlier_duplicates(
+                    columns, op.column, begin, begin + counts[lane], offset_t is int64_t
+                )
+                if length != begin + counts[lane]:
+                    return False
+    return True
+
+
+cdef bint read_each_list(
+    Block *block, Column *columns, const Op *op, const Op *ops, const int64_t *lanes, int64_t count, offset_t *tag
+) noexcept nogil:
+    """Read lists row by row, in order; rows that are not among the lanes have none."""
+    cdef Context *context = block.context
+    cdef Column *column = <Column *>(<char *>columns + op.place)
+    cdef offset_t *offsets
+    cdef int32_t *offsets32
+    cdef int64_t lane
+    cdef int64_t at = 0
+    cdef const uint8_t *p
+    context.ops = ops
+    for lane in range(block.count):
+        if at < count and lanes[at] == lane:
+            at += 1
+            context.end = block.end[lane]
+            context.limit = block.end[lane] + SLACK
+            p = run(context, op, op + op.next, block.row + lane, 1, block.at[lane], tag)
+            if unlikely(p == NULL):
+                return False
+            block.at[lane] = p
+        elif op.code == DO_MAP:
+            offsets32 = <int32_t *>column.offsets + block.row + lane
+            offsets32[1] = offsets32[0]
+        else:
+            offsets = <offset_t *>column.offsets + block.row + lane
+            offsets[1] = offsets[0]
+    return True

@@ -1,0 +1,702 @@
+"""Avro's binary encoding in plain Python: the reference that the compiled twin is tested against.
+
+A row is decoded into lists of its own, one for each column, which are added to the columns only when the
+whole row was good: so a bad row leaves nothing behind.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from kcodec.columns.inputs import Inputs
+from kcodec.columns.layout import Column, layout
+from kcodec.columns.lists import from_lists
+from kcodec.errors import Fault
+from kcodec.formats.avro.defaults import varint
+from kcodec.plan.node import MAX_DEPTH, Limits, Node, Op
+from kcodec.plan.rows_py import BadRow, Program, encode_rows, step
+
+__all__ = ["Program", "decode", "encode"]
+
+_LONG_MIN = -(1 << 63)
+
+_NUMBER = re.compile(r"([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?)(\d+))?", re.ASCII)
+
+
+# Decoding -------------------------------------------------------------------------------------------
+
+
+def decode(
+    values: pa.Array,
+    programs: Sequence[Program | None],
+    *,
+    selector: Any = None,
+    starts: Any = None,
+    start: int = 0,
+    trailing: bool = False,
+    stop: bool = False,
+) -> tuple[pa.Array, list[Fault]]:
+    """Decode one payload per row.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any kind.
+    programs : sequence of Program or None
+        Programs of the same Arrow type.
+    selector : buffer of int32, optional
+        Which program reads a row; a negative number, or a program that is None, leaves the row null. By
+        default the first program reads all.
+    starts : buffer of int32, optional
+        Where in its row each payload starts; by default at `start`.
+    start : int
+        Where all payloads start.
+    trailing : bool
+        Whether bytes may be left after the value.
+    stop : bool
+        Whether to return after the first fault; the array is then not meaningful.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of Fault)
+        A row with a fault is null.
+    """
+    kind = next(program for program in programs if program is not None).plan.arrow_type
+    columns = layout(kind)
+    selected = None if selector is None else memoryview(selector).cast("B").cast("i")
+    offsets = None if starts is None else memoryview(starts).cast("B").cast("i")
+    done: list[list[Any]] = [[] for _ in columns]
+    faults: list[Fault] = []
+    for number, value in enumerate(_payloads(values)):
+        index = 0 if selected is None else selected[number]
+        program = programs[index] if index >= 0 else None
+        row = None
+        if value is not None and program is not None:
+            row = _Row(program, columns, value, start if offsets is None else offsets[number])
+            try:
+                if row.at > len(value):
+                    row.fail("truncated", len(value), "")
+                row.run(program.plan.root, "")
+                if not trailing and row.at < len(value):
+                    row.fail("trailing_bytes", row.at, "")
+            except BadRow as bad:
+                faults.append(bad.fault(number))
+                if stop:
+                    break
+                row = None
+        if row is None:
+            row = _Row(None, columns, b"", 0)
+            row.null(0)
+        for column, added in zip(done, row.out, strict=True):
+            column += added
+    return from_lists(columns, done), faults
+
+
+def _payloads(values: pa.Array) -> list[bytes | None]:
+    if pa.types.is_fixed_size_binary(values.type) or pa.types.is_binary(values.type):
+        return list(values.to_pylist())
+    return list(values.cast(pa.large_binary()).to_pylist())
+
+
+class _Row:
+    """One row: its bytes, how far they are read, and what it adds to each column."""
+
+    def __init__(self, program: Program | None, columns: tuple[Column, ...], data: bytes, at: int) -> None:
+        self.limits = program.limits if program else Limits()
+        self.named = dict(program.plan.named) if program else {}
+        self.columns = columns
+        self.data = data
+        self.at = at
+        self.out: list[list[Any]] = [[] for _ in columns]
+        self.zero_byte_items = 0
+        self.expansion = 0
+        self.depth = 0
+        #: While a default is read: where in the row it stands.
+        self.outside: int | None = None
+
+    def fail(self, code: str, offset: int, path: str, reason: str = "") -> NoReturn:
+        raise BadRow(code, offset if self.outside is None else self.outside, path, reason)
+
+    def put(self, column: int, value: Any) -> None:
+        if column >= 0:
+            self.out[column].append(value)
+
+    def null(self, column: int) -> None:
+        """Make a column null, with all that has as many rows as it."""
+        self.out[column].append(None)
+        if pa.types.is_struct(self.columns[column].type):
+            for child in self.columns[column].children:
+                self.null(child)
+
+    def expand(self, size: int, path: str) -> None:
+        self.expansion += size
+        if self.expansion > self.limits.max_expansion:
+            self.fail("size_limit", self.at, path)
+
+    def varint(self, path: str, bits: int) -> int:
+        begin, value = self.at, 0
+        last = (bits - 1) // 7
+        for i in range(last + 1):
+            if self.at >= len(self.data):
+                self.fail("truncated", begin, path)
+            byte = self.data[self.at]
+            self.at += 1
+            if i == last and byte >= 0x80:
+                self.fail("varint_overlong", begin, path)
+            if i == last and byte >= 1 << (bits - 7 * last):
+                self.fail("varint_overflow", begin, path)
+            value |= (byte & 0x7F) << 7 * i
+            if byte < 0x80:
+                break
+        return (value >> 1) ^ -(value & 1)
+
+    def take(self, size: int, path: str) -> bytes:
+        if size > len(self.data) - self.at:
+            self.fail("truncated", self.at, path)
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def sized(self, path: str) -> bytes:
+        begin = self.at
+        size = self.varint(path, 64)
+        if size < 0:
+            self.fail("negative_length", begin, path)
+        return self.take(size, path)
+
+    def run(self, node: Node, path: str) -> None:
+        path = step(path, node.name)
+        if node.column < 0 and node.op in (Op.RECORD, Op.ARRAY, Op.MAP, Op.UNION):
+            self.call(node, path)
+        else:
+            _DECODERS[node.op](self, node, path)
+
+    def boolean(self, node: Node, path: str) -> None:
+        byte = self.take(1, path)[0]
+        if node.column >= 0 and byte > 1:
+            self.fail("invalid_boolean", self.at - 1, path)
+        self.put(node.column, byte == 1)
+
+    def integer(self, node: Node, path: str) -> None:
+        begin = self.at
+        value = self.varint(path, 32 if node.op is Op.INT else 64) * node.factor
+        if node.column < 0:
+            return
+        kind = self.columns[node.column].type
+        if pa.types.is_float32(kind):
+            self.put(node.column, struct.pack("<f", _single(value)))
+        elif pa.types.is_float64(kind):
+            self.put(node.column, struct.pack("<d", value))
+        else:
+            low, high = _bounds(kind)
+            if not low <= value <= high:
+                self.fail("out_of_range", begin, path)
+            self.put(node.column, value)
+
+    def floating(self, node: Node, path: str) -> None:
+        data = self.take(4 if node.op is Op.FLOAT else 8, path)
+        if node.op is Op.FLOAT and node.column >= 0 and pa.types.is_float64(self.columns[node.column].type):
+            data = struct.pack("<d", struct.unpack("<f", data)[0])
+        self.put(node.column, data)
+
+    def string(self, node: Node, path: str) -> None:
+        data = self.sized(path)
+        if node.column >= 0 and _is_text(self.columns[node.column].type) and not _is_utf8(data):
+            self.fail("invalid_utf8", self.at - len(data), path)
+        self.put(node.column, data)
+
+    def fixed(self, node: Node, path: str) -> None:
+        self.put(node.column, self.take(node.size, path))
+
+    def enum(self, node: Node, path: str) -> None:
+        begin = self.at
+        index = self.varint(path, 32)
+        if node.column < 0:
+            return
+        if not 0 <= index < len(node.symbols):
+            self.fail("enum_index", begin, path)
+        symbol = node.symbols[index]
+        if symbol is None:
+            self.fail("unresolvable", begin, path)
+        data = symbol.encode()
+        self.expand(len(data), path)
+        self.put(node.column, data)
+
+    def decimal(self, node: Node, path: str) -> None:
+        data = self.take(node.size, path) if node.size else self.sized(path)
+        if node.column < 0:
+            return
+        if not data:
+            self.fail("truncated", self.at, path)
+        value = int.from_bytes(data, "big", signed=True)
+        if _digits(value, node.precision) > node.precision:
+            self.fail("decimal_precision", self.at - len(data), path)
+        if _is_text(self.columns[node.column].type):
+            text = _plain(value, node.scale, lambda size: self.expand(size, path))
+            self.put(node.column, text)
+        else:
+            self.put(node.column, value)
+
+    def record(self, node: Node, path: str) -> None:
+        self.put(node.column, True)
+        for child in node.children:
+            self.run(child, path)
+
+    def array(self, node: Node, path: str) -> None:
+        total = 0
+        for where in self.blocks(node, path):
+            self.run(node.children[0], where)
+            total += 1
+        self.put(node.column, total)
+
+    def map(self, node: Node, path: str) -> None:
+        key, value = node.children
+        entries: dict[bytes, list[list[Any]]] = {}
+        for where in self.blocks(node, path):
+            outer, self.out = self.out, [[] for _ in self.columns]
+            self.run(key, where + ".key")
+            self.run(value, where + ".value")
+            entry, self.out = self.out, outer
+            name = entry[key.column][0]
+            entries.pop(name, None)
+            entries[name] = entry
+        for entry in entries.values():
+            for column, added in zip(self.out, entry, strict=True):
+                column += added
+        self.put(node.column, len(entries))
+
+    def blocks(self, node: Node, path: str) -> Iterator[str]:
+        """Read blocks of ``count items``, or ``-count size items``, until a count of 0; give items' paths."""
+        empty = all(_is_empty(child) for child in node.children)
+        total = 0
+        while True:
+            begin = self.at
+            count = self.varint(path, 64)
+            if count == 0:
+                return
+            end = None
+            if count < 0:
+                if count == _LONG_MIN:
+                    self.fail("block_count", begin, path)
+                count, size_at = -count, self.at
+                size = self.varint(path, 64)
+                if not 0 <= size <= len(self.data) - self.at:
+                    self.fail("block_size", size_at, path)
+                end = self.at + size
+                if node.column < 0:
+                    self.at = end
+                    total += count
+                    continue
+            if empty:
+                self.zero_byte_items += count
+                if self.zero_byte_items > self.limits.max_zero_byte_items:
+                    self.fail("size_limit", begin, path)
+            for _ in range(count):
+                yield f"{path}[{total}]"
+                total += 1
+            if end is not None and self.at != end:
+                self.fail("block_size", size_at, path)
+
+    def union(self, node: Node, path: str) -> None:
+        self.run(self.branch(node, path), path)
+
+    def branch(self, node: Node, path: str) -> Node:
+        begin = self.at
+        index = self.varint(path, 64)
+        if not 0 <= index < len(node.children):
+            self.fail("union_index", begin, path)
+        return node.children[index]
+
+    def present(self, node: Node, path: str) -> None:
+        self.run(node.children[0], path)
+
+    def absent(self, node: Node, path: str) -> None:
+        self.null(node.column)
+
+    def member(self, node: Node, path: str) -> None:
+        self.put(node.column, True)
+        for number, child in enumerate(self.columns[node.column].children):
+            if number != node.size:
+                self.null(child)
+        self.run(node.children[0], path)
+
+    def nothing(self, node: Node, path: str) -> None:
+        self.put(node.column, None)
+
+    def default(self, node: Node, path: str) -> None:
+        self.expand(len(node.data), path)
+        outer = self.data, self.at, self.outside
+        if self.outside is None:
+            self.outside = self.at
+        self.data, self.at = node.data, 0
+        self.run(node.children[0], path)
+        self.data, self.at, self.outside = outer
+
+    def failure(self, node: Node, path: str) -> None:
+        self.fail(node.code, self.at, path, node.reason)
+
+    def call(self, node: Node, path: str) -> None:
+        """Drop a value of a recursive type, on a stack of its own: it may be deeper than Python can call."""
+        stack = [self.drop(node, path)]
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            else:
+                child, where = inner
+                stack.append(self.drop(child, step(where, child.name)))
+
+    def drop(self, node: Node, path: str) -> Iterator[tuple[Node, str]]:
+        """Read a node past; give the nodes below it to read past in between."""
+        if node.op is Op.CALL:
+            if self.depth >= min(self.limits.max_depth, MAX_DEPTH):
+                self.fail("depth_limit", self.at, path)
+            self.depth += 1
+            yield self.named[node.reason], path
+            self.depth -= 1
+        elif node.op is Op.RECORD:
+            for child in node.children:
+                yield child, path
+        elif node.op is Op.UNION:
+            yield self.branch(node, path), path
+        elif node.op is Op.ARRAY:
+            for where in self.blocks(node, path):
+                yield node.children[0], where
+        elif node.op is Op.MAP:
+            for where in self.blocks(node, path):
+                yield node.children[0], where + ".key"
+                yield node.children[1], where + ".value"
+        else:
+            _DECODERS[node.op](self, node, path)
+
+
+_DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
+    Op.NULL: _Row.nothing,
+    Op.BOOLEAN: _Row.boolean,
+    Op.INT: _Row.integer,
+    Op.LONG: _Row.integer,
+    Op.FLOAT: _Row.floating,
+    Op.DOUBLE: _Row.floating,
+    Op.BYTES: _Row.string,
+    Op.STRING: _Row.string,
+    Op.FIXED: _Row.fixed,
+    Op.ENUM: _Row.enum,
+    Op.DECIMAL: _Row.decimal,
+    Op.RECORD: _Row.record,
+    Op.ARRAY: _Row.array,
+    Op.MAP: _Row.map,
+    Op.UNION: _Row.union,
+    Op.PRESENT: _Row.present,
+    Op.ABSENT: _Row.absent,
+    Op.MEMBER: _Row.member,
+    Op.DEFAULT: _Row.default,
+    Op.FAIL: _Row.failure,
+    Op.CALL: _Row.call,
+}
+
+
+def _is_empty(node: Node) -> bool:
+    """Tell whether a node never takes bytes."""
+    if node.op in (Op.NULL, Op.ABSENT, Op.DEFAULT, Op.FAIL):
+        return True
+    if node.op is Op.FIXED:
+        return node.size == 0
+    return node.op in (Op.RECORD, Op.PRESENT, Op.MEMBER) and all(_is_empty(child) for child in node.children)
+
+
+def _bounds(kind: pa.DataType) -> tuple[int, int]:
+    if pa.types.is_time32(kind):
+        return 0, 86_399_999
+    if pa.types.is_time64(kind):
+        return 0, 86_399_999_999
+    bits = 31 if kind.bit_width == 32 else 63
+    return -(1 << bits), (1 << bits) - 1
+
+
+def _single(value: int) -> float:
+    """Round an integer to the nearest float of 32 bits, half to even, in one step."""
+    extra = abs(value).bit_length() - 24
+    if extra <= 0:
+        return float(value)
+    low = abs(value) & (1 << extra) - 1
+    kept = abs(value) >> extra
+    half = 1 << (extra - 1)
+    if low > half or (low == half and kept & 1):
+        kept += 1
+    return float(kept << extra) * (-1 if value < 0 else 1)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _digits(value: int, enough: int) -> int:
+    """Count the decimal digits of a number, exactly where there are about `enough` of them."""
+    bits = abs(value).bit_length()
+    low, high = (bits - 1) * 30102 // 100000 + 1, bits * 30103 // 100000 + 1
+    if high <= enough or low > enough:
+        return low
+    return len(_text(abs(value)))
+
+
+def _text(value: int) -> str:
+    """Print a number that is not negative; Python itself refuses some thousand digits and more."""
+    parts = []
+    while value >= 10**4000:
+        value, low = divmod(value, 10**4000)
+        parts.append(f"{low:04000d}")
+    return str(value) + "".join(reversed(parts))
+
+
+def _number(text: str) -> int:
+    value = 0
+    for i in range(0, len(text), 4000):
+        part = text[i : i + 4000]
+        value = value * 10 ** len(part) + int(part)
+    return value
+
+
+def _plain(value: int, scale: int, expand: Callable[[int], None]) -> bytes:
+    """Print a decimal as Java's ``toPlainString`` does, once its length is known to be allowed."""
+    digits = _text(abs(value))
+    expand((value < 0) + max(len(digits), scale + 1) + (scale > 0))
+    digits = digits.rjust(scale + 1, "0")
+    sign = "-" if value < 0 else ""
+    cut = len(digits) - scale
+    return f"{sign}{digits[:cut]}{'.' if scale else ''}{digits[cut:]}".encode()
+
+
+# Encoding -------------------------------------------------------------------------------------------
+
+
+def encode(
+    array: pa.Array, program: Program, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+) -> tuple[pa.Array, list[Fault]]:
+    """Encode one payload per row.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Of the program's Arrow type.
+    program : Program
+        What to do.
+    prefix : bytes
+        Put before each payload.
+    large : bool
+        Whether the result has 64-bit offsets.
+    stop : bool
+        Whether to return after the first fault; the array is then not meaningful.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of Fault)
+        A binary array; a row with a fault is null.
+    """
+    writer = _Writer(program, array)
+    return encode_rows(
+        array, lambda row: prefix + writer.run(program.plan.root, row, ""), large=large, stop=stop
+    )
+
+
+class _Writer(Inputs):
+    """The columns of an array, each made an array of what goes to the wire: integers, raw bytes, texts."""
+
+    def __init__(self, program: Program, array: pa.Array) -> None:
+        super().__init__(array)
+        self.kinds = [column.type for column in layout(program.plan.arrow_type)]
+
+    def leaf(self, array: pa.Array) -> pa.Array:
+        kind = array.type
+        if pa.types.is_date32(kind) or pa.types.is_time32(kind) or pa.types.is_float32(kind):
+            return array.view(pa.int32())
+        if pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_float64(kind):
+            return array.view(pa.int64())
+        return array.cast(pa.large_binary()) if _is_text(kind) else array
+
+    def value(self, node: Node, row: int, path: str) -> Any:
+        value = self.arrays[node.column][row]
+        if not value.is_valid:
+            raise BadRow("null_value", None, path)
+        return value.as_py()
+
+    def run(self, node: Node, row: int, path: str) -> bytes:
+        return _ENCODERS[node.op](self, node, row, step(path, node.name))
+
+    def nothing(self, node: Node, row: int, path: str) -> bytes:
+        return b""
+
+    def boolean(self, node: Node, row: int, path: str) -> bytes:
+        return bytes([self.value(node, row, path)])
+
+    def integer(self, node: Node, row: int, path: str) -> bytes:
+        value = self.value(node, row, path)
+        if node.factor < 0:
+            value *= -node.factor
+        elif value % node.factor:
+            raise BadRow("inexact", None, path)
+        else:
+            value //= node.factor
+        bits = 31 if node.op is Op.INT else 63
+        if not -(1 << bits) <= value < 1 << bits:
+            raise BadRow("out_of_range", None, path)
+        return varint(value)
+
+    def floating(self, node: Node, row: int, path: str) -> bytes:
+        bits = self.value(node, row, path)
+        narrow = pa.types.is_float32(self.kinds[node.column])
+        data = struct.pack("<i" if narrow else "<q", bits)
+        if narrow == (node.op is Op.FLOAT):
+            return data
+        (number,) = struct.unpack("<f" if narrow else "<d", data)
+        if narrow:
+            return struct.pack("<d", number)
+        try:
+            data = struct.pack("<f", number)
+        except OverflowError:
+            raise BadRow("inexact", None, path) from None
+        if number == number and struct.unpack("<f", data)[0] != number:
+            raise BadRow("inexact", None, path)
+        return data
+
+    def string(self, node: Node, row: int, path: str) -> bytes:
+        data: bytes = self.value(node, row, path)
+        if node.op is Op.STRING and not _is_text(self.kinds[node.column]) and not _is_utf8(data):
+            raise BadRow("invalid_utf8", None, path)
+        return varint(len(data)) + data
+
+    def fixed(self, node: Node, row: int, path: str) -> bytes:
+        data = self.value(node, row, path)
+        if len(data) != node.size:
+            raise BadRow("fixed_size", None, path)
+        return bytes(data)
+
+    def enum(self, node: Node, row: int, path: str) -> bytes:
+        symbols = [symbol.encode() for symbol in node.symbols if symbol is not None]
+        data = self.value(node, row, path)
+        if data not in symbols:
+            raise BadRow("unknown_symbol", None, path)
+        return varint(symbols.index(data))
+
+    def decimal(self, node: Node, row: int, path: str) -> bytes:
+        value = self.value(node, row, path)
+        if isinstance(value, bytes):
+            negative, digits, shift = _parse(value.decode(), path)
+        else:
+            parts = value.as_tuple()
+            negative, shift = parts.sign, int(parts.exponent)
+            digits = "".join(map(str, parts.digits)).lstrip("0")
+        core = digits.rstrip("0")
+        shift += len(digits) - len(core) + node.scale
+        if core and shift < 0:
+            raise BadRow("inexact", None, path)
+        if core and len(core) + shift > node.precision:
+            raise BadRow("decimal_precision", None, path)
+        unscaled = _number(core) * 10**shift if core else 0
+        if negative:
+            unscaled = -unscaled
+        if node.size:
+            return unscaled.to_bytes(node.size, "big", signed=True)
+        data = unscaled.to_bytes(
+            (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1, "big", signed=True
+        )
+        return varint(len(data)) + data
+
+    def record(self, node: Node, row: int, path: str) -> bytes:
+        if not self.arrays[node.column][row].is_valid:
+            raise BadRow("null_value", None, path)
+        return b"".join(self.run(child, row, path) for child in node.children)
+
+    def items(self, node: Node, row: int, path: str) -> bytes:
+        if not self.arrays[node.column][row].is_valid:
+            raise BadRow("null_value", None, path)
+        begin, end = self.offsets[node.column][row : row + 2]
+        out = [varint(end - begin)] if end > begin else []
+        for i in range(begin, end):
+            where = f"{path}[{i - begin}]"
+            if node.op is Op.ARRAY:
+                out.append(self.run(node.children[0], i, where))
+            else:
+                out.append(self.run(node.children[0], i, where + ".key"))
+                out.append(self.run(node.children[1], i, where + ".value"))
+        return b"".join(out) + b"\0"
+
+    def union(self, node: Node, row: int, path: str) -> bytes:
+        """Write the index of the branch whose node stands for the value, and the value."""
+        valid = self.arrays[node.column][row].is_valid
+        branches = [
+            index
+            for index, child in enumerate(node.children)
+            if (child.op is Op.ABSENT and not valid)
+            or (child.op is Op.PRESENT and valid)
+            or (child.op is Op.MEMBER and valid and self.has_member(child, row))
+        ]
+        if not branches:
+            raise BadRow("union_members" if valid else "null_value", None, path)
+        if len(branches) > 1 and node.children[branches[0]].op is Op.MEMBER:
+            raise BadRow("union_members", None, path)
+        # Several PRESENT nodes are numbers of different width: the first that holds the value is written.
+        for index in branches[:-1]:
+            try:
+                return varint(index) + self.run(node.children[index], row, path)
+            except BadRow:
+                continue
+        return varint(branches[-1]) + self.run(node.children[branches[-1]], row, path)
+
+    def has_member(self, node: Node, row: int) -> bool:
+        return bool(self.arrays[node.column].field(node.size)[row].is_valid)
+
+    def inner(self, node: Node, row: int, path: str) -> bytes:
+        return self.run(node.children[0], row, path)
+
+    def data(self, node: Node, row: int, path: str) -> bytes:
+        return node.data
+
+    def failure(self, node: Node, row: int, path: str) -> NoReturn:
+        raise BadRow(node.code, None, path, node.reason)
+
+
+_ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
+    Op.NULL: _Writer.nothing,
+    Op.BOOLEAN: _Writer.boolean,
+    Op.INT: _Writer.integer,
+    Op.LONG: _Writer.integer,
+    Op.FLOAT: _Writer.floating,
+    Op.DOUBLE: _Writer.floating,
+    Op.BYTES: _Writer.string,
+    Op.STRING: _Writer.string,
+    Op.FIXED: _Writer.fixed,
+    Op.ENUM: _Writer.enum,
+    Op.DECIMAL: _Writer.decimal,
+    Op.RECORD: _Writer.record,
+    Op.ARRAY: _Writer.items,
+    Op.MAP: _Writer.items,
+    Op.UNION: _Writer.union,
+    Op.PRESENT: _Writer.inner,
+    Op.ABSENT: _Writer.nothing,
+    Op.MEMBER: _Writer.inner,
+    Op.DEFAULT: _Writer.data,
+    Op.FAIL: _Writer.failure,
+}
+
+
+def _parse(text: str, path: str) -> tuple[bool, str, int]:
+    """Split a number's text into its sign, its digits without leading zeros, and a power of ten."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise BadRow("type_mismatch", None, path)
+    sign, whole, fraction, only, power_sign, power = match.groups()
+    fraction = fraction or only or ""
+    digits = ((whole or "") + fraction).lstrip("0")
+    # A power of ten digits is beyond any precision, and beyond any count of zeros that a text could hold.
+    exponent = int((power or "0").lstrip("0")[:10] or "0") * (-1 if power_sign == "-" else 1)
+    return sign == "-", digits, exponent - len(fraction)

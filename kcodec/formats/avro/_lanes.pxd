@@ -1,0 +1,34 @@
+"""A block of rows of Avro that is read a column at a time."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.formats.avro._context cimport Context
+from kcodec.formats.avro._program cimport Text
+
+cdef enum:
+    LANES = 256      # rows of a block, at most
+    LONG_LISTS = 12  # with more items than this, on average, a row is better off on its own
+    ITEMS = 3072     # LANES lists
+    SLACK = 40       # bytes that must be readable behind each payload
+    DEPTH = 32       # levels of nulls and unions
+    PROGRAMS = 16    # programs of a block, at most
+
+
+cdef struct Block:
+    Context *context
+    int64_t row                    # the first
+    int64_t count
+    const uint8_t *at[LANES]       # where each row is
+    const uint8_t *end[LANES]
+    int64_t rows[LANES]            # index of each
+    int64_t lanes[LANES]           # those that have a payload
+    int64_t items[LANES]           # index of the item in hand
+    int64_t begins[LANES + 1]      # where the items of each row start
+    # Per column, what is to be copied into it: texts that do not come in order are noted first.
+    Text **texts
+    int64_t *first                 # index of the first one
+    uint8_t *noted
+    int64_t ahead                  # bytes from a row to about the same place in the next block
+    int32_t depth
+    int64_t failures               # blocks that were not as expected
+    int64_t blocks                 # and all of them

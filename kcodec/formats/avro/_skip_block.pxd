@@ -1,0 +1,11 @@
+"""Dropping values of a block of rows, and counting the items of its lists."""
+
+from libc.stdint cimport int64_t
+
+from kcodec.formats.avro._lanes cimport Block
+from kcodec.formats.avro._program cimport Op
+
+
+cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t *counts) noexcept nogil
+cdef bint end_lists(Block *block, const int64_t *lanes, int64_t count, const int64_t *counts) noexcept nogil
+cdef bint skip_lanes(Block *block, const Op *op, const Op *stop, const int64_t *lanes, int64_t count) noexcept nogil

@@ -1,0 +1,331 @@
+"""Avro: a writer's and a reader's schema as a codec of columns."""
+
+import json
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.codec import Codec
+from kcodec.columns.nested import unpack
+from kcodec.columns.types import plain_type
+from kcodec.errors import ConfigError, Fault
+from kcodec.formats.avro.encode_plan import encode_plan
+from kcodec.formats.avro.plan import decode_plan
+from kcodec.formats.avro.schema import Schema, canonical, parse
+from kcodec.formats.avro.types import TypeOptions, arrow_type
+from kcodec.plan import Limits, Plan
+
+__all__ = ["AvroCodec", "AvroReader", "AvroWriter", "schema_text"]
+
+#: Programs that an encoder keeps: one for each Arrow type it has seen.
+_KEPT = 32
+
+
+class AvroReader:
+    """A reader's schema with its columns fixed, for payloads of any number of writers' schemas.
+
+    Parameters
+    ----------
+    schema : str, dict, list or Schema
+        The reader's schema.
+    named_schemas : sequence of str, dict or list
+        Schemas that it refers to by name.
+    options : TypeOptions, optional
+        How it is laid out in columns.
+    limits : Limits, optional
+        What one row may cost.
+
+    Attributes
+    ----------
+    schema : Schema
+        The reader's schema, parsed.
+    arrow_type : pyarrow.DataType
+        What all programs decode to.
+
+    Raises
+    ------
+    SchemaError
+        If the schema is wrong or has no Arrow type.
+
+    Examples
+    --------
+    >>> reader = AvroReader('["null", "double"]')
+    >>> print(reader.plan("int"))
+    AVRO decode: double
+      present -> column 0
+        int -> column 0
+    """
+
+    def __init__(
+        self,
+        schema: object,
+        named_schemas: Sequence[object] = (),
+        *,
+        options: TypeOptions | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.schema = schema if isinstance(schema, Schema) else parse(schema, named_schemas)
+        self.options = options or TypeOptions()
+        self.limits = Limits.of(limits)
+        self.arrow_type = arrow_type(self.schema, self.options)
+
+    def plan(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> Plan:
+        """Resolve a writer's schema: text, JSON or `Schema`.
+
+        Raises
+        ------
+        SchemaError
+            If the writer's schema is wrong, or the two cannot be resolved at all.
+        """
+        writer = writer_schema if isinstance(writer_schema, Schema) else parse(writer_schema, named_schemas)
+        return decode_plan(writer, self.schema, self.options, self.arrow_type)
+
+    def program(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> Any:
+        """Compile a writer's schema to a program of the kernel that is in use."""
+        return kernel("formats.avro._kernel").Program(self.plan(writer_schema, named_schemas), self.limits)
+
+
+class AvroWriter:
+    """A schema that columns of any fitting type are encoded with.
+
+    Parameters
+    ----------
+    schema : str, dict, list or Schema
+        What is written.
+    named_schemas : sequence of str, dict or list
+        Schemas that it refers to by name.
+    options : TypeOptions, optional
+        How the members of a union are named.
+    limits : Limits, optional
+        Of the programs.
+
+    Attributes
+    ----------
+    schema : Schema
+        The schema, parsed.
+    """
+
+    def __init__(
+        self,
+        schema: object,
+        named_schemas: Sequence[object] = (),
+        *,
+        options: TypeOptions | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.schema = schema if isinstance(schema, Schema) else parse(schema, named_schemas)
+        self.options = options or TypeOptions()
+        self.limits = Limits.of(limits)
+        self._programs: dict[tuple[str, pa.DataType], Any] = {}
+        self._lock = threading.Lock()
+
+    def plan(self, kind: pa.DataType) -> Plan:
+        """Plan how columns of an Arrow type are written."""
+        return encode_plan(self.schema, kind, self.options)
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode one array; see the kernel for the parameters and the result."""
+        module = kernel("formats.avro._kernel")
+        kind = plain_type(array.type)
+        key = (module.__name__, kind)
+        with self._lock:
+            program = self._programs.get(key)
+        if program is None:
+            program = module.Program(self.plan(kind), self.limits)
+            with self._lock:
+                while len(self._programs) >= _KEPT:
+                    del self._programs[next(iter(self._programs))]
+                self._programs[key] = program
+        plain = array if array.type == kind else unpack(array).cast(kind)
+        encoded: tuple[pa.Array, list[Fault]] = module.encode(
+            plain, program, prefix=prefix, large=large, stop=stop
+        )
+        return encoded
+
+
+class AvroCodec(Codec):
+    r"""Avro's binary encoding of one writer's schema, without a frame.
+
+    Parameters
+    ----------
+    writer_schema : str, dict or list
+        What payloads were written with, and what `encode` writes.
+    reader_schema : str, dict or list, optional
+        What they are read as, by Avro's rules of resolution; by default the writer's.
+    named_schemas : sequence of str, dict or list
+        Schemas that the two refer to by name, in an order in which each only needs those before it.
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
+    recursive_depth : int, optional
+        How many levels of a record that contains itself become columns; what is deeper is skipped. By default
+        such schemas are refused.
+    wide_decimals : {"decimal256", "string"}
+        What decimals of more than 38 digits become; with ``"decimal256"`` more than 76 are refused.
+    union_members : {"index", "type"}
+        Names of the members of a union of several types: ``member0``, ``member1`` ..., or `union_prefix` and
+        the name of the type.
+    union_prefix : str
+        Used with ``union_members="type"``.
+    trailing : bool
+        Whether bytes after a value are accepted.
+    fields : sequence of str, optional
+        The only fields to decode, one at least, dotted for those of nested records; the others are skipped on
+        the wire.
+    limits : Limits, optional
+        What one row may cost.
+
+    Raises
+    ------
+    SchemaError
+        If a schema is wrong, has no Arrow type, or the two cannot be resolved at all. Types that merely do
+        not fit are errors of the rows that have them.
+    ConfigError
+        If another argument is wrong.
+
+    Examples
+    --------
+    >>> codec = AvroCodec('{"type": "record", "name": "P", "fields": [{"name": "x", "type": "int"}]}')
+    >>> codec.decode([b"\x02", None]).to_pylist()
+    [{'x': 1}, None]
+    >>> codec.encode(pa.array([{"x": 1}])).to_pylist()
+    [b'\x02']
+    >>> codec.decode([b""], errors="report")[1].to_pylist()[0]["code"]
+    'truncated'
+    """
+
+    def __init__(
+        self,
+        writer_schema: object,
+        reader_schema: object | None = None,
+        *,
+        named_schemas: Iterable[object] = (),
+        large: bool = False,
+        recursive_depth: int | None = None,
+        wide_decimals: str = "decimal256",
+        union_members: str = "index",
+        union_prefix: str = "member_",
+        trailing: bool = False,
+        fields: Sequence[str] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        if not isinstance(trailing, bool):
+            raise ConfigError(f"trailing={trailing!r} is not True or False")
+        if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
+            raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
+        options = TypeOptions(large, recursive_depth, wide_decimals, union_members, union_prefix, fields)
+        self._arguments: dict[str, Any] = {
+            "writer_schema": schema_text(writer_schema),
+            "reader_schema": None if reader_schema is None else schema_text(reader_schema),
+            "named_schemas": tuple(schema_text(schema) for schema in named_schemas),
+            "large": large,
+            "recursive_depth": recursive_depth,
+            "wide_decimals": wide_decimals,
+            "union_members": union_members,
+            "union_prefix": union_prefix,
+            "trailing": trailing,
+            "fields": options.fields,
+            "limits": Limits.of(limits),
+        }
+        named = self._arguments["named_schemas"]
+        writer = parse(self._arguments["writer_schema"], named)
+        self._writer = AvroWriter(writer, options=options, limits=limits)
+        reader = writer if reader_schema is None else parse(self._arguments["reader_schema"], named)
+        self._reader = AvroReader(reader, options=options, limits=limits)
+        self.arrow_type = self._reader.arrow_type
+        self._encoded_type = pa.large_binary() if large else pa.binary()
+        self._trailing = trailing
+        self._programs: dict[str, Any] = {}
+        self._plan = self._reader.plan(writer)
+
+    @property
+    def plan(self) -> Plan:
+        """The decode plan; ``str`` of it is a readable tree."""
+        return self._plan
+
+    def encode_plan(self, kind: pa.DataType) -> Plan:
+        """Return the plan by which columns of an Arrow type are written."""
+        return self._writer.plan(kind)
+
+    @property
+    def schema(self) -> str:
+        """The writer's schema as Avro Java prints it, references written out."""
+        return canonical(self._writer.schema)
+
+    @property
+    def reader_schema(self) -> str:
+        """The reader's schema in the same form."""
+        return canonical(self._reader.schema)
+
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        module = kernel("formats.avro._kernel")
+        program = self._programs.get(module.__name__)
+        if program is None:
+            # Threads that come here at once make the same program; the first one put there stays.
+            program = self._programs.setdefault(
+                module.__name__, module.Program(self._plan, self._reader.limits)
+            )
+        decoded: tuple[pa.Array, list[Fault]] = module.decode(
+            array, [program], trailing=self._trailing, stop=stop
+        )
+        return decoded
+
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        return self._writer.encode(array, large=self._arguments["large"], stop=stop)
+
+    def _identity(self) -> tuple[object, ...]:
+        return (
+            self.schema,
+            self.reader_schema,
+            *(
+                value
+                for name, value in self._arguments.items()
+                if name not in ("writer_schema", "reader_schema", "named_schemas")
+            ),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AvroCodec):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        default: dict[str, object] = {"union_prefix": "member_", "wide_decimals": "decimal256"}
+        default |= {"union_members": "index", "limits": Limits()}
+        shown = [repr(self.schema)]
+        if self._arguments["reader_schema"] is not None:
+            shown.append(repr(self.reader_schema))
+        for name, value in self._arguments.items():
+            if name not in ("writer_schema", "reader_schema") and value and value != default.get(name):
+                shown.append(f"{name}={value!r}")
+        return f"AvroCodec({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._arguments)
+
+
+def _rebuild(kind: type[AvroCodec], arguments: dict[str, Any]) -> AvroCodec:
+    return kind(**arguments)
+
+
+def schema_text(schema: object) -> str:
+    """Keep a schema as text, so that later changes of a dict are not seen.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither text nor a dict or list of what JSON has.
+    """
+    if isinstance(schema, str):
+        return schema
+    try:
+        return json.dumps(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(f"a schema is JSON text, a dict or a list: {error}") from None

@@ -1,0 +1,254 @@
+"""Encode plans of Avro: a schema and the columns at hand to the steps that write one as the other."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import plain_type
+from kcodec.errors import SchemaError
+from kcodec.formats.avro.defaults import default_bytes, varint
+from kcodec.formats.avro.plan import MAX_NODES
+from kcodec.formats.avro.resolution import describe
+from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
+from kcodec.formats.avro.types import TypeOptions, member_name, widest
+from kcodec.plan.node import Node, Op, Plan
+
+__all__ = ["encode_plan"]
+
+_OPS = {op.value: op for op in Op}
+
+_PER_SECOND = {
+    "s": 1,
+    "ms": 10**3,
+    "us": 10**6,
+    "ns": 10**9,
+    "millis": 10**3,
+    "micros": 10**6,
+    "nanos": 10**9,
+}
+
+
+def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None = None) -> Plan:
+    """Plan how columns are written as an Avro schema.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is written.
+    kind : pyarrow.DataType
+        The columns at hand. Fields are matched by name; a field without a column is written as its default,
+        or as null if it may be null.
+    options : TypeOptions, optional
+        How the members of a union are named.
+
+    Returns
+    -------
+    Plan
+        Its Arrow type is ``plain_type(kind)``. A type that cannot be written is a FAIL node, so that only the
+        rows that have a value there are errors.
+
+    Raises
+    ------
+    SchemaError
+        If a default that is needed is not a value of its type, or the schema is too deep or too large.
+
+    Examples
+    --------
+    >>> from kcodec.formats.avro.schema import parse
+    >>> print(encode_plan(parse('["null", "long"]'), pa.int32()))
+    AVRO encode: int32
+      union -> column 0
+        absent -> column 0
+        present -> column 0
+          long -> column 0
+    """
+    kind = plain_type(kind)
+    maker = _EncodePlan(layout(kind), options or TypeOptions())
+    return Plan("AVRO", "encode", kind, maker.write(schema, 0, "", 0))
+
+
+class _EncodePlan:
+    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
+        self.columns = columns
+        self.options = options
+        self.nodes = 0
+
+    def node(
+        self,
+        op: Op,
+        column: int,
+        name: str,
+        children: Sequence[Node] = (),
+        *,
+        size: int = 0,
+        factor: int = 1,
+        precision: int = 0,
+        scale: int = 0,
+        symbols: tuple[str | None, ...] = (),
+    ) -> Node:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise SchemaError(f"the schema comes to more than {MAX_NODES} steps")
+        return Node(op, column, name, tuple(children), size, factor, precision, scale, symbols)
+
+    def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
+        if not reason:
+            logical = f" ({schema.logical})" if schema.logical else ""
+            reason = f"{self.columns[column].type} cannot be written as {describe(schema)}{logical}"
+        return Node(Op.FAIL, -1, name, code="type_mismatch", reason=reason)
+
+    def write(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+        if depth > MAX_NESTING:
+            raise SchemaError(f"{name}: types are nested deeper than {MAX_NESTING} levels")
+        if schema.type == "union":
+            return self.union(schema, column, name, depth)
+        if schema.type == "record":
+            return self.record(schema, column, name, depth)
+        if schema.type in ("array", "map"):
+            return self.items(schema, column, name, depth)
+        return self.leaf(schema, column, name)
+
+    def union(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+        kind = self.columns[column].type
+        values = schema.values
+        numeric = pa.types.is_integer(kind) if widest(schema) == "long" else pa.types.is_floating(kind)
+        if len(values) == 1 or (widest(schema) and numeric):
+            present = [
+                self.node(Op.PRESENT, column, "", (self.write(value, column, "", depth + 1),))
+                for value in values
+            ]
+        else:
+            present = self.members(schema, values, column, depth)
+        rest = iter(present)
+        children = [
+            self.node(Op.ABSENT, column, "") if branch.type == "null" else next(rest)
+            for branch in schema.branches
+        ]
+        return self.node(Op.UNION, column, name, children)
+
+    def members(self, schema: Schema, values: list[Schema], column: int, depth: int) -> list[Node]:
+        """Write each branch from the member of its name."""
+        below = {self.columns[child].name: child for child in self.columns[column].children}
+        names = [member_name(value, i, self.options) for i, value in enumerate(values)]
+        if not pa.types.is_struct(self.columns[column].type) or set(names) != set(below):
+            fail = self.mismatch(schema, column, "")
+            return [self.node(Op.PRESENT, column, "", (fail,)) for _ in values]
+        places = list(below)
+        return [
+            self.node(
+                Op.MEMBER,
+                column,
+                "",
+                (self.write(value, below[name], "", depth + 1),),
+                size=places.index(name),
+            )
+            for name, value in zip(names, values, strict=True)
+        ]
+
+    def record(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+        if not pa.types.is_struct(self.columns[column].type):
+            return self.mismatch(schema, column, name)
+        below: dict[str, int] = {}
+        known = {field.name for field in schema.fields}
+        for child in self.columns[column].children:
+            label = self.columns[child].name
+            if label not in known:
+                reason = f"the record {schema.name} has no field for the column {label}"
+                return self.mismatch(schema, column, name, reason)
+            if label in below:
+                return self.mismatch(schema, column, name, f"two columns are named {label}")
+            below[label] = child
+        children = []
+        for field in schema.fields:
+            if field.name in below:
+                children.append(self.write(field.type, below[field.name], field.name, depth + 1))
+            else:
+                data = _absent(field)
+                if data is None:
+                    reason = f"there is no column {field.name}, and the field has no default"
+                    return self.mismatch(schema, column, name, reason)
+                children.append(Node(Op.DEFAULT, -1, field.name, data=data))
+        return self.node(Op.RECORD, column, name, children)
+
+    def items(self, schema: Schema, column: int, name: str, depth: int) -> Node:
+        assert schema.item is not None
+        kind = self.columns[column].type
+        below = self.columns[column].children
+        if schema.type == "array":
+            if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+                return self.mismatch(schema, column, name)
+            return self.node(Op.ARRAY, column, name, (self.write(schema.item, below[0], "", depth + 1),))
+        if not pa.types.is_map(kind) or not _is_bytes(kind.key_type):
+            return self.mismatch(schema, column, name)
+        children = (self.node(Op.STRING, below[0], ""), self.write(schema.item, below[1], "", depth + 1))
+        return self.node(Op.MAP, column, name, children)
+
+    def leaf(self, schema: Schema, column: int, name: str) -> Node:
+        kind = self.columns[column].type
+        op = _OPS[schema.type]
+        if schema.logical == "decimal":
+            if not (pa.types.is_decimal(kind) or _is_text(kind)):
+                return self.mismatch(schema, column, name)
+            return self.node(
+                Op.DECIMAL, column, name, size=schema.size, precision=schema.precision, scale=schema.scale
+            )
+        if op in (Op.INT, Op.LONG):
+            factor = 1 if pa.types.is_integer(kind) else _factor(schema.logical, kind)
+            return (
+                self.node(op, column, name, factor=factor) if factor else self.mismatch(schema, column, name)
+            )
+        if op is Op.ENUM and _is_text(kind):
+            return self.node(op, column, name, symbols=schema.symbols)
+        fits = {
+            Op.NULL: pa.types.is_null,
+            Op.BOOLEAN: pa.types.is_boolean,
+            Op.FLOAT: pa.types.is_floating,
+            Op.DOUBLE: pa.types.is_floating,
+            Op.BYTES: _is_bytes,
+            Op.STRING: _is_bytes,
+            Op.FIXED: lambda kind: _is_bytes(kind) or pa.types.is_fixed_size_binary(kind),
+        }
+        if op in fits and fits[op](kind):
+            return self.node(op, column, name, size=schema.size)
+        return self.mismatch(schema, column, name)
+
+
+def _absent(field: Field) -> bytes | None:
+    """Return the bytes of a field that has no column; None if it must have one."""
+    if field.has_default:
+        return default_bytes(field)
+    if field.type.type == "null":
+        return b""
+    for index, branch in enumerate(field.type.branches):
+        if branch.type == "null":
+            return varint(index)
+    return None
+
+
+def _factor(logical: str, kind: pa.DataType) -> int:
+    """Return what a column's values are of those on the wire (as `Node.factor`); 0 if they do not compare."""
+    types = pa.types
+    if logical == "date":
+        if types.is_date32(kind):
+            return 1
+        if types.is_timestamp(kind) and kind.tz is None:
+            return 86400 * _PER_SECOND[kind.unit]
+        return 0
+    name, _, unit = logical.rpartition("-")
+    if name == "time":
+        fits = types.is_time(kind)
+    else:
+        fits = types.is_timestamp(kind) and name == ("timestamp" if kind.tz else "local-timestamp")
+    if not fits:
+        return 0
+    column, wire = _PER_SECOND[kind.unit], _PER_SECOND[unit]
+    return column // wire if column >= wire else -(wire // column)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(_is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -1,0 +1,242 @@
+"""Decode plans of Avro: a writer's schema resolved against a reader's and its columns."""
+
+import pyarrow as pa
+
+from kcodec.columns.layout import Column, layout
+from kcodec.errors import SchemaError
+from kcodec.formats.avro.defaults import default_bytes
+from kcodec.formats.avro.resolution import apply_aliases, equal_unions, match_branch, unreadable
+from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
+from kcodec.formats.avro.types import TypeOptions, arrow_type, member_name, widest
+from kcodec.plan.node import Node, Op, Plan
+
+__all__ = ["MAX_NODES", "decode_plan"]
+
+#: Nodes that a plan may have: a bound on schemas whose references multiply.
+MAX_NODES = 200_000
+
+_OPS = {op.value: op for op in Op}
+
+_FACTORS = {"timestamp-millis": 1000, "local-timestamp-millis": 1000}
+
+
+def decode_plan(
+    writer: Schema,
+    reader: Schema,
+    options: TypeOptions | None = None,
+    kind: pa.DataType | None = None,
+) -> Plan:
+    """Resolve a writer's schema against a reader's.
+
+    Parameters
+    ----------
+    writer : Schema
+        What the bytes were written with.
+    reader : Schema
+        What they are read as.
+    options : TypeOptions, optional
+        How the reader's schema is laid out in columns.
+    kind : pyarrow.DataType, optional
+        ``arrow_type(reader, options)``, if it is known already.
+
+    Returns
+    -------
+    Plan
+        Its columns are those of the reader. A value that cannot be read is a FAIL node, so that only the rows
+        that reach it are errors.
+
+    Raises
+    ------
+    SchemaError
+        If the reader's schema has no Arrow type, a default that is needed is not a value of its type, or the
+        reader's aliases give two of the writer's names the same new name.
+
+    Examples
+    --------
+    >>> from kcodec.formats.avro.schema import parse
+    >>> print(decode_plan(parse("int"), parse('["null", "long"]')))
+    AVRO decode: int64
+      present -> column 0
+        int -> column 0
+    """
+    options = options or TypeOptions()
+    if kind is None:
+        kind = arrow_type(reader, options)
+    maker = _DecodePlan(layout(kind), options)
+    root = maker.read(apply_aliases(writer, reader), reader, 0, "")
+    return Plan("AVRO", "decode", kind, root, tuple(maker.named.items()))
+
+
+class _DecodePlan:
+    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
+        self.columns = columns
+        self.options = options
+        self.named: dict[str, Node] = {}
+        self.recursive: dict[int, bool] = {}
+        self.defaults: dict[int, bytes] = {}
+        self.nodes = 0
+
+    def node(
+        self,
+        op: Op,
+        column: int,
+        name: str,
+        children: tuple[Node, ...] = (),
+        *,
+        size: int = 0,
+        factor: int = 1,
+        precision: int = 0,
+        scale: int = 0,
+        symbols: tuple[str | None, ...] = (),
+        data: bytes = b"",
+        code: str = "",
+        reason: str = "",
+    ) -> Node:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise SchemaError(f"the schema comes to more than {MAX_NODES} steps")
+        return Node(op, column, name, children, size, factor, precision, scale, symbols, data, code, reason)
+
+    def fail(self, name: str, reason: str, code: str = "unresolvable") -> Node:
+        return self.node(Op.FAIL, -1, name, code=code, reason=reason)
+
+    def read(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+        """Read a value of any type into a column."""
+        if writer.type != "union":
+            return self.branch(writer, reader, -1, column, name)
+        by_position = reader.type == "union" and equal_unions(writer, reader)
+        children = tuple(
+            self.branch(branch, reader, i if by_position else -1, column, "")
+            for i, branch in enumerate(writer.branches)
+        )
+        return self.node(Op.UNION, column, name, children)
+
+    def branch(self, writer: Schema, reader: Schema, index: int, column: int, name: str) -> Node:
+        """Read a value that is not a union; `index` is the reader's branch, where that is known."""
+        if reader.type != "union":
+            return self.value(writer, reader, column, name)
+        if index < 0:
+            index = match_branch(writer, reader)
+            if index < 0:
+                return self.fail(name, unreadable(writer, reader))
+        target = reader.branches[index]
+        if target.type == "null":
+            return self.node(Op.ABSENT, column, name)
+        values = reader.values
+        if len(values) > 1 and not widest(reader):
+            position = next(i for i, value in enumerate(values) if value is target)
+            wanted = member_name(target, position, self.options)
+            for member, child in enumerate(self.columns[column].children):
+                if self.columns[child].name == wanted:
+                    value = self.value(writer, target, child, "")
+                    return self.node(Op.MEMBER, column, name, (value,), size=member)
+            return self.fail(name, f"{target.name} is nested deeper than recursive_depth", "depth_limit")
+        if len(values) > 1:
+            target = Schema(widest(reader))
+        if not reader.nullable:
+            return self.value(writer, target, column, name)
+        return self.node(Op.PRESENT, column, name, (self.value(writer, target, column, ""),))
+
+    def value(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+        """Read a value that is neither a union on the wire nor in the columns."""
+        reason = unreadable(writer, reader)
+        if reason:
+            return self.fail(name, reason)
+        kind = reader.type
+        if kind == "record":
+            return self.record(writer, reader, column, name)
+        if kind in ("array", "map"):
+            return self.items(writer, reader, column, name)
+        if kind == "enum":
+            symbols = tuple(s if s in reader.symbols else reader.default for s in writer.symbols)
+            return self.node(Op.ENUM, column, name, symbols=symbols)
+        if reader.logical == "decimal":
+            return self.node(
+                Op.DECIMAL,
+                column,
+                name,
+                size=writer.size,
+                precision=reader.precision,
+                scale=reader.scale,
+            )
+        if kind in ("bytes", "string", "fixed"):
+            return self.node(_OPS[kind], column, name, size=writer.size)
+        factor = _FACTORS.get(reader.logical, 1)
+        return self.node(_OPS[writer.type], column, name, factor=factor)
+
+    def record(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+        columns = {self.columns[i].name: i for i in self.columns[column].children}
+        fields = {field.name: field for field in reader.fields if field.name in columns}
+        written = {field.name for field in writer.fields}
+        for field in fields.values():
+            if field.name not in written and not field.has_default:
+                return self.fail(
+                    name, f"the writer's record {writer.name} has no field {field.name}, which has no default"
+                )
+        children = [
+            self.read(field.type, fields[field.name].type, columns[field.name], field.name)
+            if field.name in fields
+            else self.drop(field.type, field.name, 0)
+            for field in writer.fields
+        ]
+        children += [
+            self.default(field, columns[field.name]) for field in fields.values() if field.name not in written
+        ]
+        return self.node(Op.RECORD, column, name, tuple(children))
+
+    def default(self, field: Field, column: int) -> Node:
+        if id(field) not in self.defaults:
+            self.defaults[id(field)] = default_bytes(field)
+        value = self.read(field.type, field.type, column, "")
+        return self.node(Op.DEFAULT, column, field.name, (value,), data=self.defaults[id(field)])
+
+    def items(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
+        assert writer.item is not None
+        assert reader.item is not None
+        below = self.columns[column].children
+        item = self.read(writer.item, reader.item, below[-1], "")
+        if writer.type == "array":
+            return self.node(Op.ARRAY, column, name, (item,))
+        return self.node(Op.MAP, column, name, (self.node(Op.STRING, below[0], ""), item))
+
+    def drop(self, writer: Schema, name: str, depth: int) -> Node:
+        """Read a value past."""
+        if depth > MAX_NESTING:
+            raise SchemaError(f"{name}: types are nested deeper than {MAX_NESTING} levels")
+        kind = writer.type
+        if kind == "record":
+            if not self.is_recursive(writer):
+                return self.fields(writer, name, depth)
+            if writer.name not in self.named:
+                self.named[writer.name] = Node(Op.RECORD)
+                self.named[writer.name] = self.fields(writer, "", 0)
+            return self.node(Op.CALL, -1, name, reason=writer.name)
+        if kind == "union":
+            return self.node(Op.UNION, -1, name, tuple(self.drop(b, "", depth + 1) for b in writer.branches))
+        if kind in ("array", "map"):
+            assert writer.item is not None
+            item = self.drop(writer.item, "", depth + 1)
+            children = (item,) if kind == "array" else (self.node(Op.STRING, -1, ""), item)
+            return self.node(_OPS[kind], -1, name, children)
+        return self.node(_OPS[kind], -1, name, size=writer.size)
+
+    def fields(self, writer: Schema, name: str, depth: int) -> Node:
+        children = tuple(self.drop(field.type, field.name, depth + 1) for field in writer.fields)
+        return self.node(Op.RECORD, -1, name, children)
+
+    def is_recursive(self, record: Schema) -> bool:
+        """Tell whether a record contains itself."""
+        if id(record) not in self.recursive:
+            seen: set[int] = set()
+            stack = [field.type for field in record.fields]
+            while stack and id(record) not in seen:
+                schema = stack.pop()
+                if id(schema) in seen:
+                    continue
+                seen.add(id(schema))
+                stack += [field.type for field in schema.fields]
+                stack += schema.branches
+                if schema.item is not None:
+                    stack.append(schema.item)
+            self.recursive[id(record)] = id(record) in seen
+        return self.recursive[id(record)]

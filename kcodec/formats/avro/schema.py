@@ -1,0 +1,715 @@
+"""Avro schemas: JSON text to a graph of `Schema` objects, and back to the text Avro Java prints.
+
+Follows the Avro 1.12 specification, and Avro Java 1.12.1 where that accepts more: names of any Unicode
+letters, references written as objects, forward references, names looked up without a namespace when the
+enclosing one has none such, and a type defined again in the same words.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeGuard
+
+from kcodec.errors import SchemaError
+from kcodec.formats.connect.values import java_double
+from kcodec.java.jackson import quote
+
+__all__ = ["MAX_NESTING", "NAMED", "PRIMITIVES", "Field", "Schema", "canonical", "parse", "parse_all", "same"]
+
+PRIMITIVES = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
+NAMED = frozenset(["record", "enum", "fixed"])
+
+#: Levels of types within types that a schema may have, in its text or once its references are followed.
+MAX_NESTING = 100
+
+#: Logical types by the Avro type they annotate; on any other type they are ignored.
+_LOGICAL = {
+    "int": {"date", "time-millis"},
+    "long": {
+        "time-micros",
+        "timestamp-millis",
+        "timestamp-micros",
+        "timestamp-nanos",
+        "local-timestamp-millis",
+        "local-timestamp-micros",
+        "local-timestamp-nanos",
+    },
+    "string": {"uuid"},
+    "bytes": {"decimal"},
+    "fixed": {"decimal", "uuid", "duration"},
+}
+
+_TYPE_KEYS = frozenset(
+    ["type", "name", "namespace", "doc", "fields", "symbols", "size", "items", "values", "aliases"]
+)
+_FIELD_KEYS = frozenset(["name", "type", "doc", "default", "order", "aliases"])
+
+#: Simple names that Avro Java never prints without their namespace.
+_TYPE_NAMES = PRIMITIVES | {"record", "enum", "fixed", "array", "map", "union"}
+
+_UNSAFE = re.compile(r'["\\\x00-\x1f]+')
+
+#: What java.lang.Double.valueOf reads, but for hexadecimal forms.
+_DOUBLE_TEXT = re.compile(r"[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?)")
+
+_MISSING = object()
+
+
+class Schema:
+    """One type of an Avro schema.
+
+    Two schemas are compared with `same`; ``==`` is identity, since schemas may be recursive.
+
+    Attributes
+    ----------
+    type : str
+        A primitive's name, or ``"record"``, ``"enum"``, ``"fixed"``, ``"array"``, ``"map"``, ``"union"``.
+    name : str
+        Full name of a record, enum or fixed; the type otherwise.
+    aliases : tuple of str
+        Full names.
+    fields : list of Field
+        Of a record.
+    error : bool
+        Whether a record is declared as an error, which makes no difference but to its text.
+    symbols : tuple of str
+        Of an enum.
+    default : str or None
+        Symbol that an enum reads symbols it does not know as.
+    size : int
+        Bytes of a fixed.
+    item : Schema or None
+        Items of an array, values of a map.
+    branches : list of Schema
+        Of a union.
+    logical : str
+        The logical type, where it is known and valid; empty otherwise.
+    precision, scale : int
+        Of a decimal.
+    doc : str or None
+        Documentation.
+    props : dict
+        All other attributes, the logical type's included.
+    """
+
+    __slots__ = (
+        "aliases",
+        "branches",
+        "default",
+        "doc",
+        "error",
+        "fields",
+        "item",
+        "logical",
+        "name",
+        "precision",
+        "props",
+        "scale",
+        "size",
+        "symbols",
+        "type",
+    )
+
+    def __init__(self, kind: str, name: str = "") -> None:
+        self.type = kind
+        self.name = name or kind
+        self.aliases: tuple[str, ...] = ()
+        self.fields: list[Field] = []
+        self.error = False
+        self.symbols: tuple[str, ...] = ()
+        self.default: str | None = None
+        self.size = 0
+        self.item: Schema | None = None
+        self.branches: list[Schema] = []
+        self.logical = ""
+        self.precision = 0
+        self.scale = 0
+        self.doc: str | None = None
+        self.props: dict[str, Any] = {}
+
+    @property
+    def simple_name(self) -> str:
+        """The name without its namespace."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a null can be a value: of the null type itself, and of a union with it."""
+        return self.type == "null" or any(branch.type == "null" for branch in self.branches)
+
+    @property
+    def values(self) -> "list[Schema]":
+        """The branches of a union that are not null; of any other type, the type itself."""
+        if self.type != "union":
+            return [self]
+        return [branch for branch in self.branches if branch.type != "null"]
+
+    def __repr__(self) -> str:
+        return f"Schema({canonical(self)})"
+
+
+class Field:
+    """One field of a record.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    type : Schema
+        Its type.
+    default : object
+        The default as JSON; meaningful only if `has_default`.
+    has_default : bool
+        Whether there is one.
+    aliases : tuple of str
+        Names it is also known by.
+    order : str
+        ``"ascending"``, ``"descending"`` or ``"ignore"``.
+    doc : str or None
+        Documentation.
+    props : dict
+        All other attributes.
+    """
+
+    __slots__ = ("aliases", "default", "doc", "has_default", "name", "order", "props", "type")
+
+    def __init__(self, name: str, kind: Schema) -> None:
+        self.name = name
+        self.type = kind
+        self.default: Any = None
+        self.has_default = False
+        self.aliases: tuple[str, ...] = ()
+        self.order = "ascending"
+        self.doc: str | None = None
+        self.props: dict[str, Any] = {}
+
+
+def parse(schema: object, named: Iterable[object] = ()) -> Schema:
+    """Parse an Avro schema.
+
+    Parameters
+    ----------
+    schema : str, dict or list
+        JSON text, or what it parses to. Text that is the bare name of a primitive or of a type in `named` is
+        taken as such a name.
+    named : iterable of str, dict or list
+        Schemas parsed before it, in this order, whose names it may use.
+
+    Returns
+    -------
+    Schema
+        The root, with all references followed.
+
+    Raises
+    ------
+    SchemaError
+        With the JSON path of what is wrong.
+
+    Examples
+    --------
+    >>> parse('{"type": "array", "items": "int"}').item.type
+    'int'
+    >>> parse("int").type
+    'int'
+    """
+    parser = _Parser()
+    for number, text in enumerate(named):
+        try:
+            parser.add(text)
+        except SchemaError as error:
+            raise SchemaError(f"named schema {number}: {error}") from None
+    return parser.add(schema)
+
+
+def parse_all(schemas: Iterable[object]) -> list[Schema]:
+    """Parse schemas, each of which may use the names of those before it.
+
+    Parameters
+    ----------
+    schemas : iterable of str, dict or list
+        As for `parse`.
+
+    Returns
+    -------
+    list of Schema
+        Their roots.
+
+    Raises
+    ------
+    SchemaError
+        With the JSON path of what is wrong.
+
+    Examples
+    --------
+    >>> [each.type for each in parse_all(['{"type": "fixed", "name": "F", "size": 2}', '["null", "F"]'])]
+    ['fixed', 'union']
+    """
+    parser = _Parser()
+    return [parser.add(schema) for schema in schemas]
+
+
+def _load(source: object, known: Mapping[str, Schema]) -> object:
+    if not isinstance(source, str):
+        return source
+    text = source.strip()
+    if text in PRIMITIVES or text in known:
+        return text
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise SchemaError(f"$: the schema is nested deeper than {MAX_NESTING} levels") from None
+    except ValueError as error:
+        raise SchemaError(f"$: not JSON: {error}") from None
+
+
+def _refuse(word: str) -> object:
+    raise ValueError(f"{word} is not a JSON value")
+
+
+class _Parser:
+    """State of one parse: the names known so far, and what can only be checked at the end."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, Schema] = {}
+        self.made: list[Schema] = []
+        self.unions: list[tuple[Schema, str]] = []
+        self.fields: list[tuple[Field, str]] = []
+        self.repeated: list[tuple[Schema, Schema, str]] = []
+        self.pending: dict[int, tuple[Schema, str, str]] = {}
+
+    def add(self, source: object) -> Schema:
+        root = self.schema(_load(source, self.names), "", "$", 0)
+        self.link()
+        root = self.follow(root)
+        for union, path in self.unions:
+            _check_union(union, path)
+        for field, path in self.fields:
+            if field.has_default:
+                _check_default(field, path)
+        for old, new, path in self.repeated:
+            if not same(old, new):
+                raise SchemaError(f"{path}: {new.name} is already defined as something else")
+        for part in (self.made, self.unions, self.fields, self.repeated):
+            part.clear()
+        self.pending.clear()
+        return root
+
+    def follow(self, schema: Schema) -> Schema:
+        if id(schema) not in self.pending:
+            return schema
+        _, simple, path = self.pending[id(schema)]
+        found = self.names.get(schema.name) or self.names.get(simple)
+        if found is None:
+            raise SchemaError(f"{path}: {schema.name} is not defined")
+        return found
+
+    def link(self) -> None:
+        """Put the types that were used before their definition where they were used."""
+        for schema in self.made:
+            if schema.item is not None:
+                schema.item = self.follow(schema.item)
+            schema.branches = [self.follow(branch) for branch in schema.branches]
+        for field, _ in self.fields:
+            field.type = self.follow(field.type)
+
+    def schema(self, node: object, space: str, path: str, depth: int) -> Schema:
+        if depth > MAX_NESTING:
+            raise SchemaError(f"{path}: the schema is nested deeper than {MAX_NESTING} levels")
+        if isinstance(node, str):
+            return self.reference(node, space, path)
+        if isinstance(node, Sequence) and not isinstance(node, (bytes, bytearray)):
+            union = Schema("union")
+            self.made.append(union)
+            self.unions.append((union, path))
+            union.branches = [
+                self.schema(branch, space, f"{path}[{i}]", depth + 1) for i, branch in enumerate(node)
+            ]
+            return union
+        if not isinstance(node, Mapping):
+            raise SchemaError(f"{path}: a schema is a name, an object or a list, not {_show(node)}")
+        kind = node.get("type", _MISSING)
+        if kind is _MISSING:
+            raise SchemaError(f"{path}: the type is missing")
+        if not isinstance(kind, str):
+            raise SchemaError(f"{path}.type: {_show(kind)} is not the name of a type")
+        if kind in PRIMITIVES:
+            result = Schema(kind)
+        elif kind in ("record", "error", "enum", "fixed"):
+            return self.named(node, kind, space, path, depth)
+        elif kind in ("array", "map"):
+            key = "items" if kind == "array" else "values"
+            if key not in node:
+                raise SchemaError(f"{path}: {key} are missing")
+            result = Schema(kind)
+            result.item = self.schema(node[key], space, f"{path}.{key}", depth + 1)
+        else:
+            return self.reference(kind, space, f"{path}.type")
+        self.made.append(result)
+        _annotate(result, node, path)
+        return result
+
+    def reference(self, name: str, space: str, path: str) -> Schema:
+        if name in PRIMITIVES:
+            return Schema(name)
+        full = name if "." in name or not space else f"{space}.{name}"
+        found = self.names.get(full) or self.names.get(name)
+        if found is not None:
+            return found
+        schema = Schema("reference", full)
+        self.pending[id(schema)] = (schema, name, path)
+        return schema
+
+    def named(self, node: Mapping[str, Any], kind: str, space: str, path: str, depth: int) -> Schema:
+        given = _text(node, "name", path)
+        if given is None:
+            raise SchemaError(f"{path}: the name of the {kind} is missing")
+        own = _text(node, "namespace", path)
+        name = given if "." in given else f"{space if own is None else own}.{given}"
+        before, _, simple = name.rpartition(".")
+        for part in name.split(".") if before else [simple]:
+            _check_name(part, path)
+        full = f"{before}.{simple}" if before else simple
+        if full in PRIMITIVES:
+            raise SchemaError(f"{path}: a {kind} may not be named after the primitive type {full}")
+        error = kind == "error"
+        result = Schema("record" if error else kind, full)
+        result.error = error
+        aliases = node.get("aliases", ())
+        if not _is_texts(aliases):
+            raise SchemaError(f"{path}.aliases: not a list of names")
+        for alias in aliases:
+            # Avro Java leaves their namespaces as they are.
+            _check_name(alias.rpartition(".")[2], f"{path}.aliases")
+        result.aliases = tuple(_full_name(alias, before) for alias in aliases)
+        known = self.names.get(full)
+        if known is None:
+            self.names[full] = result
+        else:
+            self.repeated.append((known, result, path))
+        if result.type == "record":
+            self.record(result, node, before, path, depth)
+        elif kind == "enum":
+            _read_symbols(result, node, path)
+        else:
+            size = node.get("size")
+            if not _is_int(size):
+                raise SchemaError(f"{path}.size: {_show(size)} is not an integer")
+            if not 0 <= size < 1 << 31:
+                raise SchemaError(f"{path}.size: {size} is outside 0 to 2147483647")
+            result.size = size
+        _annotate(result, node, path)
+        return known or result
+
+    def record(self, result: Schema, node: Mapping[str, Any], space: str, path: str, depth: int) -> None:
+        fields = node.get("fields")
+        if not isinstance(fields, Sequence) or isinstance(fields, (str, bytes)):
+            raise SchemaError(f"{path}.fields: a record has a list of fields")
+        seen: set[str] = set()
+        for i, item in enumerate(fields):
+            where = f"{path}.fields[{i}]"
+            if not isinstance(item, Mapping):
+                raise SchemaError(f"{where}: a field is an object, not {_show(item)}")
+            name = _text(item, "name", where)
+            if name is None:
+                raise SchemaError(f"{where}: the field's name is missing")
+            _check_name(name, where)
+            if name in seen:
+                raise SchemaError(f"{where}: {name} is already a field of {result.name}")
+            seen.add(name)
+            if "type" not in item:
+                raise SchemaError(f"{where}: the type of the field {name} is missing")
+            field = Field(name, self.schema(item["type"], space, f"{where}.type", depth + 1))
+            aliases = item.get("aliases", ())
+            if not _is_texts(aliases):
+                raise SchemaError(f"{where}.aliases: not a list of names")
+            field.aliases = tuple(aliases)
+            order = item.get("order", "ascending")
+            if not isinstance(order, str) or order.lower() not in ("ascending", "descending", "ignore"):
+                raise SchemaError(f"{where}.order: {_show(order)} is not an order")
+            field.order = order.lower()
+            field.doc = _text(item, "doc", where)
+            if "default" in item:
+                field.default = item["default"]
+                field.has_default = True
+            field.props = {key: value for key, value in item.items() if key not in _FIELD_KEYS}
+            result.fields.append(field)
+            self.fields.append((field, where))
+
+
+def _read_symbols(result: Schema, node: Mapping[str, Any], path: str) -> None:
+    symbols = node.get("symbols")
+    if not _is_texts(symbols):
+        raise SchemaError(f"{path}.symbols: an enum has a list of symbols")
+    result.symbols = tuple(symbols)
+    for i, symbol in enumerate(result.symbols):
+        _check_name(symbol, f"{path}.symbols[{i}]")
+    if len(set(result.symbols)) != len(result.symbols):
+        raise SchemaError(f"{path}.symbols: a symbol stands there twice")
+    default = node.get("default")
+    if default is not None:
+        if default not in result.symbols:
+            raise SchemaError(f"{path}.default: {_show(default)} is not a symbol of {result.name}")
+        result.default = default
+
+
+def _annotate(schema: Schema, node: Mapping[str, Any], path: str) -> None:
+    schema.doc = _text(node, "doc", path) if schema.type in NAMED else None
+    keys = _TYPE_KEYS | {"default"} if schema.type == "enum" else _TYPE_KEYS
+    schema.props = {key: value for key, value in node.items() if key not in keys}
+    logical = schema.props.get("logicalType")
+    if not isinstance(logical, str) or logical not in _LOGICAL.get(schema.type, ()):
+        return
+    if logical == "decimal":
+        precision, scale = schema.props.get("precision"), schema.props.get("scale", 0)
+        if not (_is_int(precision) and _is_int(scale)):
+            return
+        if not (0 < precision < 1 << 31 and 0 <= scale <= precision):
+            return
+        if schema.type == "fixed" and precision > math.floor(math.log10(2) * (8 * schema.size - 1)):
+            return
+        schema.precision, schema.scale = precision, scale
+    elif schema.type == "fixed" and schema.size != {"uuid": 16, "duration": 12}[logical]:
+        return
+    schema.logical = logical
+
+
+def _check_union(union: Schema, path: str) -> None:
+    seen: set[str] = set()
+    for i, branch in enumerate(union.branches):
+        if branch.type == "union":
+            raise SchemaError(f"{path}[{i}]: a union may not stand directly in a union")
+        if branch.name in seen:
+            raise SchemaError(f"{path}[{i}]: {branch.name} is already a branch of the union")
+        seen.add(branch.name)
+
+
+def _check_default(field: Field, path: str) -> None:
+    if field.type.type in ("float", "double") and isinstance(field.default, str):
+        text = field.default.strip()
+        if not _DOUBLE_TEXT.fullmatch(text):
+            raise SchemaError(f"{path}.default: {_show(field.default)} is not a number")
+        field.default = float(text.rstrip("fFdD") if text[-1] in "fFdD" else text)
+    if not _is_valid(field.type, field.default, 0):
+        shown = _show_type(field.type)
+        raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {shown}")
+
+
+def _is_valid(schema: Schema, value: Any, depth: int) -> bool:
+    kind = schema.type
+    if depth > MAX_NESTING:
+        return False
+    if kind == "union":
+        return any(_is_valid(branch, value, depth + 1) for branch in schema.branches)
+    if kind == "array":
+        assert schema.item is not None
+        return isinstance(value, list) and all(_is_valid(schema.item, item, depth + 1) for item in value)
+    if kind == "map":
+        assert schema.item is not None
+        return isinstance(value, dict) and all(
+            _is_valid(schema.item, item, depth + 1) for item in value.values()
+        )
+    if kind == "record":
+        return isinstance(value, dict) and all(
+            _is_valid(field.type, value[field.name], depth + 1) if field.name in value else field.has_default
+            for field in schema.fields
+        )
+    if kind == "null":
+        return value is None
+    if kind == "boolean":
+        return isinstance(value, bool)
+    if kind == "int":
+        return _is_int(value) and -(1 << 31) <= value < 1 << 31
+    if kind == "long":
+        return _is_int(value) and -(1 << 63) <= value < 1 << 63
+    if kind in ("float", "double"):
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, str)
+
+
+def _full_name(name: str, space: str) -> str:
+    if "." in name:
+        return name.removeprefix(".")
+    return f"{space}.{name}" if space else name
+
+
+def _check_name(name: str, path: str) -> None:
+    """Apply Avro Java's rule: a letter or underscore, then letters, digits and underscores, of any script."""
+    for i, letter in enumerate(name):
+        if ord(letter) > 0xFFFF or not (letter == "_" or letter.isalpha() or (i and letter.isdecimal())):
+            raise SchemaError(f"{path}: {_show(name)} is not a name")
+    if not name:
+        raise SchemaError(f"{path}: a name is empty")
+
+
+def _text(node: Mapping[str, Any], key: str, path: str) -> str | None:
+    value = node.get(key)
+    if value is not None and not isinstance(value, str):
+        if key == "doc":
+            return None
+        raise SchemaError(f"{path}.{key}: {_show(value)} is not text")
+    return value
+
+
+def _is_int(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_texts(value: object) -> TypeGuard[Sequence[str]]:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+
+
+def _show(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _show_type(schema: Schema) -> str:
+    if schema.type == "union":
+        return "a union of " + ", ".join(branch.name for branch in schema.branches)
+    return schema.name if schema.type in NAMED else schema.type
+
+
+def same(left: Schema, right: Schema) -> bool:
+    """Tell whether two schemas are equal as Avro Java's ``Schema.equals`` has it.
+
+    Names, fields with their defaults and order, symbols, sizes and further attributes count; aliases and
+    documentation do not.
+
+    Examples
+    --------
+    >>> same(parse('["null", "int"]'), parse('["null", {"type": "int"}]'))
+    True
+    """
+    return _same(left, right, set())
+
+
+def _same(left: Schema, right: Schema, seen: set[tuple[int, int]]) -> bool:
+    if left is right:
+        return True
+    if left.type != right.type or left.name != right.name or not _same_json(left.props, right.props):
+        return False
+    if left.type == "record":
+        if (id(left), id(right)) in seen:
+            return True
+        seen.add((id(left), id(right)))
+        return len(left.fields) == len(right.fields) and all(
+            a.name == b.name
+            and a.order == b.order
+            and a.has_default == b.has_default
+            and _same_json(a.default, b.default)
+            and _same_json(a.props, b.props)
+            and _same(a.type, b.type, seen)
+            for a, b in zip(left.fields, right.fields, strict=True)
+        )
+    if left.type in ("array", "map"):
+        assert left.item is not None
+        assert right.item is not None
+        return _same(left.item, right.item, seen)
+    if left.type == "union":
+        return len(left.branches) == len(right.branches) and all(
+            _same(a, b, seen) for a, b in zip(left.branches, right.branches, strict=True)
+        )
+    return left.symbols == right.symbols and left.default == right.default and left.size == right.size
+
+
+def _same_json(left: object, right: object) -> bool:
+    """Compare JSON values with true apart from 1, and 1 apart from 1.0."""
+    return left == right and json.dumps(left, sort_keys=True, default=repr) == json.dumps(
+        right, sort_keys=True, default=repr
+    )
+
+
+def canonical(schema: Schema, known: Iterable[str] = ()) -> str:
+    """Print a schema as Avro Java prints it, which is the text that schema registries store.
+
+    Parameters
+    ----------
+    schema : Schema
+        The root.
+    known : iterable of str
+        Full names defined elsewhere: they are printed as references.
+
+    Returns
+    -------
+    str
+        JSON without spaces; a type is written out where it first occurs and named after that.
+
+    Raises
+    ------
+    SchemaError
+        If types, written out within each other, are nested too deeply.
+
+    Examples
+    --------
+    >>> canonical(parse('{"name": "n.F", "size": 2, "type": "fixed", "doc": "two"}'))
+    '{"type":"fixed","name":"F","namespace":"n","doc":"two","size":2}'
+    """
+    try:
+        return _json(_print(schema, "", set(known)))
+    except RecursionError:
+        raise SchemaError("types written out within each other are nested too deeply") from None
+
+
+def _print(schema: Schema, space: str, known: set[str]) -> object:
+    if schema.type == "union":
+        return [_print(branch, space, known) for branch in schema.branches]
+    if schema.type in PRIMITIVES and not schema.props:
+        return schema.type
+    result: dict[str, object] = {"type": "error" if schema.error else schema.type}
+    own, _, simple = schema.name.rpartition(".")
+    if schema.type in NAMED:
+        if schema.name in known:
+            return _relative(schema.name, space)
+        known.add(schema.name)
+        result["name"] = simple
+        if own != space:
+            result["namespace"] = own
+        if schema.doc is not None:
+            result["doc"] = schema.doc
+        if schema.type == "record":
+            result["fields"] = [_print_field(field, own, known) for field in schema.fields]
+        elif schema.type == "enum":
+            result["symbols"] = list(schema.symbols)
+            if schema.default is not None:
+                result["default"] = schema.default
+        else:
+            result["size"] = schema.size
+    elif schema.item is not None:
+        result["items" if schema.type == "array" else "values"] = _print(schema.item, space, known)
+    result.update(schema.props)
+    if schema.aliases:
+        result["aliases"] = [_relative(alias, own) for alias in schema.aliases]
+    return result
+
+
+def _relative(name: str, space: str) -> str:
+    own, _, simple = name.rpartition(".")
+    return simple if own == space and simple not in _TYPE_NAMES else name
+
+
+def _print_field(field: Field, space: str, known: set[str]) -> dict[str, object]:
+    result: dict[str, object] = {"name": field.name, "type": _print(field.type, space, known)}
+    if field.doc is not None:
+        result["doc"] = field.doc
+    if field.has_default:
+        result["default"] = field.default
+    if field.order != "ascending":
+        result["order"] = field.order
+    if field.aliases:
+        result["aliases"] = list(field.aliases)
+    result.update(field.props)
+    return result
+
+
+def _json(value: Any) -> str:
+    """Write a JSON value as Jackson does."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{_json(key)}:{_json(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(_json, value)) + "]"
+    if isinstance(value, float):
+        return java_double(value) if math.isfinite(value) else f'"{java_double(value)}"'
+    if isinstance(value, str):
+        return f'"{_UNSAFE.sub(lambda found: quote(found[0])[1:-1], value)}"'
+    return json.dumps(value)

@@ -1,0 +1,382 @@
+"""Avro schemas to Arrow types, and Arrow types to Avro schemas.
+
+The Arrow types are those whose Spark types equal the ones that Spark's own ``from_avro`` gives, so a union of
+several types is a struct of nullable members, an enum a string, and a millisecond timestamp has microseconds.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.columns.types import plain_type
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.avro.schema import MAX_NESTING, Schema
+
+__all__ = ["MAX_COLUMNS", "TypeOptions", "arrow_type", "derive_schema", "member_name", "widest"]
+
+#: Columns that a schema may come to once its references are followed.
+MAX_COLUMNS = 100_000
+
+_LOGICAL_TYPES = {
+    "date": pa.date32(),
+    "time-millis": pa.time32("ms"),
+    "time-micros": pa.time64("us"),
+    "timestamp-millis": pa.timestamp("us", "UTC"),
+    "timestamp-micros": pa.timestamp("us", "UTC"),
+    "timestamp-nanos": pa.timestamp("ns", "UTC"),
+    "local-timestamp-millis": pa.timestamp("us"),
+    "local-timestamp-micros": pa.timestamp("us"),
+    "local-timestamp-nanos": pa.timestamp("ns"),
+}
+
+_PRIMITIVE_TYPES = {
+    "null": pa.null(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+}
+
+_CHOICES = {"wide_decimals": ("decimal256", "string"), "union_members": ("index", "type")}
+
+_Wanted = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class TypeOptions:
+    """How a schema is laid out in Arrow columns.
+
+    Attributes
+    ----------
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets.
+    recursive_depth : int or None
+        How many levels of a recursive record become columns; deeper fields are left out, as Spark's
+        ``recursiveFieldMaxDepth`` has it. None refuses recursive schemas.
+    wide_decimals : {"decimal256", "string"}
+        What decimals of more than 38 digits become.
+    union_members : {"index", "type"}
+        Names of a union's members: ``member0``, ``member1`` ..., or the prefix and the type's name as Spark's
+        ``enableStableIdentifiersForUnionType`` has it.
+    union_prefix : str
+        That prefix.
+    fields : sequence of str, optional
+        The only fields of the root that become columns, one at least; dotted for fields of nested records,
+        also within arrays, maps and nullable types.
+
+    Raises
+    ------
+    ConfigError
+        If one of them is something else.
+    """
+
+    large: bool = False
+    recursive_depth: int | None = None
+    wide_decimals: str = "decimal256"
+    union_members: str = "index"
+    union_prefix: str = "member_"
+    fields: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
+        if not isinstance(self.large, bool):
+            raise ConfigError(f"large={self.large!r} is not True or False")
+        depth = self.recursive_depth
+        if depth is not None and (not isinstance(depth, int) or depth < 1):
+            raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
+        if not isinstance(self.union_prefix, str):
+            raise ConfigError(f"union_prefix={self.union_prefix!r} is not text")
+        if self.fields is not None:
+            listed = isinstance(self.fields, Iterable) and not isinstance(self.fields, str)
+            names = tuple(self.fields) if listed else ()
+            if not names or not all(isinstance(name, str) for name in names):
+                raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")
+            object.__setattr__(self, "fields", names)
+
+
+def widest(schema: Schema) -> str:
+    """Name the type that a union of two numeric types is read as, or return an empty string.
+
+    As in Spark, a union of int and long is a long, and one of float and double a double; a null branch beside
+    them makes it nullable.
+    """
+    kinds = sorted(branch.type for branch in schema.values)
+    if kinds == ["int", "long"]:
+        return "long"
+    return "double" if kinds == ["double", "float"] else ""
+
+
+def member_name(branch: Schema, index: int, options: TypeOptions) -> str:
+    """Name the member of a union struct; `index` counts the branches that are not null."""
+    return f"member{index}" if options.union_members == "index" else options.union_prefix + branch.simple_name
+
+
+def arrow_type(schema: Schema, options: TypeOptions | None = None) -> pa.DataType:
+    """Return the Arrow type that values of an Avro schema are decoded to.
+
+    Parameters
+    ----------
+    schema : Schema
+        The reader's schema.
+    options : TypeOptions, optional
+        How unions, wide decimals and recursive types are laid out, and which fields are wanted.
+
+    Returns
+    -------
+    pyarrow.DataType
+
+    Raises
+    ------
+    SchemaError
+        If a record contains itself (unless ``recursive_depth`` says how far to go), a decimal is wider than
+        76 digits (unless wide decimals become text), two members of a union would have the same name, or the
+        schema comes to more than `MAX_COLUMNS` columns.
+    ConfigError
+        If one of the wanted fields does not exist.
+
+    Examples
+    --------
+    >>> from kcodec.formats.avro.schema import parse
+    >>> str(arrow_type(parse('["null", {"type": "int", "logicalType": "date"}]')))
+    'date32[day]'
+    """
+    options = options or TypeOptions()
+    wanted = None
+    if options.fields is not None:
+        if len(schema.values) != 1 or schema.values[0].type != "record":
+            raise ConfigError("fields= needs a schema whose root is a record")
+        wanted = _tree(options.fields)
+    result = _Types(options).type(schema, wanted, {}, "", 0)
+    assert result is not None
+    return result
+
+
+def _tree(names: Iterable[str]) -> dict[str, Any]:
+    """Turn dotted names into nested dicts; an empty one stands for everything below it."""
+    root: dict[str, Any] = {}
+    whole: set[str] = set(names)
+    for name in sorted(whole):
+        steps = name.split(".")
+        if any(".".join(steps[:n]) in whole for n in range(1, len(steps))):
+            continue
+        node = root
+        for step in steps:
+            node = node.setdefault(step, {})
+    return root
+
+
+class _Types:
+    def __init__(self, options: TypeOptions) -> None:
+        self.options = options
+        self.columns = 0
+
+    def type(
+        self, schema: Schema, wanted: _Wanted, open_records: Mapping[str, int], path: str, depth: int
+    ) -> pa.DataType | None:
+        """Return the type; None for what is left out below the recursive depth."""
+        self.columns += 1
+        if self.columns > MAX_COLUMNS:
+            raise SchemaError(f"the schema comes to more than {MAX_COLUMNS} columns")
+        if depth > MAX_NESTING:
+            raise SchemaError(f"{path}: types are nested deeper than {MAX_NESTING} levels")
+        if wanted and schema.type not in ("record", "union", "array", "map"):
+            raise ConfigError(f"{path} is not a record, so it has no field {next(iter(wanted))}")
+        large = self.options.large
+        if schema.type == "record":
+            return self.record(schema, wanted, open_records, path, depth)
+        if schema.type == "union":
+            return self.union(schema, wanted, open_records, path, depth)
+        if schema.type in ("array", "map"):
+            assert schema.item is not None
+            item = self.type(schema.item, wanted, open_records, path, depth + 1)
+            if item is None:
+                return None
+            if schema.type == "map":
+                text = pa.large_string() if large else pa.string()
+                return pa.map_(text, pa.field("value", item, schema.item.nullable))
+            field = pa.field("item", item, schema.item.nullable)
+            return pa.large_list(field) if large else pa.list_(field)
+        if schema.logical == "decimal":
+            return self.decimal(schema, path)
+        if schema.logical in _LOGICAL_TYPES:
+            return _LOGICAL_TYPES[schema.logical]
+        if schema.type == "fixed":
+            return pa.binary(schema.size)
+        if schema.type == "bytes":
+            return pa.large_binary() if large else pa.binary()
+        if schema.type in ("string", "enum"):
+            return pa.large_string() if large else pa.string()
+        return _PRIMITIVE_TYPES[schema.type]
+
+    def decimal(self, schema: Schema, path: str) -> pa.DataType:
+        if schema.precision <= 38:
+            return pa.decimal128(schema.precision, schema.scale)
+        if self.options.wide_decimals == "string":
+            return pa.large_string() if self.options.large else pa.string()
+        if schema.precision <= 76:
+            return pa.decimal256(schema.precision, schema.scale)
+        raise SchemaError(
+            f"{path or 'the root'}: a decimal of {schema.precision} digits exceeds the 76 of decimal256: "
+            'wide_decimals="string" reads it as text'
+        )
+
+    def record(
+        self, schema: Schema, wanted: _Wanted, open_records: Mapping[str, int], path: str, depth: int
+    ) -> pa.DataType | None:
+        level = open_records.get(schema.name, 0)
+        if level:
+            if self.options.recursive_depth is None:
+                raise SchemaError(
+                    f"{path}: the record {schema.name} contains itself: recursive_depth= says how many "
+                    "levels become columns"
+                )
+            if level >= self.options.recursive_depth:
+                return None
+        inner = {**open_records, schema.name: level + 1}
+        if wanted:
+            names = [field.name for field in schema.fields]
+            for name in wanted:
+                if name not in names:
+                    near = difflib.get_close_matches(name, names, 1)
+                    hint = f"; did you mean {near[0]}?" if near else ""
+                    raise ConfigError(f"{path or 'the root'} ({schema.name}) has no field {name}{hint}")
+        fields = []
+        for field in schema.fields:
+            if wanted and field.name not in wanted:
+                continue
+            below = wanted.get(field.name) if wanted else None
+            where = f"{path}.{field.name}" if path else field.name
+            kind = self.type(field.type, below, inner, where, depth + 1)
+            if kind is not None:
+                fields.append(pa.field(field.name, kind, field.type.nullable))
+        return pa.struct(fields)
+
+    def union(
+        self, schema: Schema, wanted: _Wanted, open_records: Mapping[str, int], path: str, depth: int
+    ) -> pa.DataType | None:
+        values = schema.values
+        if len(values) == 1:
+            return self.type(values[0], wanted, open_records, path, depth + 1)
+        if wanted:
+            raise ConfigError(f"{path} is a union of several types, so it has no field {next(iter(wanted))}")
+        number = widest(schema)
+        if number:
+            return _PRIMITIVE_TYPES[number]
+        members = []
+        seen: set[str] = set()
+        for i, branch in enumerate(values):
+            name = member_name(branch, i, self.options)
+            if name.lower() in seen:
+                raise SchemaError(f"{path or 'the root'}: two members of the union would be named {name}")
+            seen.add(name.lower())
+            kind = self.type(branch, None, open_records, path, depth + 1)
+            if kind is not None:
+                members.append(pa.field(name, kind, True))
+        return pa.struct(members)
+
+
+def derive_schema(
+    kind: pa.DataType, name: str = "topLevelRecord", nullable: bool = False
+) -> dict[str, Any] | list[Any] | str:
+    """Return the Avro schema that a column of an Arrow type is encoded with when none is given.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        The type of the column; for a table, the struct of its columns.
+    name : str
+        Name of the root record. Records below are named after their field, within the namespace of the record
+        around them, as Spark does.
+    nullable : bool
+        Whether the root may be null.
+
+    Returns
+    -------
+    dict, list or str
+        The schema as JSON. Every type is written so that nothing is lost: unsigned 64-bit integers are
+        decimals of 20 digits, seconds become milliseconds, and a field that may be null is a union with
+        null, which is also its default.
+
+    Raises
+    ------
+    SchemaError
+        If a type has no Avro counterpart, such as an interval, or a name is not an Avro name.
+
+    Examples
+    --------
+    >>> derive_schema(pa.struct([pa.field("id", pa.int64(), nullable=False)]), "Order")
+    {'type': 'record', 'name': 'Order', 'fields': [{'name': 'id', 'type': 'long'}]}
+    """
+    result = _derive(plain_type(kind), name, "", name, 0)
+    return ["null", result] if nullable and result != "null" else result
+
+
+def _derive(kind: pa.DataType, name: str, space: str, path: str, depth: int) -> Any:
+    types = pa.types
+    if depth > MAX_NESTING:
+        raise SchemaError(f"{path}: types are nested deeper than {MAX_NESTING} levels")
+    if types.is_struct(kind):
+        record: dict[str, Any] = {"type": "record", "name": name}
+        if space:
+            record["namespace"] = space
+        inner = f"{space}.{name}" if space else name
+        record["fields"] = [_derive_field(field, inner, path, depth) for field in kind]
+        return record
+    if types.is_list(kind) or types.is_large_list(kind):
+        item = _derive(kind.value_type, name, space, f"{path}[]", depth + 1)
+        return {"type": "array", "items": _optional(item, kind.value_field.nullable)}
+    if types.is_map(kind):
+        if not (types.is_string(kind.key_type) or types.is_large_string(kind.key_type)):
+            raise SchemaError(f"{path}: the keys of a map are text in Avro, not {kind.key_type}")
+        value = _derive(kind.item_type, name, space, f"{path}{{}}", depth + 1)
+        return {"type": "map", "values": _optional(value, kind.item_field.nullable)}
+    if types.is_decimal(kind):
+        if not 0 <= kind.scale <= kind.precision:
+            raise SchemaError(f"{path}: Avro has no {kind}")
+        return _decimal(kind.precision, kind.scale)
+    if types.is_fixed_size_binary(kind):
+        fixed = {"type": "fixed", "name": f"{name}_fixed", "size": kind.byte_width}
+        return {**fixed, "namespace": space} if space else fixed
+    if types.is_time(kind):
+        if kind.unit in ("s", "ms"):
+            return {"type": "int", "logicalType": "time-millis"}
+        return {"type": "long", "logicalType": "time-micros"}
+    if types.is_timestamp(kind):
+        local = "" if kind.tz else "local-"
+        unit = {"s": "millis", "ms": "millis", "us": "micros", "ns": "nanos"}[kind.unit]
+        return {"type": "long", "logicalType": f"{local}timestamp-{unit}"}
+    if types.is_date(kind):
+        return {"type": "int", "logicalType": "date"}
+    if types.is_uint64(kind):
+        return _decimal(20, 0)
+    if types.is_integer(kind):
+        return "long" if kind in (pa.int64(), pa.uint32()) else "int"
+    if types.is_string(kind) or types.is_large_string(kind):
+        return "string"
+    if types.is_binary(kind) or types.is_large_binary(kind):
+        return "bytes"
+    for avro, arrow in _PRIMITIVE_TYPES.items():
+        if kind == arrow:
+            return avro
+    raise SchemaError(f"{path}: Avro has no type for {kind}")
+
+
+def _derive_field(field: pa.Field, space: str, path: str, depth: int) -> dict[str, Any]:
+    kind = _derive(field.type, field.name, space, f"{path}.{field.name}", depth + 1)
+    if not field.nullable or kind == "null":
+        return {"name": field.name, "type": kind}
+    return {"name": field.name, "type": ["null", kind], "default": None}
+
+
+def _optional(kind: Any, nullable: bool) -> Any:
+    return ["null", kind] if nullable and kind != "null" else kind
+
+
+def _decimal(precision: int, scale: int) -> dict[str, Any]:
+    return {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}

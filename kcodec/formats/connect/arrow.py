@@ -1,0 +1,318 @@
+"""Single values between Connect's classes and Arrow columns: for rows that the JSON engine does not do."""
+
+import bisect
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.formats.connect.schema import ConnectSchema
+from kcodec.formats.connect.values import (
+    DATE,
+    MILLIS_PER_DAY,
+    TIME,
+    TIMESTAMP,
+    DataError,
+    Expansion,
+    Float32,
+    Int8,
+    Int16,
+    Int32,
+    Map,
+    Millis,
+    Struct,
+    java_decimal,
+    to_float,
+)
+
+__all__ = ["column_value", "row_value", "widen"]
+
+_PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
+_LOGICAL = {DATE: pa.types.is_date, TIME: pa.types.is_time, TIMESTAMP: pa.types.is_timestamp}
+_INTEGERS = {8: Int8, 16: Int16, 32: Int32, 64: int}
+
+
+def column_value(
+    value: Any,
+    writer: ConnectSchema,
+    reader: ConnectSchema,
+    field: pa.Field,
+    expansion: Expansion | None = None,
+) -> Any:
+    """Convert a value to what `pyarrow.array` takes for a column.
+
+    Parameters
+    ----------
+    value : object
+        In the form of `kcodec.formats.connect.values`.
+    writer : ConnectSchema
+        Its own schema.
+    reader : ConnectSchema
+        What it is read as.
+    field : pyarrow.Field
+        Type and nullability of the column.
+    expansion : Expansion, optional
+        What bounds the reader's defaults.
+
+    Returns
+    -------
+    object
+        Dates, times and timestamps as integers in the column's unit.
+
+    Raises
+    ------
+    DataError
+        If the column does not hold the value without loss, or not this kind of value.
+    """
+    if value is None:
+        if field.nullable:
+            return None
+        if reader.default is None:
+            raise DataError("null_value", "a null stands where the schema has no null")
+        value, writer = reader.default if expansion is None else expansion.default(reader), reader
+    kind, types = field.type, pa.types
+    if isinstance(value, Struct):
+        if types.is_struct(kind) and reader.type == "struct":
+            return {part.name: _member(value, writer, reader, part, expansion) for part in kind}
+    elif isinstance(value, Map):
+        keys, items = (writer.key_schema, reader.key_schema), (writer.value_schema, reader.value_schema)
+        if types.is_map(kind) and None not in items:
+            return [
+                (
+                    _below(f"[{i}].key", key, *keys, kind.key_field, expansion),
+                    _below(f"[{i}].value", item, *items, kind.item_field, expansion),
+                )
+                for i, (key, item) in enumerate(value)
+            ]
+    elif isinstance(value, list):
+        if (types.is_list(kind) or types.is_large_list(kind)) and reader.value_schema is not None:
+            return [
+                _below(f"[{i}]", item, writer.value_schema, reader.value_schema, kind.value_field, expansion)
+                for i, item in enumerate(value)
+            ]
+    else:
+        if isinstance(value, Millis) and types.is_integer(kind):
+            value = int(value) // (MILLIS_PER_DAY if writer.name == DATE else 1)
+        same = not isinstance(value, Millis) or _LOGICAL[writer.name or ""](kind)
+        converted = _scalar(value, kind) if same else None
+        if converted is not None:
+            return converted
+    raise DataError("unresolvable", f"{writer.name or writer.type} is not read as {kind}")
+
+
+def _member(
+    value: Struct,
+    writer: ConnectSchema,
+    reader: ConnectSchema,
+    part: pa.Field,
+    expansion: Expansion | None,
+) -> Any:
+    wanted = reader.fields[part.name]
+    if part.name in writer.fields:
+        return _below(part.name, value[part.name], writer.fields[part.name], wanted, part, expansion)
+    return _below(part.name, None, wanted, wanted, part, expansion)
+
+
+def _below(
+    step: str,
+    value: Any,
+    writer: ConnectSchema | None,
+    reader: ConnectSchema | None,
+    field: pa.Field,
+    expansion: Expansion | None,
+) -> Any:
+    assert writer is not None
+    assert reader is not None
+    try:
+        return column_value(value, writer, reader, field, expansion)
+    except DataError as error:
+        raise error.within(step) from None
+
+
+def _scalar(value: Any, kind: pa.DataType) -> Any:
+    """Convert a value that has no parts; None if the column does not take its kind."""
+    types = pa.types
+    if isinstance(value, bool):
+        return value if types.is_boolean(kind) else None
+    if isinstance(value, Millis):
+        return _instant(value, kind)
+    if isinstance(value, int):
+        if types.is_floating(kind):
+            return to_float(value) if types.is_float32(kind) else float(value)
+        return _within(int(value), kind) if types.is_integer(kind) else None
+    if isinstance(value, float):
+        fits = types.is_float64(kind) or (types.is_float32(kind) and isinstance(value, Float32))
+        return float(value) if fits else None
+    if isinstance(value, Decimal):
+        return _decimal(value, kind) if types.is_decimal(kind) else None
+    if isinstance(value, str):
+        if not (types.is_string(kind) or types.is_large_string(kind)):
+            return None
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            message = "half of a surrogate pair stands alone, which Arrow cannot hold"
+            raise DataError("lone_surrogate", message) from None
+        return value
+    if types.is_fixed_size_binary(kind) and not types.is_decimal(kind):
+        if len(value) != kind.byte_width:
+            raise DataError("fixed_size", f"{len(value)} bytes are not {kind.byte_width}")
+        return value
+    return value if types.is_binary(kind) or types.is_large_binary(kind) else None
+
+
+def _within(value: int, kind: pa.DataType) -> int:
+    signed = not pa.types.is_unsigned_integer(kind)
+    low = -(1 << (kind.bit_width - 1)) if signed else 0
+    if not low <= value < low + (1 << kind.bit_width):
+        raise DataError("out_of_range", f"{value} is outside the range of {kind}")
+    return value
+
+
+def _instant(value: Millis, kind: pa.DataType) -> int | None:
+    if pa.types.is_date32(kind):
+        amount, rest = divmod(int(value), MILLIS_PER_DAY)
+    elif pa.types.is_date64(kind):
+        amount, rest = int(value), 0
+    elif pa.types.is_time(kind) or pa.types.is_timestamp(kind):
+        amount, rest = divmod(int(value) * _PER_SECOND[kind.unit], 1000)
+    else:
+        return None
+    low = -(1 << (kind.bit_width - 1))
+    if rest:
+        raise DataError("inexact", f"{int(value)} ms is no whole number in {kind}")
+    if not low <= amount < -low:
+        raise DataError("out_of_range", f"{int(value)} ms is outside the range of {kind}")
+    return amount
+
+
+def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits)).lstrip("0")
+    shift = exponent + kind.scale
+    kept = text[: max(len(text) + shift, 0)] if shift < 0 else text
+    if text[len(kept) :].strip("0"):
+        raise DataError(
+            "inexact", f"{java_decimal(value)} has more than {kind.scale} digits behind the point"
+        )
+    if kept and len(kept) + max(shift, 0) > kind.precision:
+        raise DataError("decimal_precision", f"{java_decimal(value)} does not fit {kind}")
+    if not kept:
+        return Decimal((0, (0,), -kind.scale))
+    return Decimal((sign, tuple(map(int, kept + "0" * max(shift, 0))), -kind.scale))
+
+
+def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int, str]]]:
+    """Give numbers the wider types that they have in another type, and find those that it does not hold.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        As the row loop makes it: neither sliced nor with values behind nulls.
+    kind : pyarrow.DataType
+        The same, but for some integers that are floats there, or floats that are doubles.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of (int, str))
+        The array, and the rows and paths of values that it has no longer.
+
+    Examples
+    --------
+    >>> array, lost = widen(pa.array([[1], [2, 2**53 + 1]]), pa.list_(pa.float64()))
+    >>> array[0].as_py(), lost
+    ([1.0], [(1, '[1]')])
+    """
+    types = pa.types
+    if array.type == kind:
+        return array, []
+    lost: list[tuple[int, str]] = []
+    if types.is_floating(kind):
+        wide = array.cast(kind, safe=False)
+        differs = pc.fill_null(pc.not_equal(wide.cast(array.type, safe=False), array), False)
+        return wide, [(row, "") for row in pc.indices_nonzero(differs).to_pylist()]
+    # Arrow's cast of structs refuses the nulls that stand for null rows in fields without nulls.
+    parts = []
+    if types.is_struct(kind):
+        for number, field in enumerate(kind):
+            part, found = widen(array.field(number), field.type)
+            parts.append(part)
+            lost += [(row, _path(field.name, path)) for row, path in found]
+        return pa.Array.from_buffers(kind, len(array), array.buffers()[:1], children=parts), lost
+    part, found = widen(array.values, kind.field(0).type)
+    offsets = array.offsets.to_pylist() if found else []
+    for slot, path in found:
+        row = bisect.bisect_right(offsets, slot) - 1
+        lost.append((row, _path(f"[{slot - offsets[row]}]", path)))
+    return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], children=[part]), lost
+
+
+def _path(step: str, path: str) -> str:
+    return f"{step}.{path}" if path and not path.startswith("[") else step + path
+
+
+def row_value(array: pa.Array, row: int) -> Any:
+    """Take one value of an array in the form of `kcodec.formats.connect.values`.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Of a type that `ConnectSchema.from_arrow` takes, made plain (`encoded_type`).
+    row : int
+        Which one.
+
+    Raises
+    ------
+    DataError
+        If Java's class has no such value: milliseconds are its finest time.
+    """
+    kind, types = array.type, pa.types
+    if types.is_null(kind) or not array[row].is_valid:
+        return None
+    if types.is_struct(kind):
+        parts = {}
+        for number, field in enumerate(kind):
+            parts[field.name] = _step(field.name, array.field(number), row)
+        return Struct(parts)
+    if types.is_map(kind):
+        entries, first, last = _entries(array, row)
+        keys, items = entries.field(0), entries.field(1)
+        return Map(
+            (_step(f"[{i - first}].key", keys, i), _step(f"[{i - first}].value", items, i))
+            for i in range(first, last)
+        )
+    if types.is_list(kind) or types.is_large_list(kind):
+        values, first, last = _entries(array, row)
+        return [_step(f"[{i - first}]", values, i) for i in range(first, last)]
+    if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
+        return _millis(array[row].value, kind)
+    value = array[row].as_py()
+    if types.is_integer(kind):
+        bits = kind.bit_width * (2 if types.is_unsigned_integer(kind) else 1)
+        return _INTEGERS[bits](value)
+    return Float32(value) if types.is_float32(kind) else value
+
+
+def _step(step: str, array: pa.Array, row: int) -> Any:
+    try:
+        return row_value(array, row)
+    except DataError as error:
+        raise error.within(step) from None
+
+
+def _entries(array: pa.Array, row: int) -> tuple[pa.Array, int, int]:
+    offsets = array.offsets
+    return array.values, offsets[row].as_py(), offsets[row + 1].as_py()
+
+
+def _millis(value: int, kind: pa.DataType) -> Millis:
+    if pa.types.is_date32(kind):
+        return Millis(value * MILLIS_PER_DAY)
+    if pa.types.is_date64(kind):
+        return Millis(value)
+    millis, rest = divmod(value * 1000, _PER_SECOND[kind.unit])
+    if rest:
+        raise DataError("inexact", "Connect's times are whole milliseconds")
+    return Millis(millis)

@@ -1,0 +1,292 @@
+"""Kafka Connect's JsonConverter, a row at a time: the specification of `kcodec.ConnectJsonCodec`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from typing import Any
+
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.connect.schema import ConnectSchema
+from kcodec.formats.connect.values import (
+    ENVELOPE,
+    DataError,
+    Expansion,
+    from_connect,
+    to_connect,
+    to_double,
+    wrap,
+)
+from kcodec.java.jackson import JacksonError, node_type, read_tree
+from kcodec.plan import Limits
+
+__all__ = ["ConverterConfig", "JsonConverter", "converter_config"]
+
+#: What Connect says of a document that is no JSON; Jackson's words follow.
+SYNTAX = "Converting byte[] to Kafka Connect data failed due to serialization error: "
+
+_FORMATS = ("NUMERIC", "BASE64")
+
+
+@dataclass(frozen=True)
+class ConverterConfig:
+    """The settings of a JsonConverter.
+
+    Attributes
+    ----------
+    schemas_enable : bool
+        ``schemas.enable``: values stand in envelopes, with their schema.
+    decimal_format : {"BASE64", "NUMERIC"}
+        ``decimal.format``: how decimals are written; both forms are always read.
+    replace_null_with_default : bool
+        ``replace.null.with.default``.
+    schemas_cache_size : int
+        ``schemas.cache.size``: schemas that are kept once they are parsed.
+    schema_content : str or None
+        ``schema.content``: the schema of values that are read without an envelope.
+    """
+
+    schemas_enable: bool = True
+    decimal_format: str = "BASE64"
+    replace_null_with_default: bool = True
+    schemas_cache_size: int = 1000
+    schema_content: str | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether decimals are written as numbers."""
+        return self.decimal_format == "NUMERIC"
+
+
+def converter_config(
+    given: Mapping[str, Any] | None = None, *, key: bool = False, **keywords: Any
+) -> ConverterConfig:
+    """Read settings under the names of Connect.
+
+    Parameters
+    ----------
+    given : mapping, optional
+        Names such as ``decimal.format``. Those of a worker or a connector, ``key.converter.decimal.format``
+        and ``value.converter.decimal.format``, may be given too: then only these count, and all else in the
+        mapping is not looked at.
+    key : bool, default False
+        Whether the converter is that of keys.
+    **keywords
+        The same settings by their names in `ConverterConfig`.
+
+    Returns
+    -------
+    ConverterConfig
+
+    Raises
+    ------
+    ConfigError
+        If a name is unknown, a value is not valid, or a setting is given twice.
+
+    Examples
+    --------
+    >>> converter_config({"decimal.format": "numeric", "schemas.enable": "FALSE"})
+    ConverterConfig(schemas_enable=False, decimal_format='NUMERIC', replace_null_with_default=True, \
+schemas_cache_size=1000, schema_content=None)
+    >>> converter_config({"value.converter.schemas.enable": "false", "tasks.max": "1"}).schemas_enable
+    False
+    """
+    names = {each.name.replace("_", "."): each.name for each in fields(ConverterConfig)}
+    defaults = ConverterConfig()
+    found = {name: value for name, value in keywords.items() if value != getattr(defaults, name)}
+    settings = dict(given or {})
+    prefixes = ("key.converter.", "value.converter.")
+    if any(name in ("key.converter", "value.converter") or name.startswith(prefixes) for name in settings):
+        prefix = prefixes[0 if key else 1]
+        settings = {name[len(prefix) :]: each for name, each in settings.items() if name.startswith(prefix)}
+    kind = settings.pop("converter.type", None)
+    if kind is not None and str(kind).lower() != ("key" if key else "value"):
+        raise ConfigError(f"converter.type {kind!r} is that of the other converter: see key=")
+    for name, value in settings.items():
+        if name not in names:
+            raise ConfigError(f"unknown setting {name!r}: not one of {', '.join(names)}")
+        if names[name] in found:
+            raise ConfigError(f"{name} is given twice")
+        found[names[name]] = value
+    return replace(defaults, **{name: _checked(name, value) for name, value in found.items()})
+
+
+def _checked(name: str, value: Any) -> Any:
+    shown = name.replace("_", ".")
+    text = str(value).strip()
+    if name == "decimal_format":
+        if text.upper() not in _FORMATS:
+            raise ConfigError(
+                f"Invalid value {value} for configuration {shown}: "
+                f"String must be one of (case insensitive): {', '.join(_FORMATS)}"
+            )
+        return text.upper()
+    if name == "schemas_cache_size":
+        if not text.isascii() or not text.isdigit() or int(text) >= 1 << 31:
+            raise ConfigError(f"Invalid value {value} for configuration {shown}: a number of schemas")
+        return int(text)
+    if name == "schema_content":
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"Invalid value {value} for configuration {shown}: JSON text")
+        return text or None
+    if text.lower() not in ("true", "false"):
+        raise ConfigError(f"Invalid value {value} for configuration {shown}: not one of true, false")
+    return text.lower() == "true"
+
+
+class JsonConverter:
+    r"""What ``org.apache.kafka.connect.json.JsonConverter`` does with one value.
+
+    Parameters
+    ----------
+    config : ConverterConfig, optional
+        Its settings.
+    max_expansion : int
+        Characters that defaults may add to a value.
+
+    Examples
+    --------
+    >>> converter = JsonConverter()
+    >>> schema, value = converter.to_connect_data(b'{"schema":{"type":"int8"},"payload":300}')
+    >>> schema.type, value
+    ('int8', 44)
+    >>> converter.from_connect_data(schema, value)
+    b'{"schema":{"type":"int8","optional":false},"payload":44}'
+    """
+
+    def __init__(
+        self, config: ConverterConfig = ConverterConfig(), max_expansion: int = Limits().max_expansion
+    ) -> None:
+        self.config = config
+        self.max_expansion = max_expansion
+        content = config.schema_content
+        self.content = (
+            None
+            if content is None
+            else ConnectSchema.from_json(content, replace_null=config.replace_null_with_default)
+        )
+
+    def to_connect_data(self, data: bytes | None) -> tuple[ConnectSchema | None, Any]:
+        """Read the bytes of a value.
+
+        Parameters
+        ----------
+        data : bytes or None
+            A tombstone is None.
+
+        Returns
+        -------
+        tuple of (ConnectSchema or None, object)
+            The value in the form of `kcodec.formats.connect.values`. Without a schema, numbers are longs and
+            doubles, objects are dicts.
+
+        Raises
+        ------
+        DataError
+            What Connect throws.
+        """
+        if data is None:
+            return None, None
+        try:
+            if self.content is not None:
+                return self.content, self.value(self.content, _tree(data))
+            if not self.config.schemas_enable:
+                return None, _missing(_plain_tree(data))
+            tree = _tree(data)
+            if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
+                raise DataError("json_type", ENVELOPE)
+            if tree["schema"] is None:
+                return None, _plain_tree(data)["payload"]
+        except JacksonError as error:
+            raise _syntax(error) from None
+        schema = self.schema(tree["schema"])
+        return schema, self.value(schema, tree["payload"])
+
+    def payload(self, schema: ConnectSchema, data: bytes) -> Any:
+        """Read the value of a schema from bytes that are not in an envelope.
+
+        Raises
+        ------
+        DataError
+            What Connect throws.
+        """
+        try:
+            return self.value(schema, _tree(data))
+        except JacksonError as error:
+            raise _syntax(error) from None
+
+    def value(self, schema: ConnectSchema, node: Any) -> Any:
+        """Convert a JSON tree by the converter's settings."""
+        expansion = Expansion(self.max_expansion)
+        return to_connect(schema, node, self.config.replace_null_with_default, expansion)
+
+    def schema(self, tree: Any) -> ConnectSchema:
+        """Read the schema of an envelope.
+
+        Raises
+        ------
+        DataError
+            ``schema_error``, with Connect's words.
+        """
+        try:
+            return ConnectSchema.from_tree(tree, replace_null=self.config.replace_null_with_default)
+        except SchemaError as error:
+            raise DataError("schema_error", str(error)) from None
+
+    def from_connect_data(self, schema: ConnectSchema | None, value: Any) -> bytes | None:
+        """Write a value.
+
+        Parameters
+        ----------
+        schema : ConnectSchema or None
+            Without one the Java class of the value says what it is.
+        value : object
+            See `kcodec.formats.connect.values`.
+
+        Returns
+        -------
+        bytes or None
+            None for a null without a schema.
+
+        Raises
+        ------
+        DataError
+            What Connect throws.
+        """
+        if schema is None and value is None:
+            return None
+        numeric, replace_null = self.config.numeric, self.config.replace_null_with_default
+        if not self.config.schemas_enable:
+            return from_connect(schema, value, numeric, replace_null).encode()
+        text = "null"
+        if schema is not None:
+            try:
+                text = schema.to_text(self.config.decimal_format, replace_null=replace_null)
+            except SchemaError as error:
+                raise DataError("schema_error", str(error)) from None
+        payload = from_connect(schema, value, numeric, replace_null)
+        return f'{{"schema":{text},"payload":{payload}}}'.encode()
+
+
+def _tree(data: bytes) -> Any:
+    return read_tree(data, leading_zeros=True)
+
+
+def _plain_tree(data: bytes) -> Any:
+    """Read a value without a schema: integers are longs, other numbers doubles."""
+    return read_tree(data, leading_zeros=True, integer=_long, fraction=_double)
+
+
+def _long(value: int) -> int:
+    return wrap(value, 64)
+
+
+def _double(value: Decimal) -> float:
+    return to_double(value)
+
+
+def _missing(tree: Any) -> Any:
+    return None if node_type(tree) == "MISSING" else tree
+
+
+def _syntax(error: JacksonError) -> DataError:
+    return DataError("json_syntax", f"{SYNTAX}{error}", offset=error.offset)

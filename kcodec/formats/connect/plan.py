@@ -1,0 +1,541 @@
+"""Connect's schemas as plans of the JSON engine.
+
+Decoding, the plan of a row's own schema writes into the columns of the schema that all rows are read as; what is
+missing there, wider, or of another scale is resolved here, by the rules of Connect's ``SchemaProjector`` made
+looser where nothing is lost: integers are read into narrower columns, and decimals to another scale, value by
+value.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import plain_type
+from kcodec.errors import SchemaError
+from kcodec.formats.connect.schema import ConnectSchema, arrow_type, decimal_type
+from kcodec.formats.connect.values import (
+    DATE,
+    DECIMAL,
+    MILLIS_PER_DAY,
+    TIME,
+    TIMESTAMP,
+    DataError,
+    from_connect,
+)
+from kcodec.plan.node import Form, Node, Op, Plan
+
+__all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
+
+#: Begins the key of a field that the row's schema does not have: one that no payload guesses.
+ABSENT = f"\0{secrets.token_hex(16)}."
+
+_LOGICAL = {DECIMAL: "Decimal", DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
+    "struct": pa.types.is_struct,
+    "array": lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind),
+    "map": pa.types.is_map,
+}
+_WIDENED = {
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "float": pa.float32(),
+}
+_PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
+
+
+class Beyond(Exception):
+    """The engine does not give the original's answer for this pair of types; each row is converted by itself."""
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """How Connect's values are read and written.
+
+    Attributes
+    ----------
+    exact : bool
+        Only what JsonConverter itself answers; `Beyond` where the engine alone does not.
+    replace_null : bool
+        Nulls become defaults.
+    numeric : bool
+        Decimals are written as numbers.
+    unique : bool
+        A key that stands twice is an error.
+    text : bool
+        Columns of text are written as Decimals.
+    """
+
+    exact: bool = False
+    replace_null: bool = True
+    numeric: bool = False
+    unique: bool = False
+    text: bool = False
+
+
+def decoded_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that columns of a type are decoded as: one that holds as much, and that the engine makes.
+
+    Examples
+    --------
+    >>> print(decoded_type(pa.struct([("a", pa.dictionary(pa.int8(), pa.string())), ("b", pa.time32("s"))])))
+    struct<a: string, b: time32[ms]>
+    """
+    types = pa.types
+
+    def item(field: pa.Field) -> pa.Field:
+        return field.with_type(decoded_type(field.type))
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return decoded_type(kind.storage_type)
+    if types.is_dictionary(kind):
+        return decoded_type(kind.value_type)
+    if types.is_struct(kind):
+        return pa.struct([item(field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(kind.key_field), item(kind.item_field))
+    if types.is_large_list(kind):
+        return pa.large_list(item(kind.value_field))
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
+        return pa.list_(item(kind.value_field))
+    if types.is_uint64(kind):
+        return pa.decimal128(20, 0)
+    if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit == "s":
+        return pa.time32("ms") if types.is_time(kind) else pa.timestamp("ms", kind.tz)
+    return kind if types.is_date64(kind) else plain_type(kind)
+
+
+def decode_plan(
+    writer: ConnectSchema, reader: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()
+) -> Plan:
+    """Plan how payloads of one schema become columns of another.
+
+    Parameters
+    ----------
+    writer : ConnectSchema
+        The schema of the payloads.
+    reader : ConnectSchema
+        What they are read as: its defaults stand where the writer has no such field.
+    kind : pyarrow.DataType
+        The reader's columns.
+    options : PlanOptions
+        How values are read.
+
+    Returns
+    -------
+    Plan
+        Its columns are the reader's, but numbers that become others there: these are of the writer's type, and are
+        cast from it.
+
+    Raises
+    ------
+    SchemaError
+        If the two do not fit together.
+    Beyond
+        With ``options.exact``.
+
+    Examples
+    --------
+    >>> schema = ConnectSchema.from_json('{"type": "struct", "fields": [{"field": "id", "type": "int64"}]}')
+    >>> print(decode_plan(schema, schema, schema.to_arrow()))
+    CONNECT_JSON decode: struct<id: int64 not null>
+      json_object -> column 0
+        id: json_integer -9223372036854775808..9223372036854775807 -> column 1
+    """
+    if not options.exact:
+        kind = _own_type(writer, kind)
+    columns = layout(kind)
+    root = _Decoder(columns, options).node(writer, reader, columns[0], "", "")
+    return Plan("CONNECT_JSON", "decode", kind, root)
+
+
+def _own_type(writer: ConnectSchema, kind: pa.DataType) -> pa.DataType:
+    """Give columns of floats the type of what is written there, if that is a narrower one."""
+    types = pa.types
+
+    def item(schema: ConnectSchema | None, field: pa.Field) -> pa.Field:
+        return field if schema is None else field.with_type(_own_type(schema, field.type))
+
+    if types.is_floating(kind) and writer.name not in _LOGICAL:
+        return _WIDENED.get(writer.type, kind)
+    if types.is_struct(kind):
+        return pa.struct([item(writer.fields.get(field.name), field) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(item(writer.key_schema, kind.key_field), item(writer.value_schema, kind.item_field))
+    if types.is_list(kind):
+        return pa.list_(item(writer.value_schema, kind.value_field))
+    if types.is_large_list(kind):
+        return pa.large_list(item(writer.value_schema, kind.value_field))
+    return kind
+
+
+class _Decoder:
+    def __init__(self, columns: tuple[Column, ...], options: PlanOptions) -> None:
+        self.columns = columns
+        self.options = options
+        self.canonical = Form.CANONICAL if options.exact else Form.PLAIN
+        self.unique = Form.UNIQUE if options.unique else Form.PLAIN
+
+    def node(
+        self,
+        writer: ConnectSchema,
+        reader: ConnectSchema,
+        column: Column,
+        name: str,
+        path: str,
+    ) -> Node:
+        forms, data = self.null(writer, reader, column)
+        made = Node(Op.NULL, column.index, name, forms=forms, data=data)
+        if writer.name not in _LOGICAL and writer.type in ("struct", "array", "map"):
+            if reader.type != writer.type or not _IS_CONTAINER[writer.type](column.type):
+                raise _mismatch(writer, column, path)
+            if writer.type == "struct":
+                return self.struct(writer, reader, column, made, path)
+            if writer.type == "map":
+                return self.map(writer, reader, column, made, path)
+            assert writer.value_schema is not None
+            assert reader.value_schema is not None
+            below = self.columns[column.children[0]]
+            item = self.node(writer.value_schema, reader.value_schema, below, "", f"{path}[]")
+            return _with(made, Op.JSON_LIST, children=(item,))
+        return self.leaf(writer, column, made, path)
+
+    def null(self, writer: ConnectSchema, reader: ConnectSchema, column: Column) -> tuple[Form, bytes]:
+        """Say what a null and a missing key are."""
+        default = None
+        if writer.default is not None and self.options.replace_null:
+            default = from_connect(writer, writer.default, numeric=True)
+        elif writer.optional and column.nullable:
+            return Form.NULL | Form.ABSENT, b""
+        elif writer.optional and reader.default is not None:
+            default = from_connect(reader, reader.default, True, self.options.replace_null)
+        if default is None:
+            return Form.PLAIN, b""
+        return Form.ABSENT | Form.DEFAULT, default.encode()
+
+    def struct(
+        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
+    ) -> Node:
+        wanted = {self.columns[child].name: self.columns[child] for child in column.children}
+        if self.options.exact and not writer.fields.keys() <= wanted.keys():
+            # The converter looks at these fields too, and the engine goes past them.
+            raise Beyond
+        # In the writer's order: that of the keys in its rows.
+        children = [
+            self.node(field, reader.fields[key], wanted[key], key, f"{path}.{key}" if path else key)
+            for key, field in writer.fields.items()
+            if key in wanted
+        ]
+        for key, child in wanted.items():
+            if key not in writer.fields:
+                children.append(self.absent(reader.fields[key], child, f"{path}.{key}" if path else key))
+        return _with(made, Op.JSON_OBJECT, self.unique, children=tuple(children))
+
+    def absent(self, reader: ConnectSchema, column: Column, path: str) -> Node:
+        """Plan a field that the rows do not have."""
+        if not column.nullable and reader.default is None:
+            raise SchemaError(f"Required field `{path}` is missing from the row's schema")
+        # As Connect does it: an optional field is null, whatever its default.
+        default = None if column.nullable else reader.default
+        absent = replace(reader, optional=column.nullable, default=default)
+        decoder = _Decoder(self.columns, replace(self.options, replace_null=True))
+        return decoder.node(absent, reader, column, ABSENT + column.name, path)
+
+    def map(
+        self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
+    ) -> Node:
+        key, value = (self.columns[child] for child in column.children)
+        assert writer.key_schema is not None
+        assert writer.value_schema is not None
+        assert reader.key_schema is not None
+        assert reader.value_schema is not None
+        keys = self.node(writer.key_schema, reader.key_schema, key, "", f"{path}[].key")
+        values = self.node(writer.value_schema, reader.value_schema, value, "", f"{path}[].value")
+        if writer.key_schema.type == "string":
+            return _with(made, Op.JSON_MAP, self.unique, children=(keys, values))
+        plain = writer.key_schema.type in (*_BITS, "boolean") and writer.key_schema.name != DECIMAL
+        if self.options.exact and not plain:
+            # Java compares bytes by identity, decimals with their scale; the engine keeps equal structs.
+            raise Beyond
+        return _with(made, Op.JSON_LIST, children=(_entry(keys, values),))
+
+    def leaf(self, writer: ConnectSchema, column: Column, made: Node, path: str) -> Node:
+        kind, types = column.type, pa.types
+        if types.is_null(kind):
+            return _with(made, Op.JSON_NULL)
+        logical = _LOGICAL.get(writer.name or "")
+        if logical == "Decimal":
+            if types.is_decimal(kind):
+                if writer.scale is None:
+                    raise SchemaError(f"{path or 'the root'}: a Decimal needs a parameter scale")
+                return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=writer.scale)
+        elif logical is not None and types.is_integer(kind):
+            # As it stands there: days or milliseconds.
+            bounds = (
+                (0, MILLIS_PER_DAY) if logical == "Time" else _range(64 if logical == "Timestamp" else 32)
+            )
+            return _with(made, Op.JSON_INTEGER, self.canonical, bounds=bounds)
+        elif logical == "Date":
+            if types.is_date(kind):
+                factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
+                return _with(made, Op.JSON_INTEGER, self.canonical, factor=factor, bounds=_range(32))
+        elif logical == "Time":
+            if types.is_time(kind) and kind.unit in _PER_MILLI:
+                bounds = (0, MILLIS_PER_DAY - 1)
+                return _with(
+                    made, Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=bounds
+                )
+        elif logical == "Timestamp":
+            if types.is_timestamp(kind) and kind.unit in _PER_MILLI:
+                return _with(
+                    made, Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=_range(64)
+                )
+        elif writer.type in _BITS:
+            if types.is_integer(kind):
+                return _with(made, Op.JSON_INTEGER, bounds=_range(_BITS[writer.type]))
+            if types.is_floating(kind):
+                raise Beyond
+        elif writer.type in ("float", "double"):
+            if kind == (pa.float32() if writer.type == "float" else pa.float64()):
+                return _with(made, Op.JSON_FLOAT, self.canonical)
+            if types.is_float64(kind):
+                raise Beyond
+        elif writer.type == "boolean" and types.is_boolean(kind):
+            return _with(made, Op.JSON_BOOLEAN)
+        elif writer.type == "string" and (types.is_string(kind) or types.is_large_string(kind)):
+            return _with(made, Op.JSON_STRING)
+        elif writer.type == "bytes" and (
+            types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+        ):
+            return _with(made, Op.JSON_BYTES)
+        raise _mismatch(writer, column, path)
+
+
+def _range(bits: int) -> tuple[int, int]:
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def _mismatch(writer: ConnectSchema, column: Column, path: str) -> SchemaError:
+    name = writer.type if writer.name is None else f"{writer.type} {writer.name}"
+    return SchemaError(f"{path or 'the root'}: {name} is not read as {column.type}")
+
+
+# Encoding -------------------------------------------------------------------------------------------
+
+
+def encoded_type(
+    schema: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()
+) -> pa.DataType:
+    """Return the type that a column is cast to before it is written as a schema.
+
+    Fields of the schema that have no column, but may be null or have a default, become columns of nulls. Only
+    decimals may lose something: text, and numbers of another scale. With `options.exact`, floats that are to be
+    doubles stay what they are, as Java refuses them, and numbers keep their scale.
+
+    Examples
+    --------
+    >>> schema = ConnectSchema("struct", fields={"n": ConnectSchema("double"), "s": ConnectSchema("string", True)})
+    >>> print(encoded_type(schema, pa.struct([("n", pa.float32())])))
+    struct<n: double, s: null>
+    """
+    kind, types = plain_type(kind), pa.types
+    if schema.name == DECIMAL:
+        return _encoded_decimal(schema, kind, options)
+    if types.is_float32(kind) and schema.type == "double" and not options.exact:
+        return pa.float64()
+    if types.is_struct(kind) and schema.type == "struct":
+        fields = [_encoded_field(schema.fields.get(field.name), field, options) for field in kind]
+        names = {field.name for field in kind}
+        for name, part in schema.fields.items():
+            if name not in names and (part.optional or part.default is not None):
+                fields.append(pa.field(name, pa.null()))
+        return pa.struct(fields)
+    if types.is_map(kind) and schema.type == "map":
+        key = _encoded_field(schema.key_schema, kind.key_field, options)
+        return pa.map_(key, _encoded_field(schema.value_schema, kind.item_field, options))
+    if types.is_list(kind) and schema.type == "array":
+        return pa.list_(_encoded_field(schema.value_schema, kind.value_field, options))
+    if types.is_large_list(kind) and schema.type == "array":
+        return pa.large_list(_encoded_field(schema.value_schema, kind.value_field, options))
+    return kind
+
+
+def _encoded_field(schema: ConnectSchema | None, field: pa.Field, options: PlanOptions) -> pa.Field:
+    return field if schema is None else field.with_type(encoded_type(schema, field.type, options))
+
+
+def _encoded_decimal(schema: ConnectSchema, kind: pa.DataType, options: PlanOptions) -> pa.DataType:
+    types = pa.types
+    if types.is_uint64(kind):
+        kind = pa.decimal128(20, 0)
+    # Arrow has powers of ten up to the 76th.
+    scale = schema.scale if schema.scale is not None and abs(schema.scale) <= 76 else None
+    if scale is not None and options.text and (types.is_string(kind) or types.is_large_string(kind)):
+        return arrow_type(schema, 76, "engine", False)
+    if scale is not None and options.numeric and not options.exact and types.is_decimal(kind):
+        shift = scale - kind.scale
+        precision = min(max(kind.precision + shift, 1), 76)
+        if 0 < abs(shift) <= 76:
+            return decimal_type(precision, scale)
+    return kind
+
+
+def encode_plan(schema: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()) -> Plan:
+    """Plan how columns are written as payloads of a schema.
+
+    Parameters
+    ----------
+    schema : ConnectSchema
+        What is written.
+    kind : pyarrow.DataType
+        The columns, as `encoded_type` says. Fields without a column must be optional or have a default.
+    options : PlanOptions
+        How values are written.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    SchemaError
+        If the columns do not fit the schema.
+    Beyond
+        With ``options.exact``, if their types are not those that Connect has for the schema.
+    """
+    columns = layout(kind)
+    root = _Encoder(columns, options).node(schema, columns[0], "", "")
+    return Plan("CONNECT_JSON", "encode", kind, root)
+
+
+class _Encoder:
+    def __init__(self, columns: tuple[Column, ...], options: PlanOptions) -> None:
+        self.columns = columns
+        self.options = options
+
+    def node(self, schema: ConnectSchema, column: Column, name: str, path: str) -> Node:
+        forms, data = self.null(schema)
+        kind, types = column.type, pa.types
+        made = Node(Op.NULL, column.index, name, forms=forms | Form.ESCAPED, data=data)
+        if types.is_null(kind):
+            return _with(made, Op.JSON_NULL)
+        logical = schema.name in _LOGICAL
+        if not logical and schema.type == "struct" and types.is_struct(kind):
+            return _with(made, Op.JSON_OBJECT, children=self.fields(schema, column, path))
+        if not logical and schema.type == "array" and (types.is_list(kind) or types.is_large_list(kind)):
+            assert schema.value_schema is not None
+            below = self.columns[column.children[0]]
+            return _with(
+                made, Op.JSON_LIST, children=(self.node(schema.value_schema, below, "", f"{path}[]"),)
+            )
+        if not logical and schema.type == "map" and types.is_map(kind):
+            assert schema.key_schema is not None
+            assert schema.value_schema is not None
+            key, value = (self.columns[child] for child in column.children)
+            pair = (
+                self.node(schema.key_schema, key, "", f"{path}[].key"),
+                self.node(schema.value_schema, value, "", f"{path}[].value"),
+            )
+            if schema.key_schema.type == "string":
+                return _with(made, Op.JSON_MAP, children=pair)
+            return _with(made, Op.JSON_LIST, children=(_entry(*pair),))
+        if self.options.exact:
+            natural = ConnectSchema.from_arrow(kind)
+            if (natural.name or natural.type) != (schema.name if logical else schema.type):
+                raise Beyond
+        leaf = self.leaf(schema, kind, made)
+        if leaf is None:
+            named = schema.type if schema.name is None else f"{schema.type} {schema.name}"
+            raise SchemaError(f"{path or 'the root'}: a column of {kind} is not written as {named}")
+        return leaf
+
+    def null(self, schema: ConnectSchema) -> tuple[Form, bytes]:
+        if schema.default is not None and self.options.replace_null:
+            try:
+                return Form.DEFAULT, from_connect(schema, schema.default, self.options.numeric).encode()
+            except DataError as error:
+                # A Decimal of another scale; Java stumbles over it where it comes to it.
+                if self.options.exact:
+                    raise Beyond from None
+                raise SchemaError(str(error)) from None
+        return Form.NULL if schema.optional else Form.PLAIN, b""
+
+    def fields(self, schema: ConnectSchema, column: Column, path: str) -> tuple[Node, ...]:
+        given = {self.columns[child].name: self.columns[child] for child in column.children}
+        strange = [name for name in given if name not in schema.fields]
+        if strange:
+            raise SchemaError(f"{path or 'the root'}: the schema has no field {', '.join(strange)}")
+        missing = [name for name in schema.fields if name not in given]
+        if missing:
+            raise SchemaError(f"{path or 'the root'}: no column for the field {', '.join(missing)}")
+        return tuple(
+            self.node(field, given[name], name, f"{path}.{name}" if path else name)
+            for name, field in schema.fields.items()
+        )
+
+    def leaf(self, schema: ConnectSchema, kind: pa.DataType, made: Node) -> Node | None:
+        types = pa.types
+        if schema.name == DECIMAL:
+            if not types.is_decimal(kind):
+                return None
+            if self.options.numeric:
+                fits = self.options.exact or schema.scale in (None, kind.scale)
+                return _with(made, Op.JSON_DECIMAL, Form.SCIENTIFIC) if fits else None
+            if schema.scale is None:
+                raise SchemaError("Invalid Decimal schema: scale parameter not found.")
+            if self.options.exact and kind.scale != schema.scale:
+                raise Beyond
+            return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=schema.scale)
+        if schema.name in (DATE, TIME, TIMESTAMP) and types.is_integer(kind):
+            # As it stands there: days or milliseconds.
+            bounds = (
+                (0, MILLIS_PER_DAY) if schema.name == TIME else _range(64 if schema.name == TIMESTAMP else 32)
+            )
+            return _with(made, Op.JSON_INTEGER, bounds=bounds)
+        if schema.name == DATE:
+            if types.is_date32(kind):
+                return _with(made, Op.JSON_INTEGER)
+            # What date64 is cast to.
+            if kind == pa.timestamp("ms"):
+                return _with(made, Op.JSON_INTEGER, factor=MILLIS_PER_DAY, bounds=_range(32))
+            return None
+        if schema.name == TIME:
+            if not types.is_time(kind):
+                return None
+            return _with(made, Op.JSON_INTEGER, factor=_factor(kind), bounds=(0, MILLIS_PER_DAY))
+        if schema.name == TIMESTAMP:
+            return _with(made, Op.JSON_INTEGER, factor=_factor(kind)) if types.is_timestamp(kind) else None
+        if schema.type in _BITS:
+            if not types.is_integer(kind):
+                return None
+            return _with(made, Op.JSON_INTEGER, bounds=_range(_BITS[schema.type]))
+        if schema.type in ("float", "double"):
+            wanted = types.is_float32(kind) if schema.type == "float" else types.is_float64(kind)
+            return _with(made, Op.JSON_FLOAT, Form.NONFINITE) if wanted else None
+        if schema.type == "boolean":
+            return _with(made, Op.JSON_BOOLEAN) if types.is_boolean(kind) else None
+        if schema.type == "string":
+            text = types.is_string(kind) or types.is_large_string(kind)
+            return _with(made, Op.JSON_STRING) if text else None
+        if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+            return _with(made, Op.JSON_BYTES)
+        return None
+
+
+def _factor(kind: pa.DataType) -> int:
+    return -1000 if kind.unit == "s" else _PER_MILLI[kind.unit]
+
+
+def _entry(key: Node, value: Node) -> Node:
+    """Plan an entry of a map as a pair, its steps in error paths being those of all maps."""
+    return Node(Op.JSON_TUPLE, -1, "", (replace(key, name="key"), replace(value, name="value")))
+
+
+def _with(node: Node, op: Op, forms: Form = Form.PLAIN, **more: object) -> Node:
+    parts: dict[str, object] = {"forms": node.forms | forms, "data": node.data, **more}
+    return Node(op, node.column, node.name, **parts)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""JSON documents, and the JSON engine that its dialects run on."""

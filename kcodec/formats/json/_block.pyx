@@ -1,0 +1,531 @@
+"""Blocks of documents to columns, a column at a time.
+
+The row loop asks of every value which op it is, and guesses wrong after each null and each list, because what came
+before is never the same; and it cannot start on a value before it knows how long the one before is. Here one op runs
+for all rows of a block before the next one does: it is asked once, what is random is computed rather than branched
+on, and the rows do not wait for each other.
+
+    documents:  {"id":1,"name":"a"}    {"id":27,"name":"bc"}    {"id":3, ...
+                      ^ at[0]                 ^ at[1]                 ^ at[2]    all take one step with each op
+
+So the fields must come in one order, which is that of the schema or that of the first row. Some may be absent, others
+between them that the schema does not have.
+Values in a form that is not common are left to the row loop, one by one. A row that is not as expected otherwise, a
+wrong one too, ends the block before it: the row loop reads it, and nothing is reported from here. What is stored of
+it until then is written over.
+"""
+
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from kcodec.columns._builder cimport LIST, Column, offset_t, set_null
+from kcodec.formats.json._context cimport Context
+from kcodec.formats.json._program cimport (
+    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, INTEGER, ITEMS, NULLABLE, OBJECT, STRING, Op,
+)
+from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal
+from kcodec.formats.json._row cimport find, is_key, items_t, run
+from kcodec.wire.cursor cimport likely, load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_tight, json_whole
+from kcodec.wire.status cimport OK
+from kcodec.wire.utf8 cimport utf8_valid
+
+ctypedef fused integer_t:
+    int32_t
+    int64_t
+
+
+cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil:
+    """Set `Block.key` to what stands before the value of a field, from the bracket or comma on."""
+    cdef Expected *key = &block.key
+    cdef int32_t before = 2 if block.spaced and not opening else 1
+    cdef int32_t gap = 8 * before
+    key.container = container
+    key.words[0] = op.key.words[0] << gap | (123 if opening else 44) | (32 << 8 if before == 2 else 0)
+    key.words[1] = op.key.words[1] << gap | op.key.words[0] >> (64 - gap)
+    key.masks[0] = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
+    key.masks[1] = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
+    key.size = op.key_size + before
+    key.rest = op.name + 16 - before
+
+
+cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    """Find the value of a field; NULL if it did not come, or if the row is odd, which ends the block.
+
+    It may seem to be up to 17 bytes behind the end of its row.
+    """
+    cdef const Expected *key = &block.key
+    cdef const uint8_t *p = block.at[lane]
+    if unlikely((load_le64(p) ^ key.words[0]) & key.masks[0] | (load_le64(p + 8) ^ key.words[1]) & key.masks[1]):
+        return seek_value(block, op, lane)
+    if unlikely(key.size > 16) and (key.size > block.end[lane] - p or memcmp(p + 16, key.rest, key.size - 16) != 0):
+        return seek_value(block, op, lane)
+    prefetch(p + block.ahead)
+    p += key.size
+    if block.spaced:
+        p += p[0] == 32
+    return p
+
+
+cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    cdef const uint8_t *p = seek(block, block.key.container, op, lane)
+    if p == NULL:
+        if block.place == ODD or not op.forms & ABSENT or op.data != NULL:
+            block.count = lane
+        else:
+            block.at[lane] = block.next
+    return p
+
+
+cdef void find_values(Block *block, const Op *op) noexcept nogil:
+    """Set `Block.value`."""
+    cdef int64_t lane
+    for lane in range(block.count):
+        block.value[lane] = find_value(block, op, lane)
+        if lane >= block.count:
+            return
+
+
+cdef bint is_valid(Block *block, int64_t lane) noexcept nogil:
+    """Tell whether all of a document is UTF-8; what is not read as it mostly stands relies on that."""
+    if not block.checked[lane]:
+        block.checked[lane] = utf8_valid(block.start[lane], block.end[lane] - block.start[lane])
+    return block.checked[lane]
+
+
+cdef inline bint is_read(const Block *block, const Op *op) noexcept nogil:
+    return block.read[op.number >> 6] >> (op.number & 63) & 1
+
+
+cdef inline const uint8_t *elsewhere(Block *block, const uint8_t *p, const Op *found) noexcept nogil:
+    block.place = NOT_HERE
+    block.next = p
+    block.found = found
+    return NULL
+
+
+cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
+    """Find a field behind space and fields that no op has; `op` may be the one behind the last field.
+
+    NULL if it is not there: `Block.place` tells why, and `Block.next` is where the row then stands, before the key of
+    `Block.found` or at the end of the object.
+    """
+    cdef Context *context = block.context
+    cdef const uint8_t *end = block.end[lane]
+    cdef const uint8_t *p = block.at[lane]
+    cdef const uint8_t *at
+    cdef const Op *found
+    context.end = end
+    block.place = ODD
+    if not is_valid(block, lane):
+        return NULL
+    while True:
+        p = json_space(p, end)
+        if p >= end:
+            return NULL
+        if p[0] == 125 and p != block.begin[lane]:
+            return elsewhere(block, p, NULL)
+        if p[0] != (123 if p == block.begin[lane] else 44):
+            return NULL
+        at = json_space(p + 1, end)
+        if at >= end:
+            return NULL
+        if at[0] == 125 and p == block.begin[lane]:
+            return elsewhere(block, p, NULL)
+        if is_key(op, at, end, op.looked_up):
+            return json_space(at + op.key_size, end)
+        if at[0] != 34:
+            return NULL
+        found = find(context, container, at)
+        if context.status != OK:
+            return NULL
+        if found == op:
+            return json_space(context.after, end)
+        if found != NULL:
+            if is_read(block, found):
+                return NULL
+            return elsewhere(block, p, found)
+        p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
+        if p == NULL:
+            return NULL
+
+
+cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uint8_t *p) noexcept nogil:
+    """Read a value as the row loop does; NULL if the row is odd, which ends the block."""
+    cdef Context *context = block.context
+    cdef int64_t row = block.row + lane
+    if lane >= block.count:
+        return NULL
+    if p == NULL:
+        set_null(context.columns, op.column, row, block.wide)
+        return block.at[lane]
+    if not is_valid(block, lane):
+        block.count = lane
+        return NULL
+    context.end = block.end[lane]
+    context.depth = block.depth
+    context.level = 0
+    context.expanded = 0
+    context.outside = NULL
+    if block.wide:
+        p = run(context, NULL, op, row, p, <int64_t *>NULL, <items_t>0)
+    else:
+        p = run(context, NULL, op, row, p, <int32_t *>NULL, <items_t>0)
+    # What is stored beyond the document counts for a row as a whole.
+    if p == NULL or context.expanded:
+        block.count = lane
+        return NULL
+    return p
+
+
+cdef void read_values(Block *block, const Op *op) noexcept nogil:
+    cdef const uint8_t *p
+    cdef int64_t lane
+    for lane in range(block.count):
+        p = read_one(block, op, lane, block.value[lane])
+        if p == NULL:
+            return
+        block.at[lane] = p
+
+
+cdef inline void set_valid(Block *block, const Op *op) noexcept nogil:
+    """Note that no value of a field is null, until one is."""
+    cdef Column *column = &block.context.columns[op.column]
+    if op.column >= 0 and column.valid != NULL:
+        memset(column.valid + block.row, 1, block.count)
+
+
+cdef void read_leaves(Block *block, const Op *op, offset_t *tag) noexcept nogil:
+    cdef Column *column = &block.context.columns[op.column]
+    cdef const uint8_t *p
+    cdef const uint8_t *at
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        at = p = find_value(block, op, lane)
+        if likely(p != NULL):
+            at = read_quickly(op, column, block.row + lane, p, block.end[lane], True, tag)
+        if unlikely(at == NULL):
+            at = read_one(block, op, lane, p)
+            if at == NULL:
+                return
+        block.at[lane] = at
+
+
+cdef void read_integers(Block *block, const Op *op, integer_t *tag) noexcept nogil:
+    cdef integer_t *data = <integer_t *>block.context.columns[op.column].data + block.row
+    cdef int64_t low = op.low
+    cdef int64_t high = op.high
+    cdef int64_t factor = op.factor
+    cdef int64_t value = 0
+    cdef const uint8_t *p
+    cdef const uint8_t *at
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        at = p = find_value(block, op, lane)
+        if likely(p != NULL):
+            at = json_whole(p, block.end[lane], &value)
+        if likely(at != NULL) and likely(value >= low) and likely(value <= high):
+            data[lane] = <integer_t>(value * factor)
+        else:
+            at = read_one(block, op, lane, p)
+            if at == NULL:
+                return
+        block.at[lane] = at
+
+
+cdef void read_decimals(Block *block, const Op *op) noexcept nogil:
+    cdef Column *column = &block.context.columns[op.column]
+    cdef int64_t value = 0
+    cdef int fraction = 0
+    cdef const uint8_t *p
+    cdef const uint8_t *at
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        at = p = find_value(block, op, lane)
+        if likely(p != NULL):
+            at = json_tight(p, block.end[lane], &value, &fraction)
+        if unlikely(at == NULL) or unlikely(not store_decimal(op, column, block.row + lane, value, fraction)):
+            at = read_one(block, op, lane, p)
+            if at == NULL:
+                return
+        block.at[lane] = at
+
+
+cdef void read_doubles(Block *block, const Op *op) noexcept nogil:
+    cdef double *data = <double *>block.context.columns[op.column].data + block.row
+    cdef int64_t value = 0
+    cdef int fraction = 0
+    cdef const uint8_t *p
+    cdef const uint8_t *at
+    cdef int64_t lane
+    set_valid(block, op)
+    for lane in range(block.count):
+        at = p = find_value(block, op, lane)
+        if likely(p != NULL):
+            at = json_tight(p, block.end[lane], &value, &fraction)
+        # Zero may be -0.
+        if unlikely(at == NULL) or unlikely(value == 0) or unlikely(not json_quotient(value, fraction, data + lane)):
+            at = read_one(block, op, lane, p)
+            if at == NULL:
+                return
+        block.at[lane] = at
+
+
+cdef inline bint is_inner(int8_t byte) noexcept nogil:
+    """Tell whether a byte of UTF-8 is one that goes on with a character."""
+    return byte < -64
+
+
+cdef void check_texts(Block *block, const Column *column, int64_t begin, int64_t end, bint cut) noexcept nogil:
+    """End the block before the first row that is not UTF-8, if one of these texts is not.
+
+    Together they may be although they are not: then a character is cut between two of them.
+    """
+    cdef int64_t lane
+    if likely(not cut) and likely(utf8_valid(column.data + begin, end - begin)):
+        return
+    for lane in range(block.count):
+        if not is_valid(block, lane):
+            block.count = lane
+            return
+
+
+cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
+    """Read strings; whether one is null, and where it ends in its first 32 bytes, is computed."""
+    cdef Column *column = &block.context.columns[op.column]
+    cdef offset_t *offsets = <offset_t *>column.offsets + block.row
+    cdef uint8_t *valid = column.valid + block.row if column.valid != NULL else NULL
+    cdef uint8_t *data = column.data
+    cdef offset_t used = offsets[0]
+    cdef int8_t least = 0      # of the first bytes of texts
+    cdef int64_t nullable = op.forms & (NULLABLE | DEFAULT) == NULLABLE
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t lane
+    cdef int64_t size
+    cdef int64_t null
+    for lane in range(block.count):
+        p = find_value(block, op, lane)
+        end = block.end[lane]
+        if likely(p != NULL):
+            null = nullable & (load_le32(p) == NULL_WORD)
+            size = json_plain32(p + 1, data + used)
+            if unlikely(size == 32) and p + 33 < end:
+                size = json_plain(p + 33, end, data + used + 32) - p - 1
+            size &= null - 1
+            if likely(not ((p[0] ^ 34) | (p[size + 1] ^ 34)) & (null - 1)) and likely(p + size + 2 + 2 * null <= end):
+                least = min(least, <int8_t>p[1])
+                used += <offset_t>size
+                offsets[lane + 1] = used
+                if valid != NULL:
+                    valid[lane] = <uint8_t>(1 - null)
+                block.at[lane] = p + size + 2 + 2 * null
+                continue
+        p = read_one(block, op, lane, p)
+        if p == NULL:
+            break
+        used = offsets[lane + 1]
+        block.at[lane] = p
+    check_texts(block, column, offsets[0], offsets[block.count], is_inner(least))
+
+
+cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
+    """Read lists of leaves, row by row."""
+    cdef const Op *item = op + 1
+    cdef Column *column = &block.context.columns[op.column]
+    cdef Column *items = &block.context.columns[item.column]
+    cdef offset_t *offsets = <offset_t *>column.offsets + block.row
+    cdef const uint8_t *value
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t lane
+    cdef int64_t slot
+    cdef int8_t least = 0      # of the first bytes of texts
+    set_valid(block, op)
+    for lane in range(block.count):
+        value = p = find_value(block, op, lane)
+        end = block.end[lane]
+        slot = offsets[lane]
+        if p != NULL and p[0] == 91 and end - p >= 2:
+            p += 1
+            if p[0] != 93:
+                while True:
+                    least = min(least, <int8_t>p[1])
+                    p = read_quickly(item, items, slot, p, end, True, tag)
+                    if unlikely(p == NULL) or unlikely(p >= end):
+                        break
+                    if items.valid != NULL:
+                        items.valid[slot] = 1
+                    slot += 1
+                    if p[0] != 44:
+                        break
+                    p += 1
+            if likely(p != NULL) and likely(p < end) and likely(p[0] == 93):
+                offsets[lane + 1] = <offset_t>slot
+                block.at[lane] = p + 1
+                continue
+        p = read_one(block, op, lane, value)
+        if p == NULL:
+            break
+        block.at[lane] = p
+    if item.code == STRING:
+        check_texts(
+            block, items, (<offset_t *>items.offsets)[offsets[0]], (<offset_t *>items.offsets)[offsets[block.count]],
+            is_inner(least)
+        )
+
+
+cdef void read_objects(Block *block, const Op *op) noexcept nogil:
+    """Read objects: all of them together, if every row has one."""
+    cdef const uint8_t *p
+    cdef int64_t lane
+    find_values(block, op)
+    if block.count == 0:
+        return
+    for lane in range(block.count):
+        p = block.value[lane]
+        if p == NULL or p >= block.end[lane] or p[0] != 123:
+            read_values(block, op)
+            return
+    memcpy(block.at, block.value, block.count * sizeof(block.at[0]))
+    set_valid(block, op)
+    read_fields(block, op)
+
+
+cdef void read_field(Block *block, const Op *op) noexcept nogil:
+    """Read the values of a field from `Block.value` on."""
+    if op.code == STRING:
+        if block.wide:
+            read_texts(block, op, <int64_t *>NULL)
+        else:
+            read_texts(block, op, <int32_t *>NULL)
+    elif op.code == OBJECT:
+        read_objects(block, op)
+    elif op.code == INTEGER and op.width == 8 and block.inside:
+        read_integers(block, op, <int64_t *>NULL)
+    elif op.code == INTEGER and op.width == 4 and block.inside:
+        read_integers(block, op, <int32_t *>NULL)
+    elif op.code == DECIMAL and block.inside:
+        read_decimals(block, op)
+    elif op.code == DOUBLE and block.inside:
+        read_doubles(block, op)
+    elif op.code >= BOOLEAN and op.code <= DECIMAL:
+        read_leaves(block, op, <int32_t *>NULL)
+    elif op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING \
+            and block.context.columns[op.column].kind == LIST:
+        if block.wide:
+            read_lists(block, op, <int64_t *>NULL)
+        else:
+            read_lists(block, op, <int32_t *>NULL)
+    else:
+        find_values(block, op)
+        read_values(block, op)
+
+
+cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
+    """Give the field that comes next in the first row, which `op` is expected to be, or `op` if that does not come."""
+    cdef Context *context = block.context
+    cdef const Op *behind = container + container.next - 1
+    cdef const Op *next = NULL
+    cdef const Op *found
+    cdef const uint8_t *end = block.end[0]
+    cdef const uint8_t *p = block.at[0]
+    while op == behind or is_read(block, op):
+        op = container + 1 if op == behind else op + op.next
+    if is_key(op, p + 1 + (p[1] == 32), end, op.looked_up) or seek(block, container, op, 0) != NULL \
+            or block.place == ODD or block.found == NULL:
+        return op
+    next = block.found
+    p = block.next
+    while p < end and (p[0] == 44 or p[0] == 123):
+        p = json_space(p + 1, end)
+        if p >= end or p[0] != 34:
+            break
+        found = find(context, container, p)
+        if context.status != OK:
+            break
+        if found == op:
+            return next
+        p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
+        if p == NULL:
+            break
+        p = json_space(p, end)
+    return op
+
+
+cdef void read_fields(Block *block, const Op *container) noexcept nogil:
+    """Read objects from their brackets on."""
+    cdef uint64_t read[WORDS]
+    cdef const Op *op = container + 1
+    cdef const Op *behind = container + container.next - 1
+    cdef const uint8_t *p
+    cdef int64_t lane
+    cdef int32_t field
+    if block.depth >= block.context.max_depth or container.fields > 64 * WORDS:
+        block.count = 0
+        return
+    block.depth += 1
+    memcpy(block.begin, block.at, block.count * sizeof(block.at[0]))
+    memset(read, 0, sizeof(read))
+    for field in range(container.fields):
+        block.read = read
+        op = next_field(block, container, op)
+        expect(block, container, op, field == 0)
+        read_field(block, op)
+        read[op.number >> 6] |= <uint64_t>1 << (op.number & 63)
+        op += op.next
+        if block.count == 0:
+            return
+    block.read = read
+    for lane in range(block.count):
+        p = block.at[lane]
+        if unlikely(p >= block.end[lane] or p[0] != 125):
+            seek(block, container, behind, lane)
+            if block.place == ODD:
+                block.count = lane
+                break
+            p = block.next
+            if p == block.begin[lane]:
+                p = json_space(p + 1, block.end[lane])
+        block.at[lane] = p + 1
+    block.depth -= 1
+
+
+cdef void read_block(Block *block, const Op *root) noexcept nogil:
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t lane
+    memset(block.checked, 0, block.count * sizeof(block.checked[0]))
+    for lane in range(block.count):
+        p = block.start[lane]
+        end = block.end[lane]
+        if unlikely(p >= end or p[0] != 123):
+            if end - p >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
+                p += 3
+            p = json_space(p, end)
+            if p >= end or p[0] != 123:
+                block.count = lane
+                break
+        block.at[lane] = p
+    if block.count == 0:
+        return
+    block.depth = 0
+    block.spaced = is_spaced(block.at[0], block.end[0])
+    set_valid(block, root)
+    read_fields(block, root)
+    for lane in range(block.count):
+        p = block.at[lane]
+        end = block.end[lane]
+        if unlikely(p != end) and not (is_valid(block, lane) if block.trailing else json_space(p, end) == end):
+            block.count = lane
+            break
+
+
+cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Tell whether a space stands behind the first key of an object and its colon."""
+    while p < end and p[0] != 58:
+        p += 1
+    return end - p > 1 and p[1] == 32

@@ -1,0 +1,296 @@
+"""Columns to JSON in plain Python: the reference that the compiled twin is tested against."""
+
+import base64
+import datetime
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.columns.inputs import Inputs
+from kcodec.columns.layout import layout
+from kcodec.errors import Fault
+from kcodec.formats.json._tokens_py import EPOCH, ESCAPES, UNITS, Tokens, nearest_single
+from kcodec.plan.node import Form, Node, Op
+from kcodec.plan.rows_py import BadRow, Program, encode_rows, step
+
+_LAST = datetime.date.max.toordinal()
+
+
+def encode(
+    array: pa.Array,
+    program: Program,
+    *,
+    prefix: bytes = b"",
+    suffix: bytes = b"",
+    large: bool = False,
+    stop: bool = False,
+) -> tuple[pa.Array, list[Fault]]:
+    """Encode one JSON document per row, without any space.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Of the program's Arrow type.
+    program : Program
+        What to do.
+    prefix, suffix : bytes
+        Put before and behind each document.
+    large : bool
+        Whether the result has 64-bit offsets.
+    stop : bool
+        Whether to return after the first fault; the array is then not meaningful.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of Fault)
+        A binary array; a row with a fault is null.
+    """
+    writer = _Writer(program, array)
+    return encode_rows(
+        array, lambda row: prefix + writer.value(program.plan.root, row, "") + suffix, large=large, stop=stop
+    )
+
+
+class _Writer(Inputs):
+    """The columns of an array, each made an array of integers, raw bytes, or decimals."""
+
+    def __init__(self, program: Program, array: pa.Array) -> None:
+        super().__init__(array)
+        self.program = program
+        self.kinds = [column.type for column in layout(program.plan.arrow_type)]
+
+    def leaf(self, array: pa.Array) -> pa.Array:
+        kind = array.type
+        if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+            return array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return array.cast(pa.large_binary())
+        return array
+
+    def is_null(self, node: Node, row: int) -> bool:
+        return node.column >= 0 and not self.arrays[node.column][row].is_valid
+
+    def value(self, node: Node, row: int, path: str) -> bytes:
+        path = step(path, node.name)
+        if self.is_null(node, row):
+            if node.data and node.forms & Form.DEFAULT:
+                return node.data
+            if not node.forms & Form.NULL and node.op is not Op.JSON_NULL:
+                raise BadRow("null_value", None, path)
+            return b"null"
+        return _ENCODERS[node.op](self, node, row, path)
+
+    def read(self, node: Node, row: int) -> Any:
+        return self.arrays[node.column][row].as_py()
+
+    def keyed(self, node: Node, row: int, path: str) -> bytes:
+        escaped = bool(node.forms & Form.ESCAPED)
+        return _joined(
+            b"{}",
+            (
+                _quoted(child.name, escaped) + b":" + self.value(child, row, path)
+                for child in node.children
+                if not (child.forms & Form.ABSENT and self.is_null(child, row))
+            ),
+        )
+
+    def positional(self, node: Node, row: int, path: str) -> bytes:
+        return _joined(b"[]", (self.value(child, row, path) for child in node.children))
+
+    def listed(self, node: Node, row: int, path: str) -> bytes:
+        begin, end = self.offsets[node.column][row : row + 2]
+        return _joined(
+            b"[]", (self.value(node.children[0], i, f"{path}[{i - begin}]") for i in range(begin, end))
+        )
+
+    def mapped(self, node: Node, row: int, path: str) -> bytes:
+        key, value = node.children
+        begin, end = self.offsets[node.column][row : row + 2]
+        return _joined(
+            b"{}",
+            (
+                self.value(key, i, f"{path}[{i - begin}].key")
+                + b":"
+                + self.value(value, i, f"{path}[{i - begin}].value")
+                for i in range(begin, end)
+            ),
+        )
+
+    def nothing(self, node: Node, row: int, path: str) -> bytes:
+        return b"null"
+
+    def boolean(self, node: Node, row: int, path: str) -> bytes:
+        return _number_form(node, "true" if self.read(node, row) else "false")
+
+    def integer(self, node: Node, row: int, path: str) -> bytes:
+        value = self.read(node, row)
+        if node.factor < 0:
+            value *= -node.factor
+        elif value % node.factor and value < 1 << 63:
+            raise BadRow("inexact", None, path)
+        else:
+            value //= 1 if value >= 1 << 63 else node.factor
+        # What is multiplied or divided has 64 bits with a sign.
+        most = (1 << 64 if node.factor == 1 else 1 << 63) - 1
+        low, high = node.bounds or (-(1 << 63), most)
+        if not max(low, -(1 << 63)) <= value <= min(high, most):
+            raise BadRow("out_of_range", None, path)
+        return _number_form(node, str(value))
+
+    def floating(self, node: Node, row: int, path: str) -> bytes:
+        value = self.read(node, row)
+        if math.isfinite(value):
+            return _number_form(node, _java(value, pa.types.is_float32(self.kinds[node.column])))
+        if not node.forms & Form.NONFINITE:
+            raise BadRow("out_of_range", None, path)
+        return b'"NaN"' if value != value else b'"Infinity"' if value > 0 else b'"-Infinity"'
+
+    def decimal(self, node: Node, row: int, path: str) -> bytes:
+        sign, parts, power = self.read(node, row).as_tuple()
+        digits = "".join(map(str, parts)).lstrip("0")
+        if not node.forms & Form.BASE64:
+            return _number_form(
+                node, "-" * (sign and bool(digits)) + _layout(digits or "0", -power, node.forms)
+            )
+        shift = power + node.scale
+        kept = digits[: max(len(digits) + shift, 0)] if shift < 0 else digits
+        if digits and (not kept or digits[len(kept) :].strip("0")):
+            raise BadRow("inexact", None, path)
+        most = node.precision or (38 if self.kinds[node.column].bit_width == 128 else 76)
+        if digits and len(kept) + max(shift, 0) > most:
+            raise BadRow("decimal_precision", None, path)
+        value = (int(kept) * 10 ** max(shift, 0) if kept else 0) * (-1 if sign else 1)
+        size = (value if value >= 0 else ~value).bit_length() // 8 + 1
+        return b'"' + base64.b64encode(value.to_bytes(size, "big", signed=True)) + b'"'
+
+    def text(self, node: Node, row: int, path: str) -> bytes:
+        try:
+            return _quoted(self.read(node, row).decode(), bool(node.forms & Form.ESCAPED))
+        except UnicodeDecodeError:
+            raise BadRow("invalid_utf8", None, path) from None
+
+    def binary(self, node: Node, row: int, path: str) -> bytes:
+        return b'"' + base64.b64encode(self.read(node, row)) + b'"'
+
+    def time(self, node: Node, row: int, path: str) -> bytes:
+        text = _iso(self.read(node, row), self.kinds[node.column])
+        if text is None:
+            raise BadRow("out_of_range", None, path)
+        return b'"' + text.encode() + b'"'
+
+    def raw(self, node: Node, row: int, path: str) -> bytes:
+        data: bytes = self.read(node, row)
+        check = Tokens(self.program.limits, data, 0)
+        try:
+            data.decode()
+            check.skip("")
+            check.space()
+        except UnicodeDecodeError:
+            raise BadRow("invalid_utf8", None, path) from None
+        except BadRow as bad:
+            raise BadRow(bad.code, None, path) from None
+        if check.at < len(data):
+            raise BadRow("trailing_bytes", None, path)
+        return data
+
+
+_ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
+    Op.JSON_OBJECT: _Writer.keyed,
+    Op.JSON_TUPLE: _Writer.positional,
+    Op.JSON_LIST: _Writer.listed,
+    Op.JSON_MAP: _Writer.mapped,
+    Op.JSON_NULL: _Writer.nothing,
+    Op.JSON_BOOLEAN: _Writer.boolean,
+    Op.JSON_INTEGER: _Writer.integer,
+    Op.JSON_FLOAT: _Writer.floating,
+    Op.JSON_DECIMAL: _Writer.decimal,
+    Op.JSON_STRING: _Writer.text,
+    Op.JSON_BYTES: _Writer.binary,
+    Op.JSON_TIME: _Writer.time,
+    Op.JSON_TEXT: _Writer.raw,
+}
+
+
+def _joined(brackets: bytes, items: Iterator[bytes]) -> bytes:
+    return brackets[:1] + b",".join(items) + brackets[1:]
+
+
+def _number_form(node: Node, text: str) -> bytes:
+    return f'"{text}"'.encode() if node.forms & Form.TEXT else text.encode()
+
+
+def _quoted(text: str, escaped: bool) -> bytes:
+    """Write a string as Jackson does; with pairs of surrogates or without."""
+    names = {ord(text): chr(code) for code, text in ESCAPES.items() if text != "/"}
+    out = ['"']
+    for char in text:
+        code = ord(char)
+        if code in names:
+            out.append("\\" + names[code])
+        elif code < 0x20:
+            out.append(f"\\u{code:04X}")
+        elif code > 0xFFFF and escaped:
+            code -= 0x10000
+            out.append(f"\\u{0xD800 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}")
+        else:
+            out.append(char)
+    return ("".join(out) + '"').encode()
+
+
+def _layout(digits: str, scale: int, forms: Form) -> str:
+    """Place the point as ``BigDecimal.toString`` does, or as ``toPlainString`` does."""
+    adjusted = len(digits) - 1 - scale
+    if forms & Form.SCIENTIFIC and (scale < 0 or adjusted < -6):
+        return f"{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}E{adjusted:+d}"
+    if scale <= 0:
+        return digits + "0" * (-scale if digits != "0" else 0)
+    digits = digits.rjust(scale + 1, "0")
+    return f"{digits[:-scale]}.{digits[-scale:]}"
+
+
+def _java(value: float, narrow: bool) -> str:
+    """Write a number as Java's ``toString`` does since JDK 19: the closest of the shortest, of 2 digits or more."""
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    value = abs(value)
+    if value == 0:
+        return sign + "0.0"
+    for size in range(2, 18):
+        mantissa, _, power = f"{value:.{size - 1}e}".partition("e")
+        near = int(mantissa.replace(".", ""))
+        exponent = int(power) - size + 1
+        texts = [f"{each}e{exponent}" for each in (near, near - 1, near + 1)]
+        texts = [
+            text for text in texts if (nearest_single(text.encode()) if narrow else float(text)) == value
+        ]
+        if texts:
+            break
+    digits, _, power = min(texts, key=lambda text: abs(Fraction(text) - Fraction(value))).partition("e")
+    exponent = len(digits) - 1 + int(power)
+    digits = digits.rstrip("0")
+    if -3 <= exponent < 7:
+        digits = "0" * -exponent + digits.ljust(exponent + 2, "0")
+        cut = max(exponent, 0) + 1
+        return f"{sign}{digits[:cut]}.{digits[cut:]}"
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _iso(value: int, kind: pa.DataType) -> str | None:
+    """Write a date, time or timestamp, with all digits of its unit; None if its year has not four digits."""
+    if pa.types.is_date(kind):
+        days, rest = (value, 0) if kind.bit_width == 32 else divmod(value, 86_400_000)
+        return None if rest or not 1 <= days + EPOCH <= _LAST else _day(days)
+    unit = UNITS[kind.unit]
+    seconds, rest = divmod(value, unit)
+    days, seconds = divmod(seconds, 86400)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    clock += f".{rest:0{len(str(unit)) - 1}}" if unit > 1 else ""
+    if pa.types.is_time(kind):
+        return None if days else clock
+    return f"{_day(days)}T{clock}{'Z' if kind.tz else ''}" if 1 <= days + EPOCH <= _LAST else None
+
+
+def _day(days: int) -> str:
+    return datetime.date.fromordinal(days + EPOCH).isoformat()

@@ -1,0 +1,250 @@
+"""JSON to columns.
+
+Rows are read together while they are alike (kcodec/formats/json/_block.pyx), else one by one
+(kcodec/formats/json/_row.pyx), which also tells what is wrong with one.
+
+The ops of a program (kcodec/formats/json/_program.pyx) store into columns that have room for all a block of rows can
+hold (kcodec/columns/_builder.pyx), so storing is never checked; only defaults yield more than they take from the
+document, which is counted against `Context.room`.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy, memset
+
+from kcodec.columns._rows cimport VIEWS, Int32Buffer, Slice
+from kcodec.formats.json._block cimport LANES, Block, read_block
+from kcodec.formats.json._context cimport Context, fail
+from kcodec.formats.json._program cimport OBJECT, Op, Program as Compiled
+from kcodec.formats.json._quick cimport SHORT
+from kcodec.formats.json._row cimport items_t, run
+from kcodec.plan._decoder cimport Decoder, program_of
+from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.json cimport JSON_MARGIN, json_space
+from kcodec.wire.status cimport INVALID_UTF8, NO_MEMORY, OK, TRAILING_BYTES, TRUNCATED, Status
+from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
+
+from kcodec.errors import CODES, Fault
+
+__all__ = ["Program", "decode", "encode"]
+
+from kcodec.formats.json._encode import encode
+from kcodec.formats.json._program import Program
+from kcodec.plan.node import MAX_DEPTH
+
+_CODES = list(CODES)
+
+cdef enum:
+    BLOCK_BYTES = 1 << 16     # when its documents hold this much, a block is full
+    FEWEST = 8                # rows that are worth to be read together
+
+
+@cython.final
+cdef class JsonDecoder(Decoder):
+    cdef const Op **ops       # of each program
+    cdef Int32Buffer ends
+    cdef Context context
+    cdef Block block
+    cdef uint8_t *copy        # of a document with nothing readable behind it
+    cdef const uint8_t *origin  # of the row in hand: offsets count from here
+    cdef int64_t most         # rows that are read together next
+    cdef int64_t alone        # rows that are read one by one before that is tried again
+    cdef int64_t rest         # and the next time it does not go well
+
+    def __init__(self, values, programs, selector, starts, ends, trailing):
+        cdef Context *context = &self.context
+        cdef Compiled program
+        cdef int32_t words = 0
+        cdef int32_t at
+        Decoder.__init__(self, values, programs, selector, starts, trailing)
+        self.block_rows = LANES
+        self.block_bytes = BLOCK_BYTES
+        self.always_checked = True
+        self.ops = <const Op **>calloc(self.programs, sizeof(Op *))
+        if self.ops == NULL:
+            raise MemoryError
+        for at in range(self.programs):
+            program = self.compiled[at]
+            if program is None:
+                continue
+            self.ops[at] = program.ops
+            words = max(words, program.words)
+            context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
+            context.max_number = program.limits.max_number_length
+            context.max_expansion = program.limits.max_expansion
+            context.longest = max(context.longest, program.longest)
+            context.scratch_room = max(context.scratch_room, program.scratch)
+            if program.fold_count:
+                context.folds = program.folds
+                context.fold_texts = program.fold_texts
+                context.fold_count = program.fold_count
+        context.words = <uint64_t *>calloc(words + 1, sizeof(uint64_t))
+        context.scratch = <uint8_t *>calloc(context.scratch_room + 1, 1)
+        if context.words == NULL or context.scratch == NULL:
+            raise MemoryError
+        context.columns = self.builder.columns
+        self.ends = Int32Buffer(ends, self.rows.length, "ends")
+        self.most = LANES
+        self.rest = 1
+
+    def __dealloc__(self):
+        free(self.ops)
+        free(self.context.words)
+        free(self.context.scratch)
+        free(self.copy)
+
+    cdef void begin(self, int64_t room) noexcept nogil:
+        self.context.room = room
+
+    cdef bint document(
+        self, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
+    ) noexcept nogil:
+        """Tell where the document of a row is; False if that is not in the row."""
+        cdef const int32_t *starts = self.starts.data
+        cdef const int32_t *ends = self.ends.data
+        start[0] = slice.start
+        end[0] = slice.end
+        if ends != NULL:
+            if ends[row] < 0 or ends[row] > slice.end - slice.start:
+                return False
+            end[0] = slice.start + ends[row]
+        if starts != NULL:
+            if starts[row] < 0 or starts[row] > end[0] - slice.start:
+                return False
+            start[0] = slice.start + starts[row]
+        return True
+
+    cdef int64_t read_together(self) noexcept nogil:
+        """Read rows together, as many as are alike.
+
+        How many are tried, and how soon again, follows from how it went.
+        """
+        cdef Block *block = &self.block
+        cdef int64_t most = min(self.count - self.done, self.most)
+        cdef int32_t program = program_of(self, self.done)
+        cdef int64_t count = 0
+        cdef Slice *slice
+        if self.alone:
+            self.alone -= 1
+            return 0
+        block.row = self.row + self.done
+        if program >= 0 and self.ops[program].code == OBJECT and self.context.max_number >= SHORT:
+            while count < most and program_of(self, self.done + count) == program:
+                slice = &self.slices[self.done + count]
+                if not self.document(block.row + count, slice, &block.start[count], &block.end[count]):
+                    break
+                if slice.limit - block.end[count] < JSON_MARGIN:
+                    break
+                count += 1
+        block.context = &self.context
+        block.count = count
+        block.wide = self.builder.wide
+        block.ahead = self.payload
+        block.trailing = self.trailing
+        block.inside = self.rows.layout != VIEWS and count > 0 and block.start[0] - self.rows.data >= 16
+        if count:
+            read_block(block, self.ops[program])
+        if block.count == most:
+            self.most = min(self.most + self.most // 2, LANES)
+            self.rest = 1
+            return most
+        self.most = max(block.count, FEWEST)
+        self.rest = 1 if block.count >= FEWEST // 2 else min(2 * self.rest, 2 * LANES)
+        self.alone = self.rest - 1 if block.count == 0 else self.rest
+        return block.count
+
+    cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        cdef Context *context = &self.context
+        cdef const uint8_t *p
+        self.origin = slice.start
+        context.outside = NULL
+        context.expanded = 0
+        context.depth = 0
+        context.level = 0
+        if unlikely(not self.document(row, slice, &p, &context.end)):
+            p = fail(context, TRUNCATED, NULL, slice.end)
+        elif unlikely(slice.limit - context.end < JSON_MARGIN) and not self.move(&p):
+            return NO_MEMORY
+        elif unlikely(not utf8_valid(p, context.end - p)):
+            p = fail(context, INVALID_UTF8, NULL, p + utf8_valid_prefix(p, context.end - p))
+        else:
+            p = read_document(context, self.ops[program], row, p, self.builder.wide, self.trailing)
+        return OK if p != NULL else context.status
+
+    cdef bint move(self, const uint8_t **p) noexcept nogil:
+        """Move a document to where the bytes behind it can be read; False without memory."""
+        cdef int64_t size = self.context.end - p[0]
+        cdef uint8_t *copy = <uint8_t *>realloc(self.copy, size + JSON_MARGIN)
+        if copy == NULL:
+            return False
+        memcpy(copy, p[0], size)
+        memset(copy + size, 0, JSON_MARGIN)
+        self.copy = copy
+        self.origin = copy - (p[0] - self.origin)
+        self.context.end = copy + size
+        p[0] = copy
+        return True
+
+    cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
+        cdef Context *context = &self.context
+        cdef Compiled program = self.compiled[chosen]
+        cdef int32_t at
+        code = _CODES[<int>context.status - 1]
+        offset = context.at - self.origin
+        if context.op == NULL:
+            return Fault(row, offset, "", code, CODES[code])
+        indexes = []
+        for at in range(context.level):
+            indexes.append(context.items[at])
+        return Fault(row, offset, program.path(<int32_t>(context.op - program.ops), indexes), code, CODES[code])
+
+
+cdef const uint8_t *read_document(
+    Context *context, const Op *root, int64_t row, const uint8_t *p, bint wide, bint trailing
+) noexcept nogil:
+    """Read one document, and what may stand around it: a byte order mark and space."""
+    cdef const uint8_t *end = context.end
+    if end - p >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
+        p += 3
+    p = json_space(p, end)
+    if unlikely(p >= end):
+        return fail(context, TRUNCATED, root, end)
+    if wide:
+        p = run(context, NULL, root, row, p, <int64_t *>NULL, <items_t>0)
+    else:
+        p = run(context, NULL, root, row, p, <int32_t *>NULL, <items_t>0)
+    if unlikely(p != NULL and p != end) and not trailing:
+        p = json_space(p, end)
+        if p != end:
+            return fail(context, TRAILING_BYTES, NULL, p)
+    return p
+
+
+def decode(values, programs, *, selector=None, starts=None, ends=None, trailing=False, stop=False):
+    """Decode a column of JSON documents.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any layout; null rows stay null.
+    programs : sequence of Program or None
+        Programs of one Arrow type; rows that choose None are null.
+    selector : buffer of int32, optional
+        Per row which program; negative: none. By default the first for all.
+    starts, ends : buffer of int32, optional
+        Per row where the document starts and ends; by default it is all of the row.
+    trailing : bool, default False
+        Accept anything behind the value.
+    stop : bool, default False
+        Return after the first row that fails; the array then is not to be used.
+
+    Returns
+    -------
+    array : pyarrow.Array
+        A value per row; null for rows that failed.
+    faults : list of Fault
+        The rows that failed, in order. Offsets count from the first byte of the row.
+    """
+    cdef JsonDecoder decoder = JsonDecoder(values, programs, selector, starts, ends, trailing)
+    return decoder.decode(stop)

@@ -1,0 +1,489 @@
+"""JSON to columns in plain Python: the reference that the compiled twin is tested against.
+
+A row is decoded into lists of its own, one for each column, which are added to the columns only when the whole
+row was good. What a key holds is kept apart until its object ends, so that the last of several is what counts.
+"""
+
+import base64
+import datetime
+import re
+import struct
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from kcodec.columns.layout import Column, layout
+from kcodec.columns.lists import from_lists
+from kcodec.errors import Fault
+from kcodec.formats.json._encode_py import encode
+from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens, nearest_single
+from kcodec.plan.node import Form, Limits, Node, Op
+from kcodec.plan.rows_py import BadRow, Program, step
+
+__all__ = ["Program", "decode", "encode"]
+
+_NUMBER = re.compile(rb"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_INTEGER = re.compile(rb"-?(0|[1-9][0-9]*)")
+# A BigDecimal that is not 0 if negative, and that has no exponent as it is not below 1E-6.
+_CANONICAL = re.compile(rb"0(\.[0-9]{1,6})?|-?[1-9][0-9]*(\.[0-9]+)?")
+_BASE64 = re.compile(rb"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_DATE = r"(\d{4})-(\d\d)-(\d\d)"
+_CLOCK = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
+_ZONE = r"(?:[Zz]|([+-])(\d\d):?(\d\d))"
+
+#: Characters of a decimal in Base64.
+_LONGEST = 1000
+
+_Out = list[list[Any]]
+
+
+def decode(
+    values: pa.Array,
+    programs: Sequence[Program | None],
+    *,
+    selector: Any = None,
+    starts: Any = None,
+    ends: Any = None,
+    trailing: bool = False,
+    stop: bool = False,
+) -> tuple[pa.Array, list[Fault]]:
+    """Decode one JSON document per row.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any kind.
+    programs : sequence of Program or None
+        Programs of the same Arrow type.
+    selector : buffer of int32, optional
+        Which program reads a row; a negative number, or a program that is None, leaves the row null. By
+        default the first program reads all.
+    starts, ends : buffer of int32, optional
+        Where in its row each document starts and ends; by default the row is the document.
+    trailing : bool
+        Whether anything may follow the value.
+    stop : bool
+        Whether to return after the first fault; the array is then not meaningful.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of Fault)
+        A row with a fault is null. Offsets count from the first byte of the row.
+    """
+    kind = next(program for program in programs if program is not None).plan.arrow_type
+    columns = layout(kind)
+    chosen, first, last = (
+        None if each is None else memoryview(each).cast("B").cast("i") for each in (selector, starts, ends)
+    )
+    done: _Out = [[] for _ in columns]
+    faults: list[Fault] = []
+    for number, value in enumerate(_payloads(values)):
+        index = 0 if chosen is None else chosen[number]
+        program = programs[index] if 0 <= index < len(programs) else None
+        out = None
+        if value is not None and program is not None:
+            start = 0 if first is None else first[number]
+            end = len(value) if last is None else last[number]
+            try:
+                if not 0 <= start <= end <= len(value):
+                    raise BadRow("truncated", len(value), "")
+                row = _Row(program, columns, value[:end], start)
+                row.document(program.plan.root, trailing)
+                out = row.out
+            except BadRow as bad:
+                faults.append(bad.fault(number))
+                if stop:
+                    break
+        if out is None:
+            empty = _Row(None, columns, b"", 0)
+            empty.null(0)
+            out = empty.out
+        for column, added in zip(done, out, strict=True):
+            column += added
+    return from_lists(columns, done), faults
+
+
+def _payloads(values: pa.Array) -> list[bytes | None]:
+    if pa.types.is_fixed_size_binary(values.type) or pa.types.is_binary(values.type):
+        return list(values.to_pylist())
+    return list(values.cast(pa.large_binary()).to_pylist())
+
+
+class _Row(Tokens):
+    """One row: its bytes, how far they are read, and what it adds to each column."""
+
+    def __init__(self, program: Program | None, columns: tuple[Column, ...], data: bytes, at: int) -> None:
+        super().__init__(program.limits if program else Limits(), data, at)
+        self.columns = columns
+        self.out: _Out = [[] for _ in columns]
+        self.expansion = 0
+
+    def put(self, column: int, value: Any) -> None:
+        if column >= 0:
+            self.out[column].append(value)
+
+    def null(self, column: int) -> None:
+        """Make a column null, with all that has as many rows as it."""
+        self.out[column].append(None)
+        if pa.types.is_struct(self.columns[column].type):
+            for child in self.columns[column].children:
+                self.null(child)
+
+    def document(self, root: Node, trailing: bool) -> None:
+        try:
+            self.data[self.at :].decode()
+        except UnicodeDecodeError as error:
+            self.fail("invalid_utf8", self.at + error.start, "")
+        if self.data.startswith(b"\xef\xbb\xbf", self.at):
+            self.at += 3
+        self.value(root, "")
+        self.space()
+        if self.at < len(self.data) and not trailing:
+            self.fail("trailing_bytes", self.at, "")
+
+    def value(self, node: Node, path: str) -> None:
+        path = step(path, node.name)
+        byte = self.next(path)
+        begin = self.at
+        if byte == 110 and (node.op is not Op.JSON_TEXT or node.forms & Form.NULL):
+            self.literal(b"null", path)
+            if node.data and node.forms & Form.DEFAULT:
+                self.default(node, path)
+            elif node.forms & Form.NULL or node.op is Op.JSON_NULL:
+                if node.column >= 0:
+                    self.null(node.column)
+            else:
+                self.fail("null_value", begin, path)
+        else:
+            _DECODERS[node.op](self, node, path)
+
+    def default(self, node: Node, path: str) -> None:
+        """Read the default in place of what is missing."""
+        self.expansion += len(node.data)
+        if self.expansion > self.limits.max_expansion:
+            self.fail("size_limit", self.at, path)
+        outer = self.data, self.at, self.outside
+        if self.outside is None:
+            self.outside = self.at
+        self.data, self.at = node.data, 0
+        self.space()
+        _DECODERS[node.op](self, node, path)
+        self.data, self.at, self.outside = outer
+
+    def wrong(self, path: str) -> NoReturn:
+        """Refuse the value that starts here."""
+        known = self.data[self.at] in b'{["-0123456789tfn'
+        self.fail("json_type" if known else "json_syntax", self.at, path)
+
+    def into(self, node: Node, path: str) -> _Out:
+        """Read a value and give what it adds to the columns."""
+        outer, self.out = self.out, [[] for _ in self.columns]
+        self.value(node, path)
+        added, self.out = self.out, outer
+        return added
+
+    def add(self, added: _Out) -> None:
+        for column, values in zip(self.out, added, strict=True):
+            column += values
+
+    def keyed(self, node: Node, path: str) -> None:
+        if self.byte(path) != 123:
+            self.wrong(path)
+        names = [child.name for child in node.children]
+        found: dict[str, _Out] = {}
+        exact: set[str] = set()
+        for _ in self.items(b"}", path):
+            begin = self.at
+            key = self.key(path).decode()
+            name = key
+            if name not in names and node.forms & Form.FOLD:
+                name = key.upper()
+            if name in found and node.forms & Form.UNIQUE:
+                self.fail("duplicate_key", begin, path)
+            if name not in names or (name in exact and key != name):
+                self.skip(path)
+                continue
+            if key == name:
+                exact.add(name)
+            found[name] = self.into(node.children[names.index(name)], path)
+        self.put(node.column, True)
+        for child in node.children:
+            if child.name in found:
+                self.add(found[child.name])
+            elif not child.forms & Form.ABSENT:
+                self.fail("missing_key", self.at - 1, step(path, child.name))
+            elif child.data:
+                self.default(child, step(path, child.name))
+            else:
+                self.null(child.column)
+
+    def positional(self, node: Node, path: str) -> None:
+        if self.byte(path) != 91:
+            self.wrong(path)
+        self.put(node.column, True)
+        count = 0
+        for count in self.items(b"]", path):
+            if count == len(node.children):
+                self.fail("json_type", self.at, path)
+            self.value(node.children[count], path)
+            count += 1
+        if count != len(node.children):
+            self.fail("json_type", self.at - 1, path)
+
+    def listed(self, node: Node, path: str) -> None:
+        if self.byte(path) != 91:
+            self.wrong(path)
+        items = [self.into(node.children[0], f"{path}[{i}]") for i in self.items(b"]", path)]
+        self.collection(node, items, path)
+
+    def mapped(self, node: Node, path: str) -> None:
+        if self.byte(path) != 123:
+            self.wrong(path)
+        items = []
+        for i in self.items(b"}", path):
+            if self.byte(path) != 34:
+                self.fail("json_syntax", self.at, path)
+            entry = self.into(node.children[0], f"{path}[{i}].key")
+            self.expect(b":", path)
+            value = self.into(node.children[1], f"{path}[{i}].value")
+            items.append([key + rest for key, rest in zip(entry, value, strict=True)])
+        self.collection(node, items, path)
+
+    def collection(self, node: Node, items: Sequence[_Out], path: str) -> None:
+        key = node.column + 1
+        if pa.types.is_map(self.columns[node.column].type) and not self.columns[key].children:
+            last = {item[key][0]: i for i, item in enumerate(items)}
+            if len(last) < len(items) and node.forms & Form.UNIQUE:
+                self.fail("duplicate_key", self.at, path)
+            items = [item for i, item in enumerate(items) if last[item[key][0]] == i]
+        for item in items:
+            self.add(item)
+        self.put(node.column, len(items))
+
+    def boolean(self, node: Node, path: str) -> None:
+        begin = self.at
+        quoted = self.byte(path) == 34 and bool(node.forms & Form.TEXT)
+        if quoted:
+            self.string(path)
+            text = self.data[begin + 1 : self.at - 1]
+            if text not in (b"true", b"false"):
+                self.fail("json_type", begin, path)
+            self.put(node.column, text == b"true")
+        elif self.byte(path) in b"tf":
+            self.literal(b"true" if self.byte(path) == 116 else b"false", path)
+            self.put(node.column, self.data[begin] == 116)
+        else:
+            self.wrong(path)
+
+    def numeric(self, node: Node, path: str, grammar: re.Pattern[bytes] = _NUMBER) -> bytes:
+        """Read a number, perhaps in a string."""
+        begin = self.at
+        if self.byte(path) in b"-0123456789":
+            text = self.number(path)
+        elif self.byte(path) == 34 and node.forms & Form.TEXT:
+            self.string(path)
+            text = self.data[begin + 1 : self.at - 1]
+        else:
+            self.wrong(path)
+        if len(text) > self.limits.max_number_length:
+            self.fail("number_length", begin, path)
+        if self.data[begin] == 34 and not grammar.fullmatch(text):
+            self.fail("invalid_number", begin, path)
+        return text
+
+    def integer(self, node: Node, path: str) -> None:
+        begin = self.at
+        text = self.numeric(node, path, _INTEGER)
+        if node.forms & Form.CANONICAL and not text.lstrip(b"-").isdigit():
+            self.fail("json_type", begin, path)
+        negative, digits, power = _parts(text)
+        kept = digits[: max(len(digits) + power, 0)] if power < 0 else digits
+        if digits[len(kept) :].strip("0"):
+            self.fail("inexact", begin, path)
+        if len(kept) + max(power, 0) > 38 and kept:
+            self.fail("out_of_range", begin, path)
+        value = int(kept or "0") * 10 ** max(power, 0) if kept else 0
+        value = -value if negative else value
+        kind = self.columns[node.column].type
+        low, high = _bounds(kind)
+        if node.bounds and not node.bounds[0] <= value <= node.bounds[1]:
+            self.fail("out_of_range", begin, path)
+        value *= node.factor
+        if not low <= value <= high:
+            self.fail("out_of_range", begin, path)
+        self.put(node.column, value.to_bytes(kind.bit_width // 8, "little", signed=low < 0))
+
+    def floating(self, node: Node, path: str) -> None:
+        begin = self.at
+        narrow = pa.types.is_float32(self.columns[node.column].type)
+        text = b""
+        if self.byte(path) == 34 and node.forms & Form.NONFINITE:
+            self.string(path)
+            text = self.data[begin + 1 : self.at - 1]
+            if text not in (b"NaN", b"Infinity", b"-Infinity"):
+                text, self.at = b"", begin
+        if text:
+            value = float(text)
+        else:
+            text = self.numeric(node, path)
+            value = nearest_single(text) if narrow else float(text)
+            if value in (float("inf"), float("-inf")):
+                self.fail("out_of_range", begin, path)
+            if node.forms & Form.CANONICAL and self.data[begin] == 45 and value == 0:
+                self.fail("json_type", begin, path)
+        self.put(node.column, struct.pack("<f" if narrow else "<d", value))
+
+    def decimal(self, node: Node, path: str) -> None:
+        begin = self.at
+        kind = self.columns[node.column].type
+        if self.byte(path) == 34 and node.forms & Form.BASE64:
+            self.string(path)
+            if self.at - begin - 2 > min(self.limits.max_number_length, _LONGEST):
+                self.fail("number_length", begin, path)
+            self.at = begin
+            data = self.base64(path)
+            if not data:
+                self.fail("invalid_base64", begin, path)
+            value = int.from_bytes(data, "big", signed=True)
+            if abs(value) >= 10 ** (38 if kind.bit_width == 128 else 76):
+                self.fail("decimal_precision", begin, path)
+            negative, digits, power = value < 0, str(abs(value)).lstrip("0"), -node.scale
+        else:
+            negative, digits, power = _parts(self.numeric(node, path))
+        shift = power + kind.scale
+        kept = digits[: max(len(digits) + shift, 0)] if shift < 0 else digits
+        if digits and (not kept or digits[len(kept) :].strip("0")):
+            self.fail("inexact", begin, path)
+        if digits and len(kept) + max(shift, 0) > kind.precision:
+            self.fail("decimal_precision", begin, path)
+        value = int(kept) * 10 ** max(shift, 0) if kept else 0
+        self.put(node.column, -value if negative else value)
+
+    def base64(self, path: str) -> bytes:
+        begin = self.at
+        text = self.string(path)
+        if not _BASE64.fullmatch(text):
+            self.fail("invalid_base64", begin, path)
+        return base64.b64decode(text)
+
+    def text(self, node: Node, path: str) -> None:
+        begin, byte = self.at, self.byte(path)
+        if byte == 34:
+            self.put(node.column, self.string(path))
+            return
+        if not node.forms & Form.SCALAR or byte not in b"-0123456789tf":
+            self.wrong(path)
+        if byte in b"tf":
+            self.literal(b"true" if byte == 116 else b"false", path)
+        else:
+            number = self.number(path)
+            if len(number) > self.limits.max_number_length:
+                self.fail("number_length", begin, path)
+            if node.forms & Form.CANONICAL and not _CANONICAL.fullmatch(number):
+                self.fail("json_type", begin, path)
+        self.put(node.column, self.data[begin : self.at])
+
+    def binary(self, node: Node, path: str) -> None:
+        begin = self.at
+        if self.byte(path) != 34:
+            self.wrong(path)
+        kind = self.columns[node.column].type
+        if pa.types.is_fixed_size_binary(kind):
+            if len(self.string(path)) != (kind.byte_width + 2) // 3 * 4:
+                self.fail("fixed_size", begin, path)
+            self.at = begin
+        data = self.base64(path)
+        if pa.types.is_fixed_size_binary(kind) and len(data) != kind.byte_width:
+            self.fail("fixed_size", begin, path)
+        self.put(node.column, data)
+
+    def time(self, node: Node, path: str) -> None:
+        begin = self.at
+        if self.byte(path) != 34:
+            self.wrong(path)
+        text = self.string(path).decode()
+        kind = self.columns[node.column].type
+        value = _instant(text, kind)
+        if value is None:
+            self.fail("invalid_time", begin, path)
+        if value.denominator != 1:
+            self.fail("inexact", begin, path)
+        low, high = _bounds(kind)
+        if not low <= value <= high:
+            self.fail("out_of_range", begin, path)
+        self.put(node.column, int(value))
+
+    def raw(self, node: Node, path: str) -> None:
+        begin = self.at
+        self.skip(path)
+        self.put(node.column, self.data[begin : self.at])
+
+    def nothing(self, node: Node, path: str) -> None:
+        self.wrong(path)
+
+
+_DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
+    Op.JSON_OBJECT: _Row.keyed,
+    Op.JSON_TUPLE: _Row.positional,
+    Op.JSON_LIST: _Row.listed,
+    Op.JSON_MAP: _Row.mapped,
+    Op.JSON_NULL: _Row.nothing,
+    Op.JSON_BOOLEAN: _Row.boolean,
+    Op.JSON_INTEGER: _Row.integer,
+    Op.JSON_FLOAT: _Row.floating,
+    Op.JSON_DECIMAL: _Row.decimal,
+    Op.JSON_STRING: _Row.text,
+    Op.JSON_BYTES: _Row.binary,
+    Op.JSON_TIME: _Row.time,
+    Op.JSON_TEXT: _Row.raw,
+}
+
+
+def _parts(number: bytes) -> tuple[bool, str, int]:
+    """Split a number into its sign, its digits without leading zeros, and a power of ten."""
+    mantissa, _, exponent = number.decode().lower().partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    return mantissa.startswith("-"), (whole + fraction).lstrip("0"), int(exponent or "0") - len(fraction)
+
+
+def _bounds(kind: pa.DataType) -> tuple[int, int]:
+    """Give the least and the greatest integer that a column holds."""
+    if pa.types.is_time(kind):
+        return 0, 86400 * UNITS[kind.unit] - 1
+    if pa.types.is_unsigned_integer(kind):
+        return 0, (1 << kind.bit_width) - 1
+    return -(1 << (kind.bit_width - 1)), (1 << (kind.bit_width - 1)) - 1
+
+
+def _instant(text: str, kind: pa.DataType) -> Fraction | None:
+    """Read a date, time or timestamp in the unit of its column; None if it is not one."""
+    if pa.types.is_date(kind):
+        pattern = _DATE
+    elif pa.types.is_time(kind):
+        pattern = _CLOCK
+    else:
+        pattern = f"{_DATE}[Tt ]{_CLOCK}" + (_ZONE if kind.tz else "")
+    match = re.compile(pattern, re.ASCII).fullmatch(text)
+    if match is None:
+        return None
+    parts = list(match.groups())
+    days = 0
+    if not pa.types.is_time(kind):
+        try:
+            days = datetime.date(*map(int, parts[:3])).toordinal() - EPOCH
+        except ValueError:
+            return None
+        if pa.types.is_date(kind):
+            return Fraction(days * (1 if kind.bit_width == 32 else 86_400_000))
+        parts = parts[3:]
+    hour, minute, second = map(int, parts[:3])
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    seconds = days * 86400 + hour * 3600 + minute * 60 + second + Fraction("0." + (parts[3] or "0"))
+    if parts[4:] and parts[4]:
+        if int(parts[5]) > 23 or int(parts[6]) > 59:
+            return None
+        seconds -= (int(parts[5]) * 60 + int(parts[6])) * (60 if parts[4] == "+" else -60)
+    return seconds * UNITS[kind.unit]

@@ -1,0 +1,107 @@
+"""Values of JSON as they mostly stand: short, without escapes.
+
+All else, an error or not, is for `_json_leaf.read_leaf`.
+"""
+
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+
+from kcodec.columns._builder cimport Column, offset_t
+from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, SINGLE, STRING, Op
+from kcodec.wire.cursor cimport likely, store_le64, unlikely
+from kcodec.wire.json cimport (
+    json_plain, json_plain32, json_quotient, json_quotient_single, json_short, json_truth, pow10,
+)
+
+cdef enum:
+    SHORT = 32                # characters that `json_short` never reads
+    NULL_WORD = 0x6C6C756E    # "null"
+
+
+cdef inline const uint8_t *quick_text(
+    Column *column, int64_t slot, const uint8_t *p, const uint8_t *end, offset_t *tag
+) noexcept nogil:
+    cdef offset_t *offsets = <offset_t *>column.offsets + slot
+    cdef const uint8_t *at
+    if unlikely(p[0] != 34):
+        return NULL
+    at = json_plain(p + 1, end, column.data + offsets[0])
+    if unlikely(at >= end) or unlikely(at[0] != 34):
+        return NULL
+    offsets[1] = offsets[0] + <offset_t>(at - p - 1)
+    return at + 1
+
+
+cdef inline bint store_integer(const Op *op, Column *column, int64_t slot, int64_t value, int fraction) noexcept nogil:
+    """Store a number; False if it is not in the range of the column or has a fraction."""
+    if unlikely(fraction != 0) or unlikely(value < op.low or value > op.high):
+        return False
+    value *= op.factor
+    if op.width == 8:
+        (<int64_t *>column.data)[slot] = value
+    elif op.width == 4:
+        (<int32_t *>column.data)[slot] = <int32_t>value
+    elif op.width == 2:
+        (<int16_t *>column.data)[slot] = <int16_t>value
+    else:
+        (<int8_t *>column.data)[slot] = <int8_t>value
+    return True
+
+
+cdef inline bint store_decimal(const Op *op, Column *column, int64_t slot, int64_t value, int fraction) noexcept nogil:
+    """Store a number at the scale of the column; False if it has more digits, or may have."""
+    cdef int shift = op.scale - fraction
+    cdef int room = min(op.precision, 18) - shift
+    cdef uint64_t high
+    if unlikely(shift < 0 or room < 0) or unlikely(<uint64_t>(-value if value < 0 else value) >= pow10[room]):
+        return False
+    value *= <int64_t>pow10[shift]
+    high = <uint64_t>(value >> 63)
+    if op.width == 2:
+        store_le64(column.data + 16 * slot, <uint64_t>value)
+        store_le64(column.data + 16 * slot + 8, high)
+    else:
+        store_le64(column.data + 32 * slot, <uint64_t>value)
+        store_le64(column.data + 32 * slot + 8, high)
+        store_le64(column.data + 32 * slot + 16, high)
+        store_le64(column.data + 32 * slot + 24, high)
+    return True
+
+
+cdef inline bint store_real(
+    int32_t code, Column *column, int64_t slot, int64_t value, int fraction, bint negative
+) noexcept nogil:
+    """Store the nearest double or single; False if that takes more than one division, or is -0."""
+    if unlikely(value == 0 and negative):
+        return False
+    if code == DOUBLE:
+        return json_quotient(value, fraction, <double *>column.data + slot)
+    return json_quotient_single(value, fraction, <float *>column.data + slot)
+
+
+cdef inline bint store_number(
+    int32_t code, const Op *op, Column *column, int64_t slot, int64_t value, int fraction, bint negative
+) noexcept nogil:
+    if code == INTEGER:
+        return store_integer(op, column, slot, value, fraction)
+    if code == DECIMAL:
+        return store_decimal(op, column, slot, value, fraction)
+    return store_real(code, column, slot, value, fraction, negative)
+
+
+cdef inline const uint8_t *read_quickly(
+    const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end, bint short_numbers, offset_t *tag
+) noexcept nogil:
+    """Read a leaf and return the position behind it; NULL if it is not in its common form."""
+    cdef int64_t value = 0
+    cdef int fraction = 0
+    cdef const uint8_t *at
+    if op.code == STRING:
+        return quick_text(column, slot, p, end, tag)
+    if op.code == BOOLEAN:
+        return json_truth(p, end, column.data + slot)
+    if op.code > DECIMAL or op.code < INTEGER or not short_numbers:
+        return NULL
+    at = json_short(p, end, &value, &fraction)
+    if likely(at != NULL) and likely(store_number(op.code, op, column, slot, value, fraction, p[0] == 45)):
+        return at
+    return NULL

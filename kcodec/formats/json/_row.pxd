@@ -1,0 +1,38 @@
+"""The row loop of JSON."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp
+
+from kcodec.columns._builder cimport offset_t
+from kcodec.formats.json._context cimport Context
+from kcodec.formats.json._program cimport Op
+from kcodec.wire.cursor cimport load_le64
+
+# What `run` goes through: objects have a loop of their own, which knows nothing of items.
+ctypedef char fields_t
+ctypedef short items_t
+
+ctypedef fused values_t:
+    fields_t
+    items_t
+
+
+cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *end, uint64_t never) noexcept nogil:
+    """Tell whether the key of an op stands here, which may go beyond the end; False if `never` is not 0."""
+    cdef uint64_t first = (load_le64(p) ^ op.key.words[0]) & op.key.masks[0]
+    cdef uint64_t second = (load_le64(p + 8) ^ op.key.words[1]) & op.key.masks[1]
+    if first | second | never:
+        return False
+    return op.key_size <= 16 or (op.key_size <= end - p and memcmp(p, op.name, op.key_size) == 0)
+
+
+# Read a key and its colon, up to `Context.after`, and give the op of its field; NULL if there is none, or for a
+# failure: then the status is not OK. `Context.folded` tells whether it took folding to find it.
+cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noexcept nogil
+
+# Read the values of a container, from its bracket past the one that closes it; without one, the value of `op`. The
+# container's own value has the number `index` in its scope. Return the position behind, or NULL.
+cdef const uint8_t *run(
+    Context *context, const Op *container, const Op *op, int64_t index, const uint8_t *p, offset_t *tag,
+    values_t which
+) noexcept nogil

@@ -1,0 +1,344 @@
+"""Plain JSON documents (RFC 8259) of one Arrow type, and a type proposed from a sample of them."""
+
+import decimal
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.codec import Codec
+from kcodec.columns.casts import cast_rows
+from kcodec.columns.nested import arrange, unpack
+from kcodec.columns.source import payloads
+from kcodec.errors import ConfigError, Fault, SchemaError
+from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
+from kcodec.plan import Limits, Plan
+
+__all__ = ["JsonCodec", "infer"]
+
+
+class JsonCodec(Codec):
+    r"""JSON documents of one Arrow type, a document a row.
+
+    Keys are the names of fields; others are read past. A nullable field may be null or missing, one that is not
+    must be there. Of a key that stands twice the last value counts. Integers may be written as ``1.0`` or ``1e2``,
+    decimals as numbers or as text; what does not fit a column exactly is an error of its row.
+
+    Parameters
+    ----------
+    arrow_type : pyarrow.DataType or pyarrow.Schema
+        Of the decoded column. Binary columns are Base64; a field of text or bytes with the metadata
+        ``kcodec.json: raw`` holds the JSON of any value.
+    times : {"iso", "number"}
+        Dates, times and timestamps as ISO 8601 text, with a zone where the column has one; or as numbers: days,
+        and else what the column counts.
+    decimals : {"number", "text"}
+        How they are written; both are read.
+    nulls : {"write", "omit"}
+        Whether null fields are written.
+    duplicate_keys : {"last", "error"}
+        What a key that stands twice in an object or a map is.
+    text_numbers : bool
+        Whether all numbers are written as text; then both are read.
+    nonfinite : bool
+        Whether ``"NaN"``, ``"Infinity"`` and ``"-Infinity"`` are floats; otherwise they are errors.
+    trailing : bool
+        Whether anything may follow a document.
+    limits : Limits, optional
+        What one row may cost.
+
+    Raises
+    ------
+    SchemaError
+        If the type, or one within it, is not read from JSON.
+    ConfigError
+        If another argument is wrong.
+
+    Examples
+    --------
+    >>> codec = JsonCodec(pa.schema([("id", pa.int64()), ("price", pa.decimal128(9, 2))]))
+    >>> codec.decode([b'{"id": 1, "price": 12.5}', None]).to_pylist()
+    [{'id': 1, 'price': Decimal('12.50')}, None]
+    >>> codec.encode(codec.decode([b'{"price": "0.10"}'])).to_pylist()
+    [b'{"id":null,"price":0.10}']
+    >>> codec.decode([b'{"price": 0.125}'], errors="report")[1].to_pylist()[0]["code"]
+    'inexact'
+    """
+
+    _encoded_type = pa.binary()
+
+    def __init__(
+        self,
+        arrow_type: pa.DataType | pa.Schema,
+        *,
+        times: str = "iso",
+        decimals: str = "number",
+        nulls: str = "write",
+        duplicate_keys: str = "last",
+        text_numbers: bool = False,
+        nonfinite: bool = False,
+        trailing: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        if isinstance(arrow_type, pa.Schema):
+            arrow_type = pa.struct(list(arrow_type))
+        if not isinstance(arrow_type, pa.DataType):
+            raise ConfigError(f"arrow_type is a {type(arrow_type).__name__}, not an Arrow type or schema")
+        self.arrow_type = arrow_type
+        self._options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite)
+        self._options.check()
+        if not isinstance(trailing, bool):
+            raise ConfigError(f"trailing={trailing!r} is not True or False")
+        self._trailing = trailing
+        self._limits = Limits.of(limits)
+        try:
+            self._plan = json_plan(decodable(arrow_type), "decode", self._options)
+            self._encode_plan = json_plan(arrow_type, "encode", self._options)
+        except RecursionError:
+            raise SchemaError("the type is nested too deeply") from None
+        self._programs: dict[tuple[str, str], Any] = {}
+
+    @staticmethod
+    def infer(
+        values: Any, *, decimals: bool = False, times: bool = True, sample: int = 1000, **options: Any
+    ) -> "JsonCodec":
+        """Make a codec of the type that `infer` proposes; the other arguments are those of the codec."""
+        return JsonCodec(infer(values, decimals=decimals, times=times, sample=sample), **options)
+
+    @property
+    def plan(self) -> Plan:
+        """The decode plan; ``str`` of it is a readable tree."""
+        return self._plan
+
+    def _program(self, plan: Plan) -> tuple[Any, Any]:
+        module = kernel("formats.json._kernel")
+        key = (module.__name__, plan.direction)
+        program = self._programs.get(key)
+        if program is None:
+            # Threads that come here at once make the same program; the first one put there stays.
+            program = self._programs.setdefault(key, module.Program(plan, self._limits))
+        return module, program
+
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        module, program = self._program(self._plan)
+        decoded, faults = module.decode(array, [program], trailing=self._trailing, stop=stop)
+        if self._plan.arrow_type != self.arrow_type and not (stop and faults):
+            decoded = decoded.cast(self.arrow_type)
+        return decoded, faults
+
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        if array.type != self.arrow_type:
+            array = arrange(unpack(array), self.arrow_type)
+        plain, lost = cast_rows(array, self.arrow_type)
+        module, program = self._program(self._encode_plan)
+        encoded, faults = module.encode(plain, program, stop=stop)
+        return encoded, sorted([*lost, *faults])
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self.arrow_type, self._options, self._trailing, self._limits, self._plan.root
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JsonCodec):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        default = JsonOptions()
+        shown = [str(self.arrow_type)]
+        for name, value in self._options._asdict().items():
+            if value != getattr(default, name):
+                shown.append(f"{name}={value!r}")
+        if self._trailing:
+            shown.append("trailing=True")
+        if self._limits != Limits():
+            shown.append(f"limits={self._limits!r}")
+        return f"JsonCodec({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.arrow_type, self._options._asdict(), self._trailing, self._limits)
+
+
+def _rebuild(kind: pa.DataType, options: dict[str, Any], trailing: bool, limits: Limits) -> JsonCodec:
+    return JsonCodec(kind, trailing=trailing, limits=limits, **options)
+
+
+def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: int = 1000) -> pa.DataType:
+    """Propose the Arrow type of some documents.
+
+    Parameters
+    ----------
+    values : pyarrow.Array, ChunkedArray, list of bytes or None, or an Arrow producer
+        The documents.
+    decimals : bool
+        Whether numbers with a fraction become decimals of the digits that were seen, and two more before the
+        point; by default they become doubles.
+    times : bool
+        Whether text becomes a date, a time or a timestamp where all of it is one.
+    sample : int
+        How many documents are looked at.
+
+    Returns
+    -------
+    pyarrow.DataType
+        Fields are in the order in which they first came, all of them nullable. Values of several kinds, and numbers
+        that neither a decimal nor a double holds, become a field of text with the metadata ``kcodec.json: raw``,
+        which holds their JSON.
+
+    Raises
+    ------
+    SchemaError
+        If a document is not JSON in UTF-8, or has a number of more than 1,000 digits; or values of several kinds
+        stand where no field is.
+
+    Examples
+    --------
+    >>> print(infer([b'{"id": 1, "at": "2024-05-01T10:00:00Z"}', b'{"id": 2.5, "tags": ["a"]}']))
+    struct<id: double, at: timestamp[us, tz=UTC], tags: list<item: string>>
+    """
+    chunks, _ = payloads(values)
+    seen = _Seen()
+    number = 0
+    for chunk in chunks:
+        for row in range(len(chunk)):
+            if number == sample:
+                break
+            number += 1
+            text = chunk[row].as_py()
+            if text is not None:
+                try:
+                    text = text if isinstance(text, str) else text.decode("utf-8-sig")
+                    seen.add(
+                        json.loads(text, parse_int=_integer, parse_float=_Number, parse_constant=_refuse)
+                    )
+                except (ValueError, RecursionError, ArithmeticError) as error:
+                    raise SchemaError(f"row {number - 1} is not JSON that is read here: {error}") from None
+    field = seen.field("", decimals, times)
+    if field.metadata:
+        raise SchemaError("the documents are values of several kinds, or numbers that no column holds")
+    return field.type
+
+
+class _Number(str):
+    """A number with a fraction or an exponent, as it is written."""
+
+
+def _integer(text: str) -> int:
+    if len(text) > Limits().max_number_length:
+        raise ValueError(f"a number of {len(text)} characters")
+    return int(text)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+#: Types of text in ISO 8601, with what all of it looks like.
+_TIMES = [
+    (re.compile(r"\d{4}-\d\d-\d\d", re.ASCII), pa.date32()),
+    (re.compile(r"\d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII), pa.time64("us")),
+    (re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII), pa.timestamp("us")),
+    (
+        re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:?\d\d)", re.ASCII),
+        pa.timestamp("us", "UTC"),
+    ),
+]
+
+
+class _Seen:
+    """What was seen in one place of the documents."""
+
+    def __init__(self) -> None:
+        self.kinds: set[str] = set()
+        self.least = self.most = 0
+        self.whole = self.scale = 0
+        self.huge = False
+        self.texts: list[str] = []
+        self.items: _Seen | None = None
+        self.fields: dict[str, _Seen] = {}
+
+    def add(self, value: Any) -> None:
+        if value is None:
+            return
+        if isinstance(value, dict):
+            self.kinds.add("object")
+            for name, item in value.items():
+                self.fields.setdefault(name, _Seen()).add(item)
+        elif isinstance(value, list):
+            self.kinds.add("array")
+            self.items = self.items or _Seen()
+            for item in value:
+                self.items.add(item)
+        elif isinstance(value, bool):
+            self.kinds.add("boolean")
+        elif isinstance(value, (int, _Number)):
+            self.kinds.add("integer" if isinstance(value, int) else "number")
+            self.digits(decimal.Decimal(value))
+            if isinstance(value, int):
+                self.least, self.most = min(self.least, value), max(self.most, value)
+        else:
+            self.kinds.add("string")
+            self.texts.append(value)
+
+    def digits(self, value: decimal.Decimal) -> None:
+        _, digits, exponent = value.as_tuple()
+        self.whole = max(self.whole, len(digits) + int(exponent))
+        self.scale = max(self.scale, -int(exponent))
+        self.huge |= math.isinf(float(value))
+
+    def field(self, name: str, decimals: bool, times: bool) -> pa.Field:
+        kinds = self.kinds - {"integer"} if "number" in self.kinds else self.kinds
+        if len(kinds) > 1 or self.huge:
+            return pa.field(name, pa.string(), metadata=RAW)
+        if not kinds:
+            return pa.field(name, pa.null())
+        return pa.field(name, getattr(self, f"_{next(iter(kinds))}")(decimals, times))
+
+    def _object(self, decimals: bool, times: bool) -> pa.DataType:
+        return pa.struct([seen.field(name, decimals, times) for name, seen in self.fields.items()])
+
+    def _array(self, decimals: bool, times: bool) -> pa.DataType:
+        return pa.list_((self.items or _Seen()).field("item", decimals, times))
+
+    def _boolean(self, decimals: bool, times: bool) -> pa.DataType:
+        return pa.bool_()
+
+    def _integer(self, decimals: bool, times: bool) -> pa.DataType:
+        if self.least >= -(1 << 63) and self.most < 1 << 63:
+            return pa.int64()
+        if self.least == 0 and self.most < 1 << 64:
+            return pa.uint64()
+        return self._exact()
+
+    def _number(self, decimals: bool, times: bool) -> pa.DataType:
+        return self._exact() if decimals else pa.float64()
+
+    def _exact(self) -> pa.DataType:
+        """Give a decimal of the digits seen, and two more; a double where no decimal has so many."""
+        precision = max(self.whole, 0) + self.scale
+        if precision > 76:
+            return pa.float64()
+        precision = min(precision + 2, 38 if precision <= 38 else 76)
+        return (
+            pa.decimal128(precision, self.scale) if precision <= 38 else pa.decimal256(precision, self.scale)
+        )
+
+    def _string(self, decimals: bool, times: bool) -> pa.DataType:
+        if times:
+            for pattern, kind in _TIMES:
+                if all(pattern.fullmatch(text) for text in self.texts) and _all_read(self.texts, kind):
+                    return kind
+        return pa.string()
+
+
+def _all_read(texts: Sequence[str], kind: pa.DataType) -> bool:
+    """Tell whether all texts are values of a type: looking like it is not enough for the 30th of February."""
+    documents = pa.array([json.dumps(text) for text in texts], pa.string())
+    module = kernel("formats.json._kernel")
+    return not module.decode(documents, [module.Program(json_plan(kind, "decode"))], stop=True)[1]

@@ -1,0 +1,138 @@
+"""Delimited text as lists in JSON, in plain Python: the reference that the compiled twin is tested against.
+
+A record of delimited text has the cells of one row, as a list in JSON has its values; so the row loop of JSON reads
+and writes the columns, and what is here only turns one text into the other.
+"""
+
+import json
+import re
+
+import pyarrow as pa
+
+from kcodec.formats.ksql.json_reader import tree_text
+
+__all__ = ["from_json", "to_json"]
+
+_NUMBER = re.compile(r"[-+.eE0-9]+", re.ASCII)
+
+
+def to_json(
+    values: pa.Array, delimiter: str, kinds: bytes, large: bool = False
+) -> tuple[pa.Array, list[int]]:
+    """Turn records into lists.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or string of any kind, a record in each row.
+    delimiter : str
+        One character.
+    kinds : bytes
+        For each cell: ``n`` if a number, ``b`` if a boolean stands in the list as such where it is one, ``s`` if
+        all is text.
+    large : bool
+        Whether the result has 64-bit offsets.
+
+    Returns
+    -------
+    tuple of (pyarrow.Array, list of int)
+        Binary, and the rows that are odd, which are null there: other numbers of cells, text behind the first
+        record or lines before it, quotes with anything behind them, what is not UTF-8. An empty cell is null.
+    """
+    lists: list[bytes | None] = []
+    odd: list[int] = []
+    for row, value in enumerate(values.to_pylist()):
+        made = None
+        if value is not None:
+            cells = _cells(value.encode() if isinstance(value, str) else value, delimiter)
+            if cells is not None and len(cells) == len(kinds):
+                parts = (_part(cell, kind) for cell, kind in zip(cells, kinds, strict=True))
+                made = f"[{','.join(parts)}]".encode()
+            else:
+                odd.append(row)
+        lists.append(made)
+    return pa.array(lists, pa.large_binary() if large else pa.binary()), odd
+
+
+def _cells(data: bytes, delimiter: str) -> list[str] | None:
+    """Split a record; None if it is odd."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    cells, at = [], 0
+    while True:
+        cell, quote = [], text[at : at + 1] == '"'
+        at += quote
+        while at < len(text) and (quote or text[at] not in (delimiter, "\r", "\n")):
+            if quote and text[at] == '"':
+                if text[at + 1 : at + 2] != '"':
+                    quote = False
+                    at += 1
+                    if at < len(text) and text[at] not in (delimiter, "\r", "\n"):
+                        return None
+                    break
+                at += 1
+            cell.append(text[at])
+            at += 1
+        if quote:
+            return None
+        cells.append("".join(cell))
+        if text[at : at + 1] != delimiter:
+            break
+        at += 1
+    # Nothing, or a line of its own, is no record.
+    return cells if text[at:] in ("", "\n", "\r\n", "\r") and text[:1] not in ("", "\r", "\n") else None
+
+
+def _part(cell: str, kind: int) -> str:
+    if not cell:
+        return "null"
+    if (kind == ord("n") and _NUMBER.fullmatch(cell)) or (kind == ord("b") and cell in ("true", "false")):
+        return cell
+    return tree_text(cell)
+
+
+def from_json(values: pa.Array, delimiter: str, large: bool = False) -> pa.Array:
+    """Turn lists into records, quoted where commons-csv 1.4 does it by ``QuoteMode.MINIMAL``.
+
+    Parameters
+    ----------
+    values : pyarrow.Array
+        Binary or large binary, a list of JSON in each row: of text, numbers, booleans and nulls, without space.
+    delimiter : str
+        One character.
+    large : bool
+        Whether the result has 64-bit offsets.
+
+    Returns
+    -------
+    pyarrow.Array
+        Binary.
+    """
+    records: list[bytes | None] = []
+    for value in values.to_pylist():
+        made = None
+        if value is not None:
+            cells = json.loads(value, parse_int=str, parse_float=str)
+            made = delimiter.join(_printed(cell, not i, delimiter) for i, cell in enumerate(cells)).encode()
+        records.append(made)
+    return pa.array(records, pa.large_binary() if large else pa.binary())
+
+
+def _printed(cell: str | bool | None, first: bool, delimiter: str) -> str:
+    if cell is None:
+        return ""
+    text = str(cell).lower() if isinstance(cell, bool) else cell
+    if not text:
+        return '""' if first else ""
+    start = text[0]
+    if (
+        (first and not (start.isascii() and start.isalnum()))
+        or start <= "#"
+        or any(letter in text for letter in ("\r", "\n", '"', delimiter))
+        or text[-1] <= " "
+    ):
+        doubled = text.replace('"', '""')
+        return f'"{doubled}"'
+    return text

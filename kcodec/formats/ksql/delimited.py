@@ -1,0 +1,139 @@
+"""ksqlDB's DELIMITED: the cells of a row, as commons-csv 1.4 reads and writes them.
+
+Columns are read and written by the row loop of JSON, as lists; ``_delimited`` turns these into delimited text.
+"""
+
+import dataclasses
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.columns.casts import cast_rows
+from kcodec.errors import CODES, ConfigError, Fault, SchemaError
+from kcodec.formats.json.reread import reread
+from kcodec.formats.ksql.delimited_reader import read_record
+from kcodec.formats.ksql.plan import code_of, decode_plan, encode_plan, written_type
+from kcodec.formats.ksql.types import RowOptions
+from kcodec.plan.kept import Kept
+from kcodec.plan.node import Form, Node, Op, Plan
+
+__all__ = ["DelimitedRows", "delimiter_of"]
+
+_NAMES = {"TAB": "\t", "SPACE": " "}
+_REFUSED = ("ARRAY", "MAP", "STRUCT")
+#: What a cell may be in a list of JSON; all else is text.
+_KINDS = {"STRING": b"s", "BYTES": b"s", "BOOLEAN": b"b"}
+
+
+def delimiter_of(text: str) -> str:
+    """Read the property ``delimiter``.
+
+    Parameters
+    ----------
+    text : str
+        One character, ``TAB`` or ``SPACE``.
+
+    Raises
+    ------
+    ConfigError
+        If it is none that ksqlDB takes.
+
+    Examples
+    --------
+    >>> delimiter_of("SPACE")
+    ' '
+    """
+    delimiter = _NAMES.get(text, text)
+    # Java's characters are units of UTF-16.
+    if len(delimiter) != 1 or delimiter > "\uffff":
+        raise ConfigError(
+            f"Invalid delimiter value: '{text}'. Delimiter must be a single character or {','.join(_NAMES)}"
+        )
+    if delimiter in '"\r\n' or "\ud800" <= delimiter <= "\udfff":
+        raise ConfigError(f"the delimiter cannot be {delimiter!r}")
+    return delimiter
+
+
+class DelimitedRows:
+    """How rows of some columns stand in delimited text.
+
+    Parameters
+    ----------
+    options : RowOptions
+        Of the rows; the kind is a STRUCT of the columns, also of a single one.
+
+    Attributes
+    ----------
+    plan : Plan
+        How rows are read, as lists.
+    arrow_type : pyarrow.StructType
+        What they are read to.
+    """
+
+    def __init__(self, options: RowOptions) -> None:
+        for field in options.kind.fields:
+            if field.type.base in _REFUSED:
+                raise SchemaError(
+                    f"The 'DELIMITED' format does not support type '{field.type.base}', column: `{field.name}`"
+                )
+        self._options = options
+        self._delimiter = delimiter_of(options.properties.get("delimiter", ","))
+        self._kinds = b"".join(_KINDS.get(field.type.base, b"n") for field in options.kind.fields)
+        plan = decode_plan(options.kind, wrapped=True, compatible=False, large=options.large)
+        cells = tuple(_cell(node) for node in plan.root.children)
+        self.plan = Plan("KSQL_DELIMITED", "decode", plan.arrow_type, Node(Op.JSON_TUPLE, 0, children=cells))
+        self.arrow_type = plan.arrow_type
+        self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
+
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Read an array of payloads; rows that the row loops do not read are read again one by one."""
+        module = kernel("formats.json._kernel")
+        lists, odd = kernel("formats.ksql._delimited").to_json(
+            array, self._delimiter, self._kinds, self._options.large
+        )
+        decoded, faults = module.decode(lists, [self._program(module, None)])
+        code = "delimited_syntax"
+        faults = sorted([*faults, *(Fault(row, None, "", code, CODES[code]) for row in odd)])
+        return reread(array, decoded, faults, self._reread, stop=stop)
+
+    def _reread(self, data: bytes, row: int) -> Any:
+        return read_record(data, self._options.kind, self._delimiter, strict=not self._options.compatible)
+
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Write an array."""
+        kind = written_type(self._options.kind, array.type)
+        module = kernel("formats.json._kernel")
+        plain, lost = cast_rows(array, kind, code_of)
+        lists, faults = module.encode(
+            plain, self._program(module, kind), large=self._options.large, stop=stop
+        )
+        faults = sorted([*lost, *faults])
+        if faults and stop:
+            return None, faults
+        return kernel("formats.ksql._delimited").from_json(
+            lists, self._delimiter, self._options.large
+        ), faults
+
+    def _program(self, module: Any, kind: pa.DataType | None) -> Any:
+        """Return the program that writes a type; that which reads, for None."""
+
+        def make() -> Any:
+            return module.Program(self.plan if kind is None else self._written(kind), self._options.limits)
+
+        return self._programs.get((module.__name__, kind), make)
+
+    def _written(self, kind: pa.DataType) -> Plan:
+        plan = encode_plan(self._options.kind, kind)
+        # Text stands as it is, and a decimal without an exponent.
+        cells = tuple(
+            dataclasses.replace(node, forms=node.forms & ~(Form.ESCAPED | Form.SCIENTIFIC))
+            for node in plan.root.children
+        )
+        return Plan("KSQL_DELIMITED", "encode", kind, Node(Op.JSON_TUPLE, 0, children=cells, forms=Form.NULL))
+
+
+def _cell(node: Node) -> Node:
+    """Make the node of a column that of a cell: never missing, text only text, integers only digits."""
+    forms = node.forms & ~(Form.ABSENT | Form.SCALAR)
+    return dataclasses.replace(node, forms=forms | Form.CANONICAL if node.op is Op.JSON_INTEGER else forms)

@@ -1,0 +1,229 @@
+"""Delimited text as ksqlDB reads it, a row at a time: commons-csv 1.4, then ``KsqlDelimitedDeserializer``.
+
+This is the specification, and the slow path for rows that the row loop finds odd. An empty cell is null, quoted or
+not. Cells are read by Java's own functions: `Integer.parseInt`, `Double.parseDouble`, `new BigDecimal`,
+`Base64.getDecoder`; ``parseBoolean`` takes anything but *true* for false.
+"""
+
+import base64
+import re
+from typing import Any, NoReturn
+
+from kcodec.errors import CODES
+from kcodec.formats.json.reread import Refused
+from kcodec.formats.ksql.json_reader import (
+    LONGEST_DAY,
+    TIME_RANGE,
+    clipped,
+    fit,
+    java_decimal,
+    java_double,
+    java_integer,
+)
+from kcodec.formats.ksql.types import SqlType
+
+__all__ = ["read_record", "split_records"]
+
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
+#: ``Character.isWhitespace``: unlike Python's, not the no-break spaces nor U+0085.
+_NO_WHITESPACE = "\x85\u00a0\u2007\u202f"
+
+
+def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> dict[str, Any]:
+    r"""Read one row.
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8.
+    kind : SqlType
+        A STRUCT of the columns.
+    delimiter : str
+        One character.
+    strict : bool
+        Whether to refuse what ksqlDB reads, but with a loss: bytes that are no UTF-8, further records, booleans that
+        are neither true nor false, doubles beyond all finite ones, and 24 o'clock.
+
+    Returns
+    -------
+    dict
+        As `kcodec.formats.ksql.json_reader.read_row` gives it.
+
+    Raises
+    ------
+    Refused
+        If ksqlDB refuses the row, with its reason; if it is refused strictly; or if Arrow has no room for a
+        DATE or TIMESTAMP.
+
+    Examples
+    --------
+    >>> from kcodec.formats.ksql.types import parse_type
+    >>> read_record(b'"a""b",+1,\n', parse_type("STRUCT<A STRING, B INT, C TIME>"), ",", strict=True)
+    {'A': 'a"b', 'B': 1, 'C': None}
+    """
+    try:
+        text = data.decode("utf-8", "strict" if strict else "replace")
+    except UnicodeDecodeError as error:
+        raise Refused("invalid_utf8", "", error.start) from None
+    records = split_records(text, delimiter)
+    if not records:
+        raise Refused("delimited_syntax", "", 0, "No fields in record")
+    cells = records[0]
+    if len(cells) != len(kind.fields):
+        raise Refused(
+            "column_count", "", None,
+            f"Column count mismatch on deserialization. expected: {len(kind.fields)}, got: {len(cells)}",
+        )  # fmt: skip
+    if strict and len(records) > 1:
+        raise Refused("trailing_bytes", "", None)
+    return {
+        field.name: _Cell(cell, len(text[:at].encode()), field.name, strict).value(field.type)
+        for field, (at, cell) in zip(kind.fields, cells, strict=True)
+    }
+
+
+def split_records(text: str, delimiter: str) -> list[list[tuple[int, str]]]:
+    r"""Split text into records of cells; each cell with the place where it starts.
+
+    Parameters
+    ----------
+    text : str
+        All of it: an error anywhere is an error of the whole.
+    delimiter : str
+        One character.
+
+    Raises
+    ------
+    Refused
+        ``delimited_syntax``, with commons-csv's reason.
+
+    Examples
+    --------
+    >>> split_records('\n\na,"b"\n"",', ",")
+    [[(2, 'a'), (4, 'b')], [(8, ''), (11, '')]]
+    """
+    return _Lexer(text, delimiter).records()
+
+
+class _Lexer:
+    """Commons-csv's lexer, without comments, escapes and null strings."""
+
+    def __init__(self, text: str, delimiter: str) -> None:
+        self.text = text
+        self.delimiter = delimiter
+        self.at = 0
+        self.line = 1
+
+    def fail(self, reason: str) -> NoReturn:
+        raise Refused("delimited_syntax", "", len(self.text[: self.at].encode()), reason)
+
+    def end_of_line(self) -> bool:
+        """Step over an end of line if one is here."""
+        if self.text[self.at : self.at + 1] not in ("\r", "\n") or self.at == len(self.text):
+            return False
+        self.at += 2 if self.text.startswith("\r\n", self.at) else 1
+        self.line += 1
+        return True
+
+    def records(self) -> list[list[tuple[int, str]]]:
+        records: list[list[tuple[int, str]]] = []
+        while True:
+            while self.end_of_line():
+                pass
+            if self.at == len(self.text):
+                return records
+            cells = [self.cell()]
+            while self.text.startswith(self.delimiter, self.at):
+                self.at += 1
+                cells.append(self.cell())
+            records.append(cells)
+            if not self.end_of_line():
+                return records
+
+    def cell(self) -> tuple[int, str]:
+        """Read a cell up to the delimiter, the end of the line or of the text behind it."""
+        begin = self.at
+        if not self.text.startswith('"', self.at):
+            while self.at < len(self.text) and self.text[self.at] not in (self.delimiter, "\r", "\n"):
+                self.at += 1
+            return begin, self.text[begin : self.at]
+        parts, start_line = [], self.line
+        self.at += 1
+        while True:
+            close = self.text.find('"', self.at)
+            if close < 0:
+                self.at = begin
+                self.fail(f"(startline {start_line}) EOF reached before encapsulated token finished")
+            part = self.text[self.at : close]
+            parts.append(part)
+            self.line += len(part.replace("\r\n", "\n").replace("\r", "\n").split("\n")) - 1
+            self.at = close + 1
+            if not self.text.startswith('"', self.at):
+                break
+            parts.append('"')
+            self.at += 1
+        while self.at < len(self.text) and self.text[self.at] not in (self.delimiter, "\r", "\n"):
+            letter = self.text[self.at]
+            if not letter.isspace() or letter in _NO_WHITESPACE:
+                self.fail(f"(line {self.line}) invalid char between encapsulated token and delimiter")
+            self.at += 1
+        return begin, "".join(parts)
+
+
+class _Cell:
+    """A cell, and where it stands."""
+
+    def __init__(self, text: str, offset: int, name: str, strict: bool) -> None:
+        self.text = text
+        self.offset = offset
+        self.name = name
+        self.strict = strict
+
+    def fail(self, code: str, reason: str = "") -> NoReturn:
+        raise Refused(code, self.name, self.offset, clipped(reason or CODES[code]))
+
+    def value(self, kind: SqlType) -> Any:
+        text = self.text
+        if not text:
+            return None
+        if kind.base == "STRING":
+            return text
+        if kind.base == "BOOLEAN":
+            if self.strict and text.lower() not in ("true", "false"):
+                self.fail("invalid_boolean", "the text is neither true nor false")
+            return text.lower() == "true"
+        if kind.base == "DOUBLE":
+            real = java_double(text)
+            if real is None:
+                self.no_number()
+            if self.strict and real in (float("inf"), float("-inf")) and "Infinity" not in text:
+                self.fail("out_of_range")
+            return real
+        if kind.base == "DECIMAL":
+            decimal = java_decimal(text)
+            if decimal is None:
+                self.no_number()
+            fitted, code, reason = fit(decimal, kind)
+            if fitted is None:
+                self.fail(code, reason)
+            return fitted
+        if kind.base == "BYTES":
+            if not _BASE64.fullmatch(text):
+                self.fail("invalid_base64", f"Value is not a valid Base64 encoded string: {text}")
+            return base64.b64decode(text + "=" * (-len(text) % 4))
+        return self.integer(kind)
+
+    def integer(self, kind: SqlType) -> int:
+        number = java_integer(self.text, 32 if kind.base in ("INTEGER", "DATE") else 64)
+        if number is None:
+            self.no_number()
+        if kind.base == "TIME" and not 0 <= number <= (LONGEST_DAY - 1 if self.strict else LONGEST_DAY):
+            self.fail("out_of_range", TIME_RANGE)
+        if kind.base == "TIMESTAMP":
+            number *= 1000
+            if not -(1 << 63) <= number < 1 << 63:
+                self.fail("out_of_range")
+        return number
+
+    def no_number(self) -> NoReturn:
+        self.fail("invalid_number", f'For input string: "{self.text}"')

@@ -1,0 +1,97 @@
+"""ksqlDB's JSON: documents as ksqlDB reads and writes them."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.columns.casts import cast_rows
+from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.json.reread import reread
+from kcodec.formats.ksql.json_reader import read_row
+from kcodec.formats.ksql.plan import code_of, decode_plan, encode_plan, is_ambiguous, written_type
+from kcodec.formats.ksql.types import RowOptions, SqlType
+from kcodec.plan import Plan
+from kcodec.plan.kept import Kept
+
+__all__ = ["JsonRows"]
+
+
+class JsonRows:
+    """How rows of some columns stand in JSON.
+
+    Parameters
+    ----------
+    options : RowOptions
+        Of the rows.
+
+    Attributes
+    ----------
+    plan : Plan
+        How rows are read.
+    arrow_type : pyarrow.DataType
+        What they are read to.
+    """
+
+    def __init__(self, options: RowOptions) -> None:
+        if not _string_keys(options.kind):
+            raise SchemaError("JSON only supports MAP types with STRING keys")
+        self._options = options
+        self._ambiguous = options.compatible and is_ambiguous(options.kind)
+        self.plan = decode_plan(
+            options.kind, wrapped=options.wrapped, compatible=options.compatible, large=options.large
+        )
+        self.arrow_type = self.plan.arrow_type
+        self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
+
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Read an array of payloads; see the kernel of JSON."""
+        if self._ambiguous:
+            # One key may be several columns, which the row loop does not know.
+            nulls = pa.nulls(len(array), self.arrow_type)
+            rows = array.is_valid().to_pylist()
+            every = [
+                Fault(row, None, "", "json_type", CODES["json_type"])
+                for row, valid in enumerate(rows)
+                if valid
+            ]
+            return reread(array, nulls, every, self._reread, stop=stop)
+        module = kernel("formats.json._kernel")
+        program = self._program(module, None)
+        decoded, faults = module.decode(array, [program], stop=stop and not self._options.compatible)
+        if faults and self._options.compatible:
+            return reread(array, decoded, faults, self._reread, stop=stop)
+        return decoded, faults
+
+    def _reread(self, data: bytes, row: int) -> Any:
+        return read_row(data, self._options.kind, wrapped=self._options.wrapped)
+
+    def encode_plan(self, given: pa.DataType) -> Plan:
+        """Plan how columns of an Arrow type are written."""
+        return encode_plan(self._options.kind, written_type(self._options.kind, given))
+
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Write an array; see the kernel of JSON."""
+        kind = written_type(self._options.kind, array.type)
+        module = kernel("formats.json._kernel")
+        plain, lost = cast_rows(array, kind, code_of)
+        encoded, faults = module.encode(
+            plain, self._program(module, kind), large=self._options.large, stop=stop
+        )
+        return encoded, sorted([*lost, *faults])
+
+    def _program(self, module: Any, kind: pa.DataType | None) -> Any:
+        """Return the program that writes a type; that which reads, for None."""
+
+        def make() -> Any:
+            plan = self.plan if kind is None else encode_plan(self._options.kind, kind)
+            return module.Program(plan, self._options.limits)
+
+        return self._programs.get((module.__name__, kind), make)
+
+
+def _string_keys(kind: SqlType) -> bool:
+    if kind.key is not None and kind.key.base != "STRING":
+        return False
+    below = [kind.item, *(field.type for field in kind.fields)]
+    return all(inner is None or _string_keys(inner) for inner in below)

@@ -1,0 +1,337 @@
+"""ksqlDB's SQL types as JSON: the plans that the row loop of JSON runs.
+
+What is read strictly is what ksqlDB reads without loss; see ``docs/ksql.md``. In the compatible plans, texts that
+ksqlDB would give another form are refused too (`Form.CANONICAL`), so that they are read again by its own rules.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from kcodec.columns import casts
+from kcodec.columns.layout import Column, layout
+from kcodec.errors import SchemaError
+from kcodec.formats.ksql.json_reader import fit, java_decimal
+from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
+from kcodec.plan.node import Form, Node, Op, Plan
+
+__all__ = ["code_of", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
+
+_NUMBERS = Form.TEXT
+_DAY = 86_400_000
+_TIME_BOUNDS = (0, _DAY)
+#: Of a unit, how many are a millisecond; negative: how many milliseconds it is.
+_UNITS = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
+
+
+def is_ambiguous(kind: SqlType) -> bool:
+    """Whether two names of one STRUCT are equal in upper case: then one key may be both.
+
+    Examples
+    --------
+    >>> from kcodec.formats.ksql.types import parse_type
+    >>> is_ambiguous(parse_type("STRUCT<id INT, `id` INT>"))
+    True
+    """
+    names = {field.name for field in kind.fields}
+    below = [kind.item, *(field.type for field in kind.fields)]
+    return any(name.upper() in names - {name} for name in names) or any(
+        inner is not None and is_ambiguous(inner) for inner in below
+    )
+
+
+def decode_plan(kind: SqlType, *, wrapped: bool, compatible: bool, large: bool = False) -> Plan:
+    """Plan how JSON is read.
+
+    Parameters
+    ----------
+    kind : SqlType
+        A STRUCT of the columns, or the type of the only one.
+    wrapped : bool
+        Whether documents are objects of the columns: ``null`` is none.
+    compatible : bool
+        Whether to refuse what ksqlDB would read as something else.
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from kcodec.formats.ksql.types import parse_type
+    >>> print(decode_plan(parse_type("STRUCT<ID INT, AT TIMESTAMP>"), wrapped=True, compatible=False))
+    KSQL_JSON decode: struct<ID: int32, AT: timestamp[us, tz=UTC]>
+      json_object FOLD -> column 0
+        ID: json_integer NULL+ABSENT+TEXT -> column 1
+        AT: json_integer factor 1000 NULL+ABSENT+TEXT -> column 2
+    """
+    given = arrow_type(kind, large=large)
+    columns = iter(layout(given))
+    forms = Form.PLAIN if wrapped else Form.NULL
+    return Plan("KSQL_JSON", "decode", given, _Decoder(columns, compatible).node(kind, "", forms))
+
+
+class _Decoder:
+    """Takes the columns in their order."""
+
+    def __init__(self, columns: Iterator[Column], compatible: bool) -> None:
+        self.columns = columns
+        self.canonical = Form.CANONICAL if compatible else Form.PLAIN
+
+    def node(self, kind: SqlType, name: str, forms: Form) -> Node:
+        column = next(self.columns).index
+        below = Form.NULL | Form.ABSENT
+        if kind.base == "STRUCT":
+            children = tuple(self.node(field.type, field.name, below) for field in kind.fields)
+            return Node(Op.JSON_OBJECT, column, name, children, forms=forms | Form.FOLD)
+        if kind.base == "ARRAY":
+            assert kind.item is not None
+            return Node(Op.JSON_LIST, column, name, (self.node(kind.item, "", Form.NULL),), forms=forms)
+        if kind.base == "MAP":
+            assert kind.key is not None
+            assert kind.item is not None
+            entry = (self.node(kind.key, "", Form.PLAIN), self.node(kind.item, "", Form.NULL))
+            return Node(Op.JSON_MAP, column, name, entry, forms=forms)
+        return self.leaf(kind, column, name, forms)
+
+    def leaf(self, kind: SqlType, column: int, name: str, forms: Form) -> Node:
+        if kind.base == "BOOLEAN":
+            return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
+        if kind.base == "DOUBLE":
+            forms |= _NUMBERS | Form.NONFINITE | self.canonical
+            return Node(Op.JSON_FLOAT, column, name, forms=forms)
+        if kind.base == "DECIMAL":
+            return Node(Op.JSON_DECIMAL, column, name, forms=forms | _NUMBERS)
+        if kind.base == "STRING":
+            return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR | self.canonical)
+        if kind.base == "BYTES":
+            return Node(Op.JSON_BYTES, column, name, forms=forms)
+        factor = 1000 if kind.base == "TIMESTAMP" else 1
+        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms | _NUMBERS)
+
+
+def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[int | None, ...]:
+    """Find the Arrow field of each column: the one of its name, or else the only one that is it in upper case.
+
+    Returns
+    -------
+    tuple of (int or None)
+        Numbers of fields; None: there is none, and the column is null.
+
+    Raises
+    ------
+    SchemaError
+        If a field is no column, or two are the same one.
+
+    Examples
+    --------
+    >>> from kcodec.formats.ksql.types import parse_columns
+    >>> given = pa.struct([("name", pa.string()), ("id", pa.int32())])
+    >>> match_fields(parse_columns("ID INT, NAME STRING, X INT"), given)
+    (1, 0, None)
+    """
+    names = [field.name for field in fields]
+    found: dict[str, int] = {}
+    for number, field in enumerate(given):
+        name = field.name if field.name in names else field.name.upper()
+        if name not in names:
+            raise SchemaError(f"{field.name!r} is none of the columns {', '.join(names)}")
+        if name in found:
+            raise SchemaError(
+                f"two fields are column {name}: {given.field(found[name]).name!r}, {field.name!r}"
+            )
+        found[name] = number
+    return tuple(found.get(name) for name in names)
+
+
+def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataType:
+    """Give the Arrow type that a column is cast to before it is written.
+
+    Columns that are missing are added as nulls. Only DECIMALs can be lost: those that are given with more digits
+    than the type has, or as text.
+
+    Parameters
+    ----------
+    kind : SqlType
+        What it is written as.
+    given : pyarrow.DataType
+        What it is.
+    path : str
+        Its name, for errors.
+
+    Returns
+    -------
+    pyarrow.DataType
+
+    Raises
+    ------
+    SchemaError
+        If it cannot be written as that.
+    """
+    types = pa.types
+    if isinstance(given, pa.BaseExtensionType):
+        return written_type(kind, given.storage_type, path)
+    if types.is_dictionary(given):
+        return written_type(kind, given.value_type, path)
+    if types.is_null(given):
+        return given
+    if kind.base == "STRUCT" and types.is_struct(given):
+        places = match_fields(kind.fields, given)
+        kinds = {place: field.type for place, field in zip(places, kind.fields, strict=True)}
+        found = [
+            field.with_type(written_type(kinds[number], field.type, f"{path}.{field.name}".lstrip(".")))
+            for number, field in enumerate(given)
+        ]
+        missing = [field.name for place, field in zip(places, kind.fields, strict=True) if place is None]
+        return pa.struct([*found, *(pa.field(name, pa.null()) for name in missing)])
+    if kind.base == "ARRAY" and (
+        types.is_list(given) or types.is_large_list(given) or types.is_fixed_size_list(given)
+    ):
+        assert kind.item is not None
+        item = given.value_field.with_type(written_type(kind.item, given.value_type, f"{path}[]"))
+        return pa.large_list(item) if types.is_large_list(given) else pa.list_(item)
+    if kind.base == "MAP" and types.is_map(given):
+        assert kind.key is not None
+        assert kind.item is not None
+        return pa.map_(
+            given.key_field.with_type(written_type(kind.key, given.key_type, f"{path}[].key")),
+            given.item_field.with_type(written_type(kind.item, given.item_type, f"{path}[].value")),
+        )
+    if kind.base == "DECIMAL" and (types.is_decimal(given) or sql_type(given).base == "STRING"):
+        wanted = arrow_type(kind)
+        narrower = types.is_decimal(given) and given.precision <= kind.precision and given.scale == kind.scale
+        # The row loop reads decimals of 128 and 256 bits.
+        return given if narrower and given.bit_width >= 128 else wanted
+    for accepts, target in _WRITTEN.get(kind.base, ()):
+        if accepts(given):
+            return target or given
+    raise SchemaError(f"{path or 'the column'}: Arrow's {given} cannot be written as {kind}")
+
+
+_TEXT = (
+    (pa.types.is_string, None),
+    (pa.types.is_large_string, None),
+    (pa.types.is_string_view, pa.string()),
+)
+_INTEGERS = ((lambda given: pa.types.is_integer(given) and given != pa.uint64(), None),)
+_WRITTEN = {
+    "BOOLEAN": ((pa.types.is_boolean, None),),
+    "INTEGER": _INTEGERS,
+    "BIGINT": ((pa.types.is_integer, None),),
+    "DOUBLE": ((pa.types.is_floating, pa.float64()),),
+    "STRING": _TEXT,
+    "BYTES": (
+        (pa.types.is_binary, None),
+        (pa.types.is_large_binary, None),
+        (pa.types.is_fixed_size_binary, None),
+        (pa.types.is_binary_view, pa.binary()),
+    ),
+    # Spark has milliseconds of the day as an integer.
+    "TIME": ((pa.types.is_time, None), *_INTEGERS),
+    "DATE": ((pa.types.is_date32, None), (pa.types.is_date64, pa.timestamp("ms"))),
+    "TIMESTAMP": ((pa.types.is_timestamp, None),),
+}
+
+
+def code_of(value: pa.Array, kind: pa.DataType) -> str:
+    """Tell why a number, or the text of one, is not cast to the Arrow type of a DECIMAL.
+
+    Examples
+    --------
+    >>> code_of(pa.array(["x"]), pa.decimal128(3, 1)), code_of(pa.array(["1.25"]), pa.decimal128(3, 1))
+    ('invalid_number', 'inexact')
+    """
+    given = value[0].as_py()
+    if not pa.types.is_decimal(kind) or not isinstance(given, str):
+        return casts.code_of(value, kind)
+    number = java_decimal(given)
+    if number is None:
+        return "invalid_number"
+    return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
+
+
+def encode_plan(kind: SqlType, given: pa.DataType) -> Plan:
+    """Plan how columns are written as JSON.
+
+    Parameters
+    ----------
+    kind : SqlType
+        A STRUCT of the columns, or the type of the only one.
+    given : pyarrow.DataType
+        What is written: as `written_type` gives it.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    SchemaError
+        If it cannot be written as that.
+
+    Examples
+    --------
+    >>> from kcodec.formats.ksql.types import parse_type
+    >>> kind = parse_type("STRUCT<ID INT, X STRING>")
+    >>> print(encode_plan(kind, written_type(kind, pa.struct([("id", pa.int64())]))))
+    KSQL_JSON encode: struct<id: int64, X: null>
+      json_object NULL+ESCAPED -> column 0
+        ID: json_integer NULL -2147483648..2147483647 -> column 1
+        X: json_null NULL -> column 2
+    """
+    return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given)).node(kind, "", 0))
+
+
+class _Encoder:
+    """Nodes of the columns of what is given."""
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self.columns = columns
+
+    def node(self, kind: SqlType, name: str, column: int) -> Node:
+        at = self.columns[column]
+        if pa.types.is_null(at.type):
+            return Node(Op.JSON_NULL, column, name, forms=Form.NULL)
+        if kind.base == "STRUCT":
+            children = tuple(
+                self.node(field.type, field.name, at.children[place])
+                for field, place in zip(kind.fields, match_fields(kind.fields, at.type), strict=True)
+                if place is not None
+            )
+            return Node(Op.JSON_OBJECT, column, name, children, forms=Form.NULL | Form.ESCAPED)
+        if kind.base == "ARRAY":
+            assert kind.item is not None
+            return Node(
+                Op.JSON_LIST, column, name, (self.node(kind.item, "", at.children[0]),), forms=Form.NULL
+            )
+        if kind.base == "MAP":
+            assert kind.key is not None
+            assert kind.item is not None
+            entry = (self.node(kind.key, "", at.children[0]), self.node(kind.item, "", at.children[1]))
+            return Node(Op.JSON_MAP, column, name, entry, forms=Form.NULL | Form.ESCAPED)
+        return self.leaf(kind, name, column, at.type)
+
+    def leaf(self, kind: SqlType, name: str, column: int, given: pa.DataType) -> Node:
+        if kind.base == "BOOLEAN":
+            return Node(Op.JSON_BOOLEAN, column, name, forms=Form.NULL)
+        if kind.base == "DOUBLE":
+            return Node(Op.JSON_FLOAT, column, name, forms=Form.NULL | Form.NONFINITE)
+        if kind.base == "DECIMAL":
+            return Node(Op.JSON_DECIMAL, column, name, forms=Form.NULL | Form.SCIENTIFIC)
+        if kind.base == "STRING":
+            return Node(Op.JSON_STRING, column, name, forms=Form.NULL | Form.ESCAPED)
+        if kind.base == "BYTES":
+            return Node(Op.JSON_BYTES, column, name, forms=Form.NULL)
+        factor, bounds = 1, _BOUNDS[kind.base]
+        if kind.base == "DATE" and pa.types.is_timestamp(given):
+            factor = _DAY
+        elif pa.types.is_time(given) or pa.types.is_timestamp(given):
+            factor = _UNITS[given.unit]
+        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds)
+
+
+_INT = (-(1 << 31), (1 << 31) - 1)
+_LONG = (-(1 << 63), (1 << 63) - 1)
+_BOUNDS = {"INTEGER": _INT, "BIGINT": _LONG, "TIME": _TIME_BOUNDS, "DATE": _INT, "TIMESTAMP": _LONG}

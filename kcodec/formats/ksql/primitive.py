@@ -1,0 +1,147 @@
+"""ksqlDB's KAFKA, a single value by Kafka's own serializers; and NONE, nothing at all.
+
+=======  ==================================
+INTEGER  4 bytes, big-endian
+BIGINT   8 bytes, big-endian
+DOUBLE   8 bytes, big-endian, IEEE 754
+STRING   UTF-8
+BYTES    the bytes
+=======  ==================================
+"""
+
+import sys
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.columns.casts import cast_rows
+from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.json.reread import Refused, reread
+from kcodec.formats.ksql.plan import code_of, written_type
+from kcodec.formats.ksql.types import RowOptions, arrow_type
+
+__all__ = ["KafkaRows", "VoidRows"]
+
+_SERIALIZERS = {"INTEGER": "Integer", "BIGINT": "Long", "DOUBLE": ""}
+
+
+class VoidRows:
+    """Rows without columns: whatever the bytes are, they are null.
+
+    Parameters
+    ----------
+    options : RowOptions
+        Of the rows.
+    """
+
+    plan = None
+
+    def __init__(self, options: RowOptions) -> None:
+        if options.kind.fields or not options.wrapped:
+            names = ", ".join(map(str, options.kind.fields)) or options.kind
+            raise SchemaError(
+                f"The 'NONE' format can only be used when no columns are defined. Got: [{names}]"
+            )
+        self.arrow_type = pa.struct([])
+        self._encoded_type = pa.large_binary() if options.large else pa.binary()
+
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Give as many nulls."""
+        return pa.nulls(len(array), self.arrow_type), []
+
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Give as many nulls."""
+        return pa.nulls(len(array), self._encoded_type), []
+
+
+class KafkaRows:
+    """How a single column stands as Kafka's own serializers write it.
+
+    Parameters
+    ----------
+    options : RowOptions
+        Of the rows.
+
+    Attributes
+    ----------
+    arrow_type : pyarrow.DataType
+        What rows are read to.
+    """
+
+    plan = None
+
+    def __init__(self, options: RowOptions) -> None:
+        if options.wrapped:
+            names = ", ".join(map(str, options.kind.fields))
+            raise SchemaError(f"The 'KAFKA' format only supports a single field. Got: [{names}]")
+        if options.kind.base not in (*_SERIALIZERS, "STRING", "BYTES"):
+            raise SchemaError(f"The 'KAFKA' format does not support type '{options.kind.base}'")
+        self._options = options
+        self.arrow_type = arrow_type(options.kind, large=options.large)
+        self._encoded_type = pa.large_binary() if options.large else pa.binary()
+
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Read an array of payloads."""
+        if self._options.kind.base in _SERIALIZERS:
+            return self._numbers(array)
+        plain = array.cast(pa.large_binary() if self._options.large else pa.binary())
+        if self._options.kind.base == "BYTES":
+            return plain, []
+        text, lost = cast_rows(plain, self.arrow_type, code_of)
+        code = "invalid_utf8"
+        faults = [fault._replace(code=code, reason=CODES[code], offset=0) for fault in lost]
+        return reread(array, text, faults, self._text, stop=stop)
+
+    def _text(self, data: bytes, row: int) -> str:
+        try:
+            return data.decode("utf-8", "replace" if self._options.compatible else "strict")
+        except UnicodeDecodeError as error:
+            raise Refused("invalid_utf8", "", error.start) from None
+
+    def _numbers(self, array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+        size = self.arrow_type.bit_width // 8
+        binary = array.cast(pa.large_binary())
+        fits = pc.equal(pc.binary_length(binary), size)
+        good = pc.fill_null(fits, False)
+        faults = []
+        if pc.any(pc.invert(fits)).as_py():
+            bad = pc.indices_nonzero(pc.fill_null(pc.invert(fits), False))
+            reason = (
+                f"Size of data received by {_SERIALIZERS[self._options.kind.base]}Deserializer is not {size}"
+            )
+            lengths = pc.binary_length(binary).take(bad)
+            faults = [
+                Fault(row, 0, "", "truncated" if length < size else "trailing_bytes", reason)
+                for row, length in zip(bad.to_pylist(), lengths.to_pylist(), strict=True)
+            ]
+        # Every row has the size now, so that the values stand side by side.
+        packed = pc.if_else(good, binary, pa.scalar(bytes(size), pa.large_binary()))
+        values = pa.allocate_buffer(size * len(array))
+        _turn(packed.buffers()[2], values, size, len(array))
+        bitmap = None if good.false_count == 0 else pc.if_else(good, True, None).buffers()[0]
+        return pa.Array.from_buffers(self.arrow_type, len(array), [bitmap, values]), faults
+
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Write an array."""
+        kind = self._options.kind
+        plain, _ = cast_rows(array, written_type(kind, array.type), code_of)
+        if kind.base not in _SERIALIZERS:
+            return plain.cast(self._encoded_type), []
+        numbers, lost = cast_rows(plain, self.arrow_type, code_of)
+        faults = [fault._replace(code="out_of_range", reason=CODES["out_of_range"]) for fault in lost]
+        size = self.arrow_type.bit_width // 8
+        values = pa.allocate_buffer(size * len(array))
+        filled = pc.fill_null(numbers, 0)
+        _turn(filled.buffers()[1], values, size, len(array))
+        bitmap = None
+        if numbers.null_count:
+            bitmap = pc.if_else(numbers.is_valid(), True, None).buffers()[0]
+        fixed = pa.Array.from_buffers(pa.binary(size), len(array), [bitmap, values])
+        return fixed.cast(self._encoded_type), faults
+
+
+def _turn(source: pa.Buffer, target: pa.Buffer, size: int, count: int) -> None:
+    """Copy numbers from the machine's byte order to big-endian, or the reverse."""
+    if count:
+        kernel("wire._endian").move(source, 0, size, target, 0, size, count, size, sys.byteorder != "big")

@@ -1,0 +1,1 @@
+"""The seam between schema languages and those who store, frame and serve their schemas."""

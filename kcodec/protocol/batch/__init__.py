@@ -1,0 +1,1 @@
+"""Record batches, and the files of a partition that hold them."""

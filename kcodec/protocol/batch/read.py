@@ -1,0 +1,440 @@
+"""Record batches to columns: what a segment file, a fetch response or a produce request holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.codec import report
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault
+from kcodec.protocol.batch.compression import CODECS, CompressionError, Expanded, SizeLimitError
+from kcodec.protocol.batch.schema import (
+    BATCHES,
+    CONTROL_BATCH,
+    CONTROL_TYPES,
+    DELETE_HORIZON,
+    RECORDS,
+    TIMESTAMP_TYPES,
+    TRANSACTIONAL,
+    record_schema,
+)
+
+__all__ = [
+    "BATCHES",
+    "CODECS",
+    "CONTROL_TYPES",
+    "RECORDS",
+    "TIMESTAMP_TYPES",
+    "BatchOptions",
+    "BatchSource",
+    "list_batches",
+    "read_batches",
+    "record_schema",
+    "stream_batches",
+]
+
+_CHOICES = {
+    "control": ("skip", "keep", "only"),
+    "partial": ("stop", "error"),
+    "errors": ("raise", "skip", "report"),
+}
+#: Bytes of batches that become one chunk of a table: they are still in the processor's cache when they are read again
+#: after their checksum.
+_WINDOW = 4 << 20
+#: Bytes that compressed batches of one chunk may expand to before the next chunk is begun.
+_EXPANDED = 16 << 20
+#: Offsets into a buffer of views have 31 bits.
+_MOST = 0x7FFFFFFF
+#: Bytes of a file that are read at a time.
+_READ = 8 << 20
+_EMPTY = pa.py_buffer(b"")
+#: The least that is known to be zeros: a batch's bytes before its length counts.
+_ZEROS = pa.py_buffer(bytes(12))
+
+
+class BatchOptions(NamedTuple):
+    """How batches are read; see `read_batches`."""
+
+    check_crc: bool = True
+    control: str = "skip"
+    partial: str = "stop"
+    errors: str = "raise"
+    views: bool = True
+    max_decompressed: int = 1 << 30
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> BatchOptions:
+        """Take options by their names, and refuse those that are none."""
+        for name in options:
+            if name not in cls._fields:
+                raise ConfigError(f"option {name!r} is not one of {', '.join(cls._fields)}")
+        return cls(**options)
+
+    def check(self) -> None:
+        """Refuse values that are not choices."""
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+        if not isinstance(self.max_decompressed, int) or self.max_decompressed < 0:
+            raise ConfigError(f"max_decompressed={self.max_decompressed!r} is not a number of bytes")
+
+
+class BatchSource:
+    """Batches that are read once, from the first to the last, in chunks.
+
+    Parameters
+    ----------
+    options : BatchOptions
+        How.
+    keep : callable, optional
+        Tells which batches of a scan to read: given the number of the first and the scan, one byte a batch.
+
+    Attributes
+    ----------
+    faults : list of Fault
+        What was wrong with the batches so far, unless it was raised.
+    count : int
+        Batches so far.
+    """
+
+    def __init__(self, options: BatchOptions, keep: Callable[[int, Any], bytes | None] | None = None) -> None:
+        options.check()
+        self.options = options
+        self.keep = keep
+        self.faults: list[Fault] = []
+        self.count = 0
+        self._kernel = kernel("protocol.batch._kernel")
+
+    def buffer(
+        self, data: pa.Buffer, position: int = 0, last: bool = True
+    ) -> Generator[pa.RecordBatch, None, tuple[int, str]]:
+        """Read what a buffer holds.
+
+        Parameters
+        ----------
+        data : pyarrow.Buffer
+            Batches, back to back.
+        position : int
+            Of the buffer in the file, for errors.
+        last : bool
+            Whether nothing follows the buffer: whether a partial batch at its end is a partial batch.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            Of the schema `record_schema`.
+
+        Returns
+        -------
+        tuple of (int, str)
+            Bytes of whole batches, and why it ended there: as `Batches.stop`.
+        """
+        start = 0
+        while True:
+            scan = self._kernel.scan(data, start, _WINDOW, self.options.check_crc)
+            keep = self.keep(self.count, scan) if self.keep else None
+            scan.select(self.options.control, keep)
+            for records in self.decode(scan, data, position):
+                if len(records):
+                    yield records
+            self.count += len(scan)
+            start = scan.end
+            if scan.stop in CODES:
+                self._fault(Fault(self.count, position + scan.stop_at, "", scan.stop, CODES[scan.stop]))
+                return start, scan.stop
+            if scan.stop == "partial" and last and self.options.partial == "error":
+                self._fault(Fault(self.count, position + start, "", "truncated", CODES["truncated"]))
+            if scan.stop:
+                return start, str(scan.stop)
+
+    def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
+        """Read the wanted batches of a scan, whose buffer is at a position in its file."""
+        limit = min(self.options.max_decompressed, _MOST)
+        first = 0
+        expanded: Expanded | None = None
+        for number, codec, magic, start, end in scan.compressed():
+            if expanded is None:
+                expanded = Expanded(limit)
+            elif expanded.size >= min(_EXPANDED, limit):
+                yield self._records(scan, first, number, data, expanded.finish(), position)
+                first, expanded = number, Expanded(limit)
+            try:
+                scan.expand(number, *expanded.append(codec, data.slice(start, end - start), magic))
+            except SizeLimitError:
+                scan.fail(number, "size_limit")
+            except CompressionError:
+                scan.fail(number, "compression")
+        content = expanded.finish() if expanded is not None else _EMPTY
+        yield self._records(scan, first, len(scan), data, content, position)
+
+    def _records(
+        self, scan: Any, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, position: int
+    ) -> pa.RecordBatch:
+        records, faults = self._kernel.records(
+            scan, first, last, data, expanded, self.count, self.options.views
+        )
+        for number, at, record, code in faults:
+            path = f"records[{record}]" if record >= 0 else ""
+            self._fault(Fault(self.count + number, position + at, path, code, CODES[code]))
+        return records
+
+    def _fault(self, fault: Fault) -> None:
+        if self.options.errors == "raise":
+            raise DecodeError(*fault)
+        self.faults.append(fault)
+
+
+def read_batches(
+    buffer: Any,
+    *,
+    check_crc: bool = True,
+    control: str = "skip",
+    partial: str = "stop",
+    errors: str = "raise",
+    views: bool = True,
+    max_decompressed: int = 1 << 30,
+) -> Any:
+    r"""Read the records of record batches into columns.
+
+    Magic 0, 1 and 2, every codec. What a batch says of all of its records stands beside each of them. Batches of zero
+    bytes up to the end, as in preallocated segments, are its end.
+
+    Parameters
+    ----------
+    buffer : buffer or pyarrow.Buffer
+        Batches, back to back.
+    check_crc : bool
+        Whether to compare the checksums: CRC-32C of magic 2, CRC-32 before.
+    control : {"skip", "keep", "only"}
+        What becomes of control batches, such as the markers of transactions.
+    partial : {"stop", "error"}
+        What a batch is that the buffer ends in: how fetch responses end, or ``truncated``.
+    errors : {"raise", "skip", "report"}
+        What becomes of a batch that cannot be read: an exception; none of its records; or that and a row of the
+        report. After a header that is not one there is no telling where the next batch starts: reading ends.
+    views : bool
+        Keys and values are views of the buffer, or of what compressed batches were expanded to: nothing is copied, and
+        that memory stays as long as they do. Otherwise they are copied into ``binary`` columns.
+    max_decompressed : int
+        Bytes that compressed batches may expand to that are read in one step: a few MiB of batches, or one.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row a record, of the schema `record_schema`: ``offset``, ``timestamp`` (milliseconds; null where the record
+        has none), ``timestamp_type`` (-1 none, 0 CreateTime, 1 LogAppendTime), ``key``, ``value``, ``headers``,
+        ``partition_leader_epoch``, ``producer_id``, ``producer_epoch``, ``sequence`` (-1: none), ``transactional``,
+        ``control_type`` (null for data), and ``batch``, the row of its batch in what `list_batches` returns. With
+        ``errors="report"`` a pair of it and the report, whose ``row`` is the batch, whose ``offset`` the position in
+        the buffer, and whose ``path`` names the record.
+
+    Raises
+    ------
+    DecodeError
+        A batch that cannot be read, with ``errors="raise"``: ``crc_mismatch``, ``invalid_batch``, ``compression``,
+        ``size_limit``, ``truncated``, ``block_count`` (of records), ``block_size`` (of a record) and others. In a
+        compressed batch the offset is where its compressed part starts.
+    ConfigError
+        An option is not one of these.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import read_batches, write_batches
+    >>> batches = write_batches(pa.table({"key": [b"a", None], "value": [b"1", b"2"]}), codec="zstd")
+    >>> read_batches(batches).select(["offset", "key", "value"]).to_pylist()
+    [{'offset': 0, 'key': b'a', 'value': b'1'}, {'offset': 1, 'key': None, 'value': b'2'}]
+    """
+    source = BatchSource(BatchOptions(check_crc, control, partial, errors, views, max_decompressed))
+    records = pa.Table.from_batches(source.buffer(_buffer(buffer)), record_schema(views))
+    return (records, report(source.faults)) if errors == "report" else records
+
+
+def _buffer(data: Any) -> pa.Buffer:
+    return data if isinstance(data, pa.Buffer) else pa.py_buffer(data)
+
+
+def stream_batches(source: Any, *, window: int = _READ, **options: Any) -> pa.RecordBatchReader:
+    """Read the records of a file of any size, in memory that does not depend on it.
+
+    Parameters
+    ----------
+    source : path, binary file or pyarrow.NativeFile
+        Batches, back to back.
+    window : int
+        Bytes read at a time; a batch that is larger is read whole.
+    **options
+        Those of `read_batches`; ``errors`` is ``raise`` or ``skip``.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        The same columns in the same order.
+
+    Examples
+    --------
+    >>> import io
+    >>> from kcodec.protocol import write_batches
+    >>> file = io.BytesIO(write_batches(pa.table({"value": [b"1", b"2"]})))
+    >>> stream_batches(file).read_all().num_rows
+    2
+    """
+    chosen = BatchOptions.of(options)
+    if chosen.errors == "report":
+        raise ConfigError("errors='report' is not for streams: raise or skip")
+    if not isinstance(window, int) or window < 1:
+        raise ConfigError(f"window={window!r} is not a number of bytes")
+    chunks = chunks_of(source, BatchSource(chosen), window)
+    return pa.RecordBatchReader.from_batches(record_schema(chosen.views), chunks)
+
+
+def chunks_of(source: Any, batches: BatchSource, window: int = _READ) -> Iterator[Any]:
+    """Read a path, buffer or file chunk by chunk: what the `decode` of the batches gives."""
+    if isinstance(source, (str, os.PathLike)):
+        # Not mapped into memory: a file that a broker truncates meanwhile would end the process.
+        with pa.OSFile(os.fspath(source)) as file:
+            yield from chunks_of(file, batches, window)
+        return
+    if not hasattr(source, "read"):
+        yield from batches.buffer(_buffer(source))
+        return
+    rest, position, wanted, ended = _EMPTY, 0, window, False
+    while not ended:
+        data = _read(source, rest, wanted)
+        ended = data.size == rest.size
+        done, stop = yield from batches.buffer(data, position, last=ended)
+        if stop in CODES:
+            return
+        # Of zeros it is enough to keep that there are some.
+        rest = _ZEROS if stop == "zeros" else data.slice(done)
+        position += done
+        # A batch larger than the window is read by twice as much each time, whatever its header says.
+        wanted = max(window, rest.size)
+
+
+def _read(file: Any, rest: pa.Buffer, wanted: int) -> pa.Buffer:
+    """Read on from a file: what is left of the bytes before, and at most so many more."""
+    if not isinstance(file, pa.NativeFile):
+        more = file.read(wanted)
+        return pa.py_buffer(rest.to_pybytes() + more if rest.size else more)
+    # In the memory pool, whose pages are used again when the chunks before are gone.
+    buffer = pa.allocate_buffer(rest.size + wanted)
+    view = memoryview(buffer).cast("B")
+    view[: rest.size] = memoryview(rest).cast("B")
+    return buffer.slice(0, rest.size + file.readinto(view[rest.size :]))
+
+
+def list_batches(source: Any, *, check_crc: bool = True, max_decompressed: int = 1 << 30) -> pa.Table:
+    """List the batches of a buffer or file by their headers.
+
+    Parameters
+    ----------
+    source : buffer, pyarrow.Buffer, path, binary file or pyarrow.NativeFile
+        Batches, back to back; of a file a few MiB are held at a time.
+    check_crc : bool
+        Whether to compare the checksums.
+    max_decompressed : int
+        As `read_batches`. Only compressed messages of magic 0 and 1 are looked into, for their first offset and their
+        number.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row a batch, of the schema `BATCHES`: ``position``, ``size`` (bytes, header included), ``magic``, ``codec``
+        (null if unknown), ``base_offset``, ``last_offset``, ``count``, ``timestamp_type``, ``base_timestamp``,
+        ``max_timestamp``, ``delete_horizon``, ``partition_leader_epoch``, ``producer_id``, ``producer_epoch``,
+        ``base_sequence``, ``last_sequence``, ``transactional``, ``control``, ``crc``, ``crc_valid`` (null if not
+        compared). What follows the last one, at ``position + size``, is no whole batch.
+
+    Raises
+    ------
+    DecodeError
+        A header is none, as ``invalid_batch``.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import write_batches
+    >>> batches = write_batches(pa.table({"value": [b"1", b"2"]}))
+    >>> list_batches(batches).select(["size", "count", "codec"]).to_pylist()
+    [{'size': 77, 'count': 2, 'codec': 'none'}]
+    """
+    options = BatchOptions(check_crc=check_crc, max_decompressed=max_decompressed)
+    tables = [
+        batch_table(scan, data, position, options)
+        for scan, data, position in chunks_of(source, Scans(options), _WINDOW)
+    ]
+    return pa.concat_tables([BATCHES.empty_table(), *tables])
+
+
+class Scans(BatchSource):
+    """Batches of which only the headers are looked at: each scan, its buffer, and where that is in the file."""
+
+    def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[tuple[Any, pa.Buffer, int]]:
+        yield scan, data, position
+
+
+def batch_table(scan: Any, data: pa.Buffer, position: int, options: BatchOptions) -> pa.Table:
+    """Make the table of the batches of one scan, whose buffer is at a position in its file."""
+    import numpy as np
+
+    found = scan.headers()
+    attributes, modern, base = found["attributes"], found["magic"] == 2, found["base_sequence"]
+    codec = attributes & 7
+    horizon = modern & (attributes & DELETE_HORIZON != 0)
+    bases = pa.array(found["offset"])
+    counts = pa.array(found["count"])
+    inside = np.flatnonzero(~modern & (codec > 0))
+    if len(inside):
+        known = [
+            _inside(data, found["position"][row], found["size"][row], options) for row in inside.tolist()
+        ]
+        rows = pa.array(np.isin(np.arange(len(found)), inside))
+        bases = pc.replace_with_mask(bases, rows, pa.array([each[0] for each in known], pa.int64()))
+        counts = pc.replace_with_mask(counts, rows, pa.array([each[1] for each in known], pa.int32()))
+    with np.errstate(over="ignore"):
+        columns = {
+            "position": found["position"] + position,
+            "size": found["size"],
+            "magic": found["magic"],
+            "codec": pa.array([*CODECS, None, None, None]).take(pa.array(codec)),
+            "base_offset": bases,
+            "last_offset": found["offset"] + found["last_delta"],
+            "count": counts,
+            "timestamp_type": np.where(
+                found["magic"] == 0, np.int8(-1), (attributes >> 3 & 1).astype(np.int8)
+            ),
+            "base_timestamp": pa.array(
+                found["base_timestamp"], mask=horizon | (found["base_timestamp"] == -1)
+            ),
+            "max_timestamp": pa.array(found["max_timestamp"], mask=found["max_timestamp"] == -1),
+            "delete_horizon": pa.array(found["base_timestamp"], mask=~horizon),
+            "partition_leader_epoch": found["leader_epoch"],
+            "producer_id": found["producer_id"],
+            "producer_epoch": found["producer_epoch"],
+            "base_sequence": base,
+            # After the largest sequence comes 0.
+            "last_sequence": np.where(base < 0, -1, base + found["last_delta"] & _MOST),
+            "transactional": modern & (attributes & TRANSACTIONAL != 0),
+            "control": modern & (attributes & CONTROL_BATCH != 0),
+            "crc": found["crc"],
+            "crc_valid": pa.array(found["crc_valid"] == 1, mask=found["crc_valid"] < 0),
+        }
+    arrays = [pa.array(columns[field.name]).cast(field.type) for field in BATCHES]
+    return pa.Table.from_arrays(arrays, schema=BATCHES)
+
+
+def _inside(
+    data: pa.Buffer, position: int, size: int, options: BatchOptions
+) -> tuple[int | None, int | None]:
+    """Find the first offset and the number of the messages in one; None if they cannot be read."""
+    source = BatchSource(options._replace(check_crc=False, errors="skip"))
+    offsets = [
+        offset
+        for chunk in source.buffer(data.slice(position, size))
+        for offset in chunk.column("offset").to_pylist()
+    ]
+    return (offsets[0], len(offsets)) if offsets else (None, None)

@@ -1,0 +1,308 @@
+"""Requests and responses as they stand on a connection: a size, a header, a message.
+
+::
+
+    int32 size | header | message
+    request header  v0  int16 api key | int16 api version | int32 correlation id
+                    v1  the same | nullable string client id (int16 length)
+                    v2  the same | tags
+    response header v0  int32 correlation id
+                    v1  the same | tags
+
+A response says neither its api nor its version: both are those of the request with its correlation id.
+"""
+
+import threading
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kcodec.errors import CODES, ConfigError, DecodeError
+from kcodec.protocol.message.codec import MessageCodec
+from kcodec.protocol.spec.definitions import Definitions
+from kcodec.protocol.spec.model import MessageSpec
+
+__all__ = ["MAX_FRAME", "Connection", "Exchange", "join_frames", "split_frames"]
+
+#: Bytes that a frame may have: Kafka's default for ``socket.request.max.bytes``.
+MAX_FRAME = 104_857_600
+
+_PRODUCE = 0
+_API_VERSIONS = 18
+_UNSUPPORTED_VERSION = 35
+
+
+def split_frames(data: Any, *, max_size: int = MAX_FRAME) -> tuple[list[memoryview], int]:
+    r"""Split what came over a connection into frames.
+
+    Parameters
+    ----------
+    data : bytes-like
+        Frames with their sizes, the last one perhaps in part.
+    max_size : int
+        Bytes that a frame may have.
+
+    Returns
+    -------
+    frames : list of memoryview
+        Of `data`, without the sizes.
+    used : int
+        Bytes of the whole frames; what is behind them is the beginning of another.
+
+    Raises
+    ------
+    DecodeError
+        If a size is negative or above the limit; ``row`` is the number of the frame.
+
+    Examples
+    --------
+    >>> frames, used = split_frames(b"\0\0\0\2ab\0\0\0\1c\0\0")
+    >>> [bytes(frame) for frame in frames], used
+    ([b'ab', b'c'], 11)
+    """
+    view = memoryview(data).cast("B")
+    frames: list[memoryview] = []
+    at = 0
+    while len(view) - at >= 4:
+        size = int.from_bytes(view[at : at + 4], "big", signed=True)
+        if size < 0:
+            raise DecodeError(len(frames), at, "", "negative_length", CODES["negative_length"])
+        if size > max_size:
+            reason = f"a frame of {size} bytes is above the limit of {max_size}"
+            raise DecodeError(len(frames), at, "", "size_limit", reason)
+        if size > len(view) - at - 4:
+            break
+        frames.append(view[at + 4 : at + 4 + size])
+        at += 4 + size
+    return frames, at
+
+
+def join_frames(frames: Iterable[Any]) -> bytes:
+    r"""Put the size before each frame, and one behind the other.
+
+    Examples
+    --------
+    >>> join_frames([b"ab", b"c"])
+    b'\x00\x00\x00\x02ab\x00\x00\x00\x01c'
+    """
+    parts = []
+    for frame in frames:
+        parts += [len(frame).to_bytes(4, "big"), frame]
+    return b"".join(parts)
+
+
+class Exchange(NamedTuple):
+    """A request or response that was read.
+
+    Attributes
+    ----------
+    spec : MessageSpec
+        What it is.
+    version : int
+        At which version.
+    header : dict
+        Fields of its header.
+    body : dict
+        Fields of its message.
+    """
+
+    spec: MessageSpec
+    version: int
+    header: dict[str, Any]
+    body: dict[str, Any]
+
+
+class Connection:
+    """One connection: writes and reads frames, and knows which requests have no response yet.
+
+    It does no I/O, and may be used on either side, or to follow a connection of others.
+
+    Parameters
+    ----------
+    definitions : Definitions
+        Of the requests and responses.
+    compat : {None, "kafka"}
+        As for `MessageCodec`.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import load
+    >>> common = '"apiKey": 7, "name": "PingRe%s", "validVersions": "0", "flexibleVersions": "none", "fields": ['
+    >>> field = '{"name": "Id", "type": "int8", "versions": "0+"}]}'
+    >>> texts = ['{"type": "%s", ' % kind + common % kind[2:] + field for kind in ("request", "response")]
+    >>> client, broker = Connection(load(texts)), Connection(load(texts))
+    >>> sent = client.write_request("PingRequest", 0, {"id": 5}, client_id="me")
+    >>> request = broker.read_request(split_frames(sent)[0][0])
+    >>> request.body, request.header["correlationId"]
+    ({'id': 5}, 0)
+    >>> answer = broker.write_response(0, {"id": 6})
+    >>> client.read_response(split_frames(answer)[0][0]).body
+    {'id': 6}
+    """
+
+    def __init__(self, definitions: Definitions, *, compat: str | None = None) -> None:
+        self.definitions = definitions
+        self._compat = compat
+        self._codecs: dict[tuple[str, int], MessageCodec] = {}
+        self._waiting: dict[int, tuple[MessageSpec, int]] = {}
+        self._next = 0
+        self._lock = threading.Lock()
+
+    @property
+    def in_flight(self) -> dict[int, tuple[str, int]]:
+        """The requests without a response: correlation id -> name and version."""
+        with self._lock:
+            return {number: (spec.name, version) for number, (spec, version) in self._waiting.items()}
+
+    def write_request(
+        self,
+        name: str,
+        version: int,
+        body: dict[str, Any],
+        *,
+        correlation_id: int | None = None,
+        client_id: str | None = None,
+    ) -> bytes:
+        """Write a request with its header and size, and wait for its response.
+
+        A ProduceRequest with ``acks`` 0 has none.
+
+        Parameters
+        ----------
+        name : str
+            Of the message, such as ``"MetadataRequest"``.
+        version : int
+            Of the request.
+        body : dict
+            Its fields, as for `MessageCodec.encode_one`.
+        correlation_id : int, optional
+            By default the next one.
+        client_id : str, optional
+            Who asks.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such request, or one with this correlation id has no response yet.
+        EncodeError
+            If a value does not fit its field.
+        """
+        spec = self._spec(name, "request")
+        with self._lock:
+            if correlation_id is None:
+                correlation_id = self._next
+            header = {
+                "requestApiKey": spec.api_key,
+                "requestApiVersion": version,
+                "correlationId": correlation_id,
+                "clientId": client_id,
+            }
+            frame = self._codec(spec, version).encode_one({"header": header, "body": body})
+            self._wait(correlation_id, spec, version, body)
+            self._next = correlation_id + 1 if correlation_id < 0x7FFFFFFF else 0
+        return join_frames([frame])
+
+    def read_request(self, frame: Any) -> Exchange:
+        """Read a request, without its size, and wait for its response.
+
+        Raises
+        ------
+        DecodeError
+            If it cannot be read; with the code ``unsupported_version`` if there is no such api or version.
+        ConfigError
+            If a request with its correlation id has no response yet.
+        """
+        data = bytes(frame)
+        if len(data) < 4:
+            raise DecodeError(0, len(data), "header", "truncated", CODES["truncated"])
+        api_key = int.from_bytes(data[:2], "big", signed=True)
+        version = int.from_bytes(data[2:4], "big", signed=True)
+        try:
+            spec = self.definitions.request(api_key)
+        except ConfigError:
+            reason = f"there is no request of api key {api_key}"
+            raise DecodeError(0, 0, "header.requestApiKey", "unsupported_version", reason) from None
+        if version not in spec.valid_versions:
+            reason = f"version {version} of {spec.name} is not one of {spec.valid_versions}"
+            raise DecodeError(0, 2, "header.requestApiVersion", "unsupported_version", reason)
+        message = self._codec(spec, version).decode_one(data)
+        with self._lock:
+            self._wait(message["header"]["correlationId"], spec, version, message["body"])
+        return Exchange(spec, version, message["header"], message["body"])
+
+    def write_response(self, correlation_id: int, body: dict[str, Any]) -> bytes:
+        """Write the response to a request that was read, with its header and size.
+
+        Raises
+        ------
+        ConfigError
+            If no request of this correlation id waits for a response.
+        EncodeError
+            If a value does not fit its field.
+        """
+        with self._lock:
+            request, version = self._waiting.get(correlation_id, (None, 0))
+        if request is None:
+            raise ConfigError(f"no request of correlation id {correlation_id} waits for a response")
+        spec = self._answer(request)
+        header = {"correlationId": correlation_id}
+        frame = self._codec(spec, version).encode_one({"header": header, "body": body})
+        with self._lock:
+            self._waiting.pop(correlation_id, None)
+        return join_frames([frame])
+
+    def read_response(self, frame: Any) -> Exchange:
+        """Read the response, without its size, to one of the requests that wait.
+
+        Raises
+        ------
+        DecodeError
+            If it cannot be read; with the code ``unresolvable`` if no request has its correlation id.
+
+        Notes
+        -----
+        A broker answers an ApiVersionsRequest of a version that it does not know with version 0 and the error
+        UNSUPPORTED_VERSION (KIP-511).
+        """
+        data = bytes(frame)
+        if len(data) < 4:
+            raise DecodeError(0, len(data), "header", "truncated", CODES["truncated"])
+        number = int.from_bytes(data[:4], "big", signed=True)
+        with self._lock:
+            request, version = self._waiting.get(number, (None, 0))
+        if request is None:
+            reason = f"no request of correlation id {number} waits for a response"
+            raise DecodeError(0, 0, "header.correlationId", "unresolvable", reason)
+        spec = self._answer(request)
+        error = int.from_bytes(data[4:6], "big", signed=True)
+        if spec.api_key == _API_VERSIONS and error == _UNSUPPORTED_VERSION:
+            version = 0
+        message = self._codec(spec, version).decode_one(data)
+        with self._lock:
+            self._waiting.pop(number, None)
+        return Exchange(spec, version, message["header"], message["body"])
+
+    def _wait(self, number: int, spec: MessageSpec, version: int, body: dict[str, Any]) -> None:
+        if number in self._waiting:
+            raise ConfigError(f"a request of correlation id {number} waits for its response already")
+        if spec.api_key != _PRODUCE or body.get("acks", 0) != 0:
+            self._waiting[number] = spec, version
+
+    def _spec(self, name: str, kind: str) -> MessageSpec:
+        spec = self.definitions.get(name)
+        if spec is None or spec.type != kind:
+            raise ConfigError(f"there is no {kind} called {name!r}")
+        return spec
+
+    def _answer(self, request: MessageSpec) -> MessageSpec:
+        assert request.api_key is not None
+        try:
+            return self.definitions.response(request.api_key)
+        except ConfigError:
+            raise ConfigError(f"the definitions have no response to {request.name}") from None
+
+    def _codec(self, spec: MessageSpec, version: int) -> MessageCodec:
+        codec = self._codecs.get((spec.name, version))
+        if codec is None:
+            codec = MessageCodec(spec, version, header=spec.type, compat=self._compat)
+            self._codecs[spec.name, version] = codec
+        return codec

@@ -1,0 +1,1 @@
+"""Python modules and pages made of message definitions."""

@@ -1,0 +1,1 @@
+"""Kafka's messages as columns and as single values."""

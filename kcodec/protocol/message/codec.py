@@ -1,0 +1,555 @@
+"""Kafka's messages: a definition and its versions as a codec of columns and of single messages."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.codec import Codec, check_errors
+from kcodec.columns.nested import unpack
+from kcodec.columns.source import arrays, payloads
+from kcodec.columns.types import plain_type
+from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+from kcodec.plan import Limits, Plan
+from kcodec.protocol.message.headers import HEADERS, header_spec
+from kcodec.protocol.message.json import from_json, to_json
+from kcodec.protocol.message.plan import UNKNOWN, Part, decode_plan, encode_plan, failing_plan, message_type
+from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.spec.versions import MAX_VERSION, Versions
+
+__all__ = ["UNKNOWN", "MessageCodec"]
+
+#: Programs that an encoder keeps: one for each Arrow type and version it has seen.
+_KEPT = 64
+
+#: Where a payload says its version itself: header -> its first byte.
+_VERSION_AT = {"version": 0, "request": 2}
+
+
+class MessageCodec(Codec):
+    r"""Messages of one definition, at one version.
+
+    Parameters
+    ----------
+    spec : MessageSpec or str
+        The definition, or its JSON text.
+    version : int
+        Of the messages.
+    header : {None, "request", "response", "version"}
+        What stands before each message: nothing; the header of a request or response, whose version follows
+        from the message's; or the int16 version that coordinators put before keys and values. With the headers
+        of requests and responses, columns and dicts have two fields, ``header`` and ``body``. Headers of requests
+        have the api key of the definition and the message's version, where they are left out too; others are
+        errors.
+    compat : {None, "kafka"}
+        ``"kafka"`` reads all that Kafka's own reader accepts: any negative length as null, bytes that are no
+        UTF-8 as U+FFFD, any tag order and size, any byte as a boolean or marker, bytes after the message,
+        versions beyond those of the definition.
+    unknown_tags : bool
+        Whether decoded structs have a column ``_unknown_tagged_fields`` of the tags that the definition does
+        not know. Dicts always hold them, where there are any.
+    large : bool
+        Whether text, bytes and arrays have 64-bit offsets; without it a column holds 2 GiB at most.
+    trailing : bool
+        Whether bytes after a message are accepted.
+    limits : Limits, optional
+        What one row may cost.
+
+    Attributes
+    ----------
+    arrow_type : pyarrow.StructType
+        A field for each one that a version has, named as in the JSON form.
+
+    Raises
+    ------
+    SchemaError
+        If the definition is wrong, or structs are nested deeper than 50 levels.
+    ConfigError
+        If another argument is wrong, or the version is not a valid one.
+
+    Examples
+    --------
+    >>> codec = MessageCodec('''{"type": "data", "name": "Commit", "validVersions": "0-1", "flexibleVersions": "1+",
+    ...   "fields": [{"name": "Offset", "type": "int64", "versions": "0+"},
+    ...              {"name": "Note", "type": "string", "versions": "1+", "taggedVersions": "1+", "tag": 0}]}''', 1)
+    >>> codec.decode([bytes(8) + b"\x01\x00\x03\x03ok", None]).to_pylist()
+    [{'offset': 0, 'note': 'ok'}, None]
+    >>> codec.encode_one({"offset": 1}).hex()
+    '000000000000000100'
+    """
+
+    def __init__(
+        self,
+        spec: MessageSpec | str,
+        version: int,
+        *,
+        header: str | None = None,
+        compat: str | None = None,
+        unknown_tags: bool = False,
+        large: bool = False,
+        trailing: bool = False,
+        limits: Limits | None = None,
+    ) -> None:
+        self._build(
+            spec,
+            (version,),
+            header=header,
+            compat=compat,
+            unknown_tags=unknown_tags,
+            large=large,
+            trailing=trailing,
+            limits=Limits.of(limits),
+        )
+
+    def _build(self, spec: MessageSpec | str, versions: tuple[int, ...], **options: Any) -> None:
+        self.spec = spec if isinstance(spec, MessageSpec) else MessageSpec.parse(spec)
+        self._options = options
+        self._check(versions)
+        self.versions = tuple(sorted(set(versions)))
+        unknown, large = options["unknown_tags"], options["large"]
+        self.arrow_type = self._type(versions, unknown, large)
+        self._encoded_type = pa.large_binary() if large else pa.binary()
+        self._trailing = options["trailing"] or options["compat"] == "kafka"
+        self._start = 2 if options["header"] == "version" else 0
+        self._version_at = _VERSION_AT.get(options["header"])
+        self._api_key = self.spec.api_key if options["header"] == "request" else None
+        self._plans = {version: decode_plan(self._parts(version), self.arrow_type) for version in versions}
+        self._kept: dict[tuple[object, ...], Any] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def for_versions(
+        cls,
+        spec: MessageSpec | str,
+        versions: Iterable[int] | Versions | None = None,
+        *,
+        header: str | None = None,
+        compat: str | None = None,
+        unknown_tags: bool = False,
+        large: bool = False,
+        trailing: bool = False,
+        limits: Limits | None = None,
+    ) -> "MessageCodec":
+        r"""Make a codec of messages of several versions, which share one set of columns.
+
+        Parameters
+        ----------
+        spec : MessageSpec or str
+            The definition, or its JSON text.
+        versions : iterable of int, or Versions
+            Which ones; by default all valid versions. Fields that a row's version does not have are at their
+            defaults.
+        header, compat, unknown_tags, large, trailing, limits
+            As for `MessageCodec`.
+
+        Examples
+        --------
+        >>> codec = MessageCodec.for_versions('''{"type": "data", "name": "M", "validVersions": "0-1",
+        ...   "flexibleVersions": "none", "fields": [{"name": "A", "type": "int8", "versions": "0+"},
+        ...   {"name": "B", "type": "int8", "versions": "1+", "default": "-1"}]}''')
+        >>> codec.decode([b"\x05", b"\x06\x07"], versions=[0, 1]).to_pylist()
+        [{'a': 5, 'b': -1}, {'a': 6, 'b': 7}]
+        """
+        codec = cls.__new__(cls)
+        spec = spec if isinstance(spec, MessageSpec) else MessageSpec.parse(spec)
+        codec._build(
+            spec,
+            tuple(spec.valid_versions if versions is None else versions),
+            header=header,
+            compat=compat,
+            unknown_tags=unknown_tags,
+            large=large,
+            trailing=trailing,
+            limits=Limits.of(limits),
+        )
+        return codec
+
+    def _check(self, versions: tuple[int, ...]) -> None:
+        header, compat = self._options["header"], self._options["compat"]
+        if header not in (None, *HEADERS, "version"):
+            raise ConfigError(f"header={header!r} is not one of None, {', '.join(HEADERS)}, version")
+        if compat not in (None, "kafka"):
+            raise ConfigError(f"compat={compat!r} is not one of None, kafka")
+        if header in HEADERS and self.spec.type != header:
+            raise ConfigError(f"{self.spec.name} is of type {self.spec.type}: it has no {header} header")
+        if not versions:
+            raise ConfigError("there must be at least one version")
+        valid = self.spec.valid_versions
+        for version in versions:
+            if not isinstance(version, int) or isinstance(version, bool):
+                raise ConfigError(f"version {version!r} is not an int")
+            if version not in valid and (compat != "kafka" or not 0 <= version <= MAX_VERSION):
+                raise ConfigError(f"version {version} of {self.spec.name} is not one of {valid}")
+
+    def _parts(self, version: int) -> list[Part]:
+        header = self._options["header"]
+        if header not in HEADERS:
+            return [Part(self.spec, version)]
+        fixed: tuple[str, ...] = ()
+        before = header_spec(header)
+        if header == "request":
+            before = header_spec(header, self.spec.api_key, version)
+            fixed = ("requestApiKey", "requestApiVersion")[self.spec.api_key is None :]
+        return [
+            Part(before, self.spec.header_version(version), "header", fixed),
+            Part(self.spec, version, "body"),
+        ]
+
+    def _type(self, versions: Sequence[int], unknown_tags: bool, large: bool) -> pa.StructType:
+        body = message_type(self.spec, versions, unknown_tags=unknown_tags, large=large)
+        header = self._options["header"]
+        if header not in HEADERS:
+            return body
+        before = message_type(
+            header_spec(header),
+            {self.spec.header_version(version) for version in versions},
+            unknown_tags=unknown_tags,
+            large=large,
+        )
+        return pa.struct([pa.field("header", before, nullable=False), pa.field("body", body, nullable=False)])
+
+    @property
+    def version(self) -> int | None:
+        """The version of all messages; None if there are several."""
+        return self.versions[0] if len(self.versions) == 1 else None
+
+    @property
+    def header(self) -> str | None:
+        """What stands before each message."""
+        header: str | None = self._options["header"]
+        return header
+
+    @property
+    def plan(self) -> Plan:
+        """The decode plan of the highest version; ``str`` of it is a readable tree."""
+        return self._plans[self.versions[-1]]
+
+    def decode(self, values: Any, errors: str = "raise", *, versions: Any = None) -> Any:
+        """Decode a column of messages.
+
+        Parameters
+        ----------
+        values : pyarrow.Array, ChunkedArray, list of bytes or None, or an Arrow producer
+            Binary or string of any layout; nulls stay null.
+        errors : {"raise", "null", "report"}
+            What becomes of a row that cannot be decoded, as for every `Codec`.
+        versions : pyarrow.Array or list of int, optional
+            The version of each row. Needed by a codec of several versions, unless the rows begin with their
+            version or the header of a request; then the version read there counts.
+
+        Returns
+        -------
+        pyarrow.StructArray or pyarrow.ChunkedArray
+            Of `arrow_type`; with ``errors="report"`` a pair of it and the report.
+
+        Raises
+        ------
+        DecodeError
+            If ``errors="raise"``: the first row that cannot be decoded.
+        ConfigError
+            If the versions are missing.
+        """
+        check_errors(errors)
+        chunks, chunked = payloads(values)
+        pick = self._picker(versions, sum(map(len, chunks)), decoding=True)
+        module = kernel("protocol.message._kernel")
+        programs = self._decoders(module, pick is not None)
+
+        def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            decoded: tuple[pa.Array, list[Fault]] = module.decode(
+                array,
+                programs,
+                selector=None if pick is None else pick(array),
+                start=self._start,
+                trailing=self._trailing,
+                stop=stop,
+            )
+            return decoded
+
+        return self._run(step, chunks, chunked, self.arrow_type, errors, DecodeError)
+
+    def encode(self, array: Any, errors: str = "raise", *, versions: Any = None) -> Any:
+        """Encode a column of messages, or the columns of a table as one struct.
+
+        Parameters
+        ----------
+        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, or an Arrow producer
+            Structs of any of the message's fields, of all of its versions. Fields that are not there are
+            written as their defaults.
+        errors : {"raise", "null", "report"}
+            What becomes of a row that cannot be encoded, as for every `Codec`.
+        versions : pyarrow.Array or list of int, optional
+            The version to write each row at. Needed by a codec of several versions.
+
+        Returns
+        -------
+        pyarrow.BinaryArray or pyarrow.ChunkedArray
+            With ``errors="report"`` a pair of it and the report.
+
+        Raises
+        ------
+        EncodeError
+            If ``errors="raise"``: the first row that cannot be encoded.
+        ConfigError
+            If the versions are missing.
+        """
+        check_errors(errors)
+        chunks, chunked = arrays(array)
+        pick = self._picker(versions, sum(map(len, chunks)), decoding=False)
+        module = kernel("protocol.message._kernel")
+
+        def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            kind = plain_type(array.type)
+            encoded: tuple[pa.Array, list[Fault]] = module.encode(
+                array if array.type == kind else unpack(array).cast(kind),
+                self._encoders(module, kind, pick is not None),
+                selector=None if pick is None else pick(array),
+                large=self._options["large"],
+                stop=stop,
+            )
+            return encoded
+
+        return self._run(step, chunks, chunked, self._encoded_type, errors, EncodeError)
+
+    def _picker(self, versions: Any, rows: int, decoding: bool) -> Any:
+        """Return what gives the kernel the program of each row of one chunk after the other; None: the only one."""
+        at = self._version_at
+        if decoding and versions is None and at is not None:
+            known, key = self.versions, self._api_key
+            return lambda array: kernel("protocol.message._kernel").version_selector(array, known, at, key)
+        if versions is None:
+            if len(self.versions) > 1:
+                raise ConfigError(
+                    f"{self.spec.name} has several versions here: versions= must say each row's"
+                )
+            return None
+        if isinstance(versions, int):
+            versions = [versions] * rows
+        given = versions if isinstance(versions, (pa.Array, pa.ChunkedArray)) else _column(versions)
+        if len(given) != rows:
+            raise ConfigError(f"there are {len(given)} versions for {rows} rows")
+        if not (pa.types.is_integer(given.type) or pa.types.is_null(given.type)):
+            raise ConfigError(f"versions are integers, not {given.type}")
+        # Unsigned ones that are too large become negative, which none of those known is.
+        places = pc.index_in(given.cast(pa.int64(), safe=False), pa.array(self.versions, pa.int64()))
+        places = pc.fill_null(places, len(self.versions))
+        places = pa.concat_arrays(places.chunks) if isinstance(places, pa.ChunkedArray) else places
+        buffer = places.buffers()[1] or pa.py_buffer(b"")
+        done = places.offset
+
+        def pick(array: pa.Array) -> pa.Buffer:
+            nonlocal done
+            done += len(array)
+            return buffer.slice((done - len(array)) * 4, len(array) * 4)
+
+        return pick
+
+    def _program(self, module: Any, plan: Plan) -> Any:
+        return module.Program(plan, self._options["limits"], self._options["compat"] == "kafka")
+
+    def _keep(self, key: tuple[object, ...], make: Any) -> Any:
+        with self._lock:
+            kept = self._kept.get(key)
+        if kept is None:
+            # Threads that come here at once make the same; the last one put there stays.
+            kept = make()
+            with self._lock:
+                while len(self._kept) >= _KEPT:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[key] = kept
+        return kept
+
+    def _failing(self, module: Any, kind: pa.DataType, direction: str) -> list[Any]:
+        """Return a program for rows of all other versions, and one for those of other api keys."""
+        reasons = (
+            f"the version is not one of {', '.join(map(str, self.versions))}",
+            f"the api key is not {self._api_key}",
+        )
+        plans = [failing_plan(kind, direction, "unsupported_version", reason) for reason in reasons]
+        return [self._program(module, plan) for plan in plans]
+
+    def _decoders(self, module: Any, picked: bool) -> list[Any]:
+        """Return a program for each version; where rows are picked, those of `_failing` behind them."""
+
+        def make() -> list[Any]:
+            programs = [self._program(module, self._plans[version]) for version in self.versions]
+            return [*programs, *self._failing(module, self.arrow_type, "decode")] if picked else programs
+
+        made: list[Any] = self._keep((module, "decode", picked), make)
+        return made
+
+    def encode_plan(self, kind: pa.DataType, version: int | None = None) -> Plan:
+        """Return the plan by which columns of an Arrow type are written at a version, by default the highest."""
+        version = self.versions[-1] if version is None else version
+        prefix = version.to_bytes(2, "big") if self.header == "version" else b""
+        return encode_plan(self._parts(version), kind, prefix)
+
+    def _encoders(self, module: Any, kind: pa.DataType, picked: bool) -> list[Any]:
+        def make() -> list[Any]:
+            plans = [self.encode_plan(kind, version) for version in self.versions]
+            programs = [self._program(module, plan) for plan in plans]
+            return [*programs, *self._failing(module, kind, "encode")] if picked else programs
+
+        made: list[Any] = self._keep((module, "encode", kind, picked), make)
+        return made
+
+    # Single messages ------------------------------------------------------------------------------------
+
+    def _version(self, version: int | None) -> int:
+        if version is None:
+            if len(self.versions) > 1:
+                raise ConfigError(f"{self.spec.name} has several versions here: version= must say which")
+            return self.versions[0]
+        if version not in self.versions:
+            raise ConfigError(f"version {version} is not one of {', '.join(map(str, self.versions))}")
+        return version
+
+    def decode_one(self, data: bytes, version: int | None = None) -> dict[str, Any]:
+        r"""Decode one message.
+
+        Parameters
+        ----------
+        data : bytes-like
+            The message, with its header if there is one.
+        version : int, optional
+            Needed by a codec of several versions, if the message does not begin with its version.
+
+        Returns
+        -------
+        dict
+            The fields of its version, by the names of the JSON form; UUIDs as 16 bytes. Tags that the
+            definition does not know are under ``_unknown_tagged_fields``, if there are any.
+
+        Raises
+        ------
+        DecodeError
+            If it cannot be decoded.
+
+        Examples
+        --------
+        >>> codec = MessageCodec('''{"type": "data", "name": "M", "validVersions": "0", "flexibleVersions": "0+",
+        ...   "fields": [{"name": "A", "type": "bool", "versions": "0+"}]}''', 0)
+        >>> codec.decode_one(b"\x01\x01\x05\x02hi")
+        {'a': True, '_unknown_tagged_fields': [{'tag': 5, 'data': b'hi'}]}
+        """
+        module = kernel("protocol.message._kernel")
+        data = data if isinstance(data, bytes) else bytes(memoryview(data))
+        chosen = (
+            self._version(version) if version is not None or self._version_at is None else self._named(data)
+        )
+        program = self._kept.get((module, "decode_one", chosen))
+        if program is None:
+            kind = self._type((chosen,), True, self._options["large"])
+            program = self._keep(
+                (module, "decode_one", chosen),
+                lambda: self._program(module, decode_plan(self._parts(chosen), kind)),
+            )
+        message, fault = module.decode_one(data, program, start=self._start, trailing=self._trailing)
+        if fault is not None:
+            raise DecodeError(*fault)
+        decoded: dict[str, Any] = message
+        return decoded
+
+    def encode_one(self, message: dict[str, Any], version: int | None = None) -> bytes:
+        """Encode one message.
+
+        Parameters
+        ----------
+        message : dict
+            Fields by the names of the JSON form; those that are not there are at their defaults.
+        version : int, optional
+            Needed by a codec of several versions.
+
+        Raises
+        ------
+        EncodeError
+            If a value does not fit its field, there is no such field, or the version does not have it and it
+            is neither ignorable nor at its default.
+        """
+        module = kernel("protocol.message._kernel")
+        version = self._version(version)
+        program = self._kept.get((module, "encode_one", version))
+        if program is None:
+            plan = self.encode_plan(self._every_field(), version)
+            program = self._keep((module, "encode_one", version), lambda: self._program(module, plan))
+        data, fault = module.encode_one(message, program)
+        if fault is not None:
+            raise EncodeError(*fault)
+        encoded: bytes = data
+        return encoded
+
+    def _named(self, data: bytes) -> int:
+        """Return the version that a message names itself."""
+        at = self._version_at or 0
+        if len(data) < at + 2:
+            return self.versions[0]
+        if self._api_key not in (None, int.from_bytes(data[:2], "big", signed=True)):
+            raise DecodeError(0, 0, "", "unsupported_version", f"the api key is not {self._api_key}")
+        version = int.from_bytes(data[at : at + 2], "big", signed=True)
+        if version not in self.versions:
+            reason = f"the version {version} is not one of {', '.join(map(str, self.versions))}"
+            raise DecodeError(0, at, "", "unsupported_version", reason)
+        return version
+
+    def _every_field(self) -> pa.StructType:
+        """Return the type of the fields of all versions, which a dict may have."""
+        every = sorted({*self.spec.valid_versions, *self.versions})
+        kind = message_type(self.spec, every, unknown_tags=True)
+        if self.header not in HEADERS:
+            return kind
+        header = header_spec(self.header)
+        before = message_type(header, header.valid_versions, unknown_tags=True)
+        return pa.struct([pa.field("header", before, nullable=False), pa.field("body", kind, nullable=False)])
+
+    def size(self, message: dict[str, Any], version: int | None = None) -> int:
+        """Return how many bytes `encode_one` writes; it raises the same errors."""
+        return len(self.encode_one(message, version))
+
+    def to_json(
+        self, message: dict[str, Any], version: int | None = None, *, serialize_records: bool = True
+    ) -> dict[str, Any]:
+        """Turn a message into its JSON form; see `kcodec.protocol.message.json.to_json`."""
+        body = message.get("body", {}) if self.header in HEADERS and isinstance(message, dict) else message
+        return to_json(self.spec, self._version(version), body, serialize_records=serialize_records)
+
+    def from_json(self, node: Any, version: int | None = None) -> dict[str, Any]:
+        """Read the JSON form of a message; see `kcodec.protocol.message.json.from_json`."""
+        return from_json(self.spec, self._version(version), node, compat=self._options["compat"])
+
+    # ----------------------------------------------------------------------------------------------------
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.spec, self.versions, *self._options.values()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MessageCodec):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        many = len(self.versions) > 1
+        shown = [self.spec.name, repr(list(self.versions) if many else self.versions[0])]
+        shown += [f"{name}={value!r}" for name, value in self._options.items() if value and value != Limits()]
+        return f"MessageCodec{'.for_versions' if many else ''}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.spec, self.versions, self._options)
+
+
+def _column(versions: Any) -> pa.Array:
+    try:
+        return pa.array(versions)
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise ConfigError(f"versions are no column of integers: {error}") from None
+
+
+def _rebuild(
+    kind: type[MessageCodec], spec: MessageSpec, versions: tuple[int, ...], options: dict[str, Any]
+) -> MessageCodec:
+    return kind.for_versions(spec, versions, **options)

@@ -1,0 +1,54 @@
+"""The headers of requests and responses: what stands between the size and the message."""
+
+import functools
+
+from kcodec.errors import ConfigError
+from kcodec.protocol.spec.model import MessageSpec
+
+__all__ = ["HEADERS", "header_spec"]
+
+# The client id keeps its int16 length in flexible versions: a broker must be able to read the header of an
+# ApiVersionsRequest that is newer than itself.
+_REQUEST = """{"type": "header", "name": "RequestHeader", "validVersions": "0-2", "flexibleVersions": "2+",
+    "fields": [
+    {"name": "RequestApiKey", "type": "int16", "versions": "0+", "default": "%s"},
+    {"name": "RequestApiVersion", "type": "int16", "versions": "0+", "default": "%s"},
+    {"name": "CorrelationId", "type": "int32", "versions": "0+"},
+    {"name": "ClientId", "type": "string", "versions": "1+", "nullableVersions": "1+", "ignorable": true,
+     "flexibleVersions": "none"}]}"""
+
+_RESPONSE = """{"type": "header", "name": "ResponseHeader", "validVersions": "0-1", "flexibleVersions": "1+",
+    "fields": [
+    {"name": "CorrelationId", "type": "int32", "versions": "0+"}]}"""
+
+#: What has a header.
+HEADERS = ("request", "response")
+
+
+@functools.cache
+def header_spec(kind: str, api_key: int | None = None, api_version: int | None = None) -> MessageSpec:
+    """Return the definition of a header.
+
+    Parameters
+    ----------
+    kind : {"request", "response"}
+        Of what.
+    api_key, api_version : int, optional
+        Which requests: the defaults of these fields.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither.
+
+    Examples
+    --------
+    >>> [field.json_name for field in header_spec("request").fields]
+    ['requestApiKey', 'requestApiVersion', 'correlationId', 'clientId']
+    """
+    if kind not in HEADERS:
+        raise ConfigError(f"header={kind!r} is not one of {', '.join(HEADERS)}")
+    if kind == "response":
+        return MessageSpec.parse(_RESPONSE)
+    defaults = ("" if value is None else value for value in (api_key, api_version))
+    return MessageSpec.parse(_REQUEST % tuple(defaults))

@@ -1,0 +1,1 @@
+"""Kafka's message definitions: read, checked, compared, printed."""

@@ -1,0 +1,190 @@
+"""Many message definitions: from a folder, a jar, or texts."""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+
+from kcodec.errors import ConfigError
+from kcodec.protocol.spec.model import MessageSpec, SpecError
+
+__all__ = ["Definitions", "load"]
+
+#: Where Kafka's jars carry their definitions.
+_IN_JAR = "common/message/"
+
+#: Bytes that a file in a jar may have; Kafka's largest has 30 thousand.
+_LARGEST = 1 << 24
+
+
+class Definitions(Mapping[str, MessageSpec]):
+    """Message definitions by name.
+
+    Parameters
+    ----------
+    specs : iterable of MessageSpec
+        In any order; they are kept in the order of their names.
+
+    Raises
+    ------
+    SpecError
+        If two have one name, or two of one folder or jar have one type and API key. (Each module of Kafka numbers its
+        metadata records by itself.)
+
+    Examples
+    --------
+    >>> text = '{"type": "request", "name": "PingRequest", "apiKey": 1, "validVersions": "0", '
+    >>> definitions = load([text + '"flexibleVersions": "none", "fields": []}'])
+    >>> definitions["PingRequest"] is definitions.request(1)
+    True
+    """
+
+    def __init__(self, specs: Iterable[MessageSpec]) -> None:
+        self._by_name: dict[str, MessageSpec] = {}
+        self._by_key: dict[tuple[str, int], list[MessageSpec]] = {}
+        for spec in sorted(specs, key=lambda spec: spec.name):
+            other = self._by_name.setdefault(spec.name, spec)
+            if other is not spec:
+                raise SpecError(
+                    f"Found more than one message with name {spec.name}: {other.file or 'a text'}",
+                    "duplicate_message",
+                    file=spec.file,
+                )
+            if spec.api_key is None or spec.type == "data":
+                continue
+            claims = self._by_key.setdefault((spec.type, spec.api_key), [])
+            for claimed in claims:
+                if _module(claimed.file) == _module(spec.file):
+                    raise SpecError(_claimed_twice(claimed, spec), "duplicate_api_key", file=spec.file)
+            claims.append(spec)
+
+    def __getitem__(self, name: str) -> MessageSpec:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"Definitions({len(self)} messages)"
+
+    def of_type(self, type: str, api_key: int) -> MessageSpec:
+        """Find the message of a type by its number.
+
+        Parameters
+        ----------
+        type : str
+            Such as ``"request"`` or ``"metadata"``; not ``"data"``, whose numbers are not unique.
+        api_key : int
+            The API key or record type.
+
+        Raises
+        ------
+        ConfigError
+            If there is none, or several of different folders.
+        """
+        claims = self._by_key.get((type, api_key), [])
+        if len(claims) != 1:
+            names = " and ".join(spec.name for spec in claims) or "nothing"
+            raise ConfigError(f"{type} with API key {api_key} is {names} in the definitions")
+        return claims[0]
+
+    def request(self, api_key: int) -> MessageSpec:
+        """Find a request by its API key; raise `ConfigError` if there is none."""
+        return self.of_type("request", api_key)
+
+    def response(self, api_key: int) -> MessageSpec:
+        """Find a response by its API key; raise `ConfigError` if there is none."""
+        return self.of_type("response", api_key)
+
+
+def _module(file: str) -> str:
+    return file.rpartition("/")[0]
+
+
+def _claimed_twice(claimed: MessageSpec, spec: MessageSpec) -> str:
+    if spec.type in ("request", "response"):
+        return f"Found more than one {spec.type} with API key {spec.api_key}"
+    what = {
+        "metadata": "metadata record entry",
+        "coordinator-key": "coordinator record key",
+        "coordinator-value": "coordinator record value",
+    }.get(spec.type, spec.type)
+    return f"Duplicate {what} for type {spec.api_key}. Original claimant: {claimed.name}. New claimant: {spec.name}"
+
+
+def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathLike[str]]") -> Definitions:
+    """Load message definitions.
+
+    Parameters
+    ----------
+    source : path, text, mapping of str to str, or iterable of texts and paths
+        A folder, of which all ``.json`` files at any depth are definitions; one such file; a jar of Kafka's
+        (``kafka-clients``, ``kafka-group-coordinator``, ``kafka-transaction-coordinator``, ...), which carries them
+        under ``common/message/``; a text, or texts by the names of their files; or several of these, where paths are
+        `pathlib.Path`. Definitions of APIs that are gone, without valid versions, are loaded too.
+
+    Raises
+    ------
+    SpecError
+        If a definition is wrong, or two contradict each other.
+    ConfigError
+        If there is none.
+    """
+    if isinstance(source, Mapping):
+        texts = list(source.items())
+    else:
+        if isinstance(source, str) and not source.lstrip().startswith("{"):
+            source = Path(source)
+        texts = []
+        for each in [source] if isinstance(source, (str, PathLike)) else source:
+            texts += [("", each)] if isinstance(each, str) else _files(Path(each))
+    if not texts:
+        raise ConfigError(f"there are no message definitions in {source}")
+    return Definitions(MessageSpec.parse(text, file, retired=True) for file, text in texts)
+
+
+def _files(path: Path) -> Iterator[tuple[str, str]]:
+    if path.is_dir():
+        for each in sorted(path.rglob("*.json")):
+            yield str(each), _text(each.read_bytes(), str(each))
+    elif path.suffix == ".json" and path.is_file():
+        yield str(path), _text(path.read_bytes(), str(path))
+    elif zipfile.is_zipfile(path):
+        try:
+            yield from _in_jar(path)
+        except SpecError:
+            raise
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            struct.error,
+            EOFError,
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:
+            raise ConfigError(f"{path} cannot be read: {error}") from None
+    else:
+        raise ConfigError(f"{path} is neither a folder, nor a .json file, nor a jar")
+
+
+def _in_jar(path: Path) -> Iterator[tuple[str, str]]:
+    with zipfile.ZipFile(path) as jar:
+        for entry in sorted(jar.infolist(), key=lambda entry: entry.filename):
+            if entry.filename.startswith(_IN_JAR) and entry.filename.endswith(".json"):
+                file = f"{path}!{entry.filename}"
+                if entry.file_size > _LARGEST:
+                    raise SpecError(f"{entry.file_size} bytes are too many", "file_size", file=file)
+                yield file, _text(jar.read(entry), file)
+
+
+def _text(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"not JSON: {error}", "json", file=file) from None

@@ -1,0 +1,1 @@
+"""Kafka's internal topics as columns."""

@@ -1,0 +1,1 @@
+"""Frame, registry and codec tied together."""

@@ -1,0 +1,91 @@
+"""Nested columns with other columns below them."""
+
+import pyarrow as pa
+import pytest
+
+from kcodec.columns.nested import add_columns, arrange, hide_nulls, unpack
+from kcodec.columns.types import plain_type
+
+INNER = pa.struct([("a", pa.int32())])
+WIDER = pa.struct([("a", pa.int32()), ("b", pa.null())])
+ROWS = [{"a": 1}, None, {"a": None}]
+
+
+@pytest.mark.parametrize(
+    ("make", "nest"),
+    [
+        (lambda kind: kind, lambda row: row),
+        (pa.list_, lambda row: [row, row]),
+        (pa.large_list, lambda row: [row]),
+        (lambda kind: pa.list_(pa.list_(kind)), lambda row: [[], None, [row]]),
+        (lambda kind: pa.map_(pa.string(), kind), lambda row: [("k", row)]),
+        (lambda kind: pa.struct([("x", pa.int8()), ("y", kind)]), lambda row: {"x": 1, "y": row}),
+    ],
+)
+def test_columns_are_added_everywhere(make, nest):
+    rows = [*map(nest, ROWS), None]
+    array = pa.array(rows, make(INNER))
+    for given, expected in (
+        (array, rows),
+        (pa.concat_arrays([array, array]).slice(3, 3), [rows[3], *rows[:2]]),
+    ):
+        found = add_columns(given, make(WIDER))
+        found.validate(full=True)
+        assert found.type == make(WIDER)
+        assert str(found.to_pylist()).replace(", 'b': None", "") == str(expected)
+        assert hide_nulls(given).equals(given)
+
+
+def test_lists_of_a_fixed_size_and_empty_structs():
+    array = pa.array([[{"a": 1}], None], pa.list_(INNER, 1))
+    assert add_columns(unpack(array), pa.list_(WIDER)).to_pylist() == [[{"a": 1, "b": None}], None]
+    empty = pa.array([{}, None], pa.struct([]))
+    assert add_columns(empty, pa.struct([("b", pa.null())])).to_pylist() == [{"b": None}, None]
+    assert add_columns(empty, pa.struct([])) is empty
+
+
+def test_what_is_behind_nulls():
+    behind = pa.StructArray.from_arrays([pa.array(["x", "y"])], ["a"], mask=pa.array([True, False]))
+    nested = pa.MapArray.from_arrays([0, 1, 2], pa.array([1, 2]), behind)
+    assert hide_nulls(nested).items.field(0).to_pylist() == [None, "y"]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([["a"], None, [], ["b", "c"]], pa.list_(pa.string_view())),
+        pa.array([[1, 2], None, [3, 4], [5, None]], pa.list_(pa.int8(), 2)),
+        pa.array([[], None, [], []], pa.list_(pa.int8(), 0)),
+        pa.array([[("a", 1)], None, [], [("b", None)]], pa.map_(pa.string(), pa.int8())),
+        pa.array([[{"n": None, "x": 1}], None, [], [{"n": None, "x": 2}]]),
+        pa.array([{"n": None, "l": [1]}, None, {"n": None, "l": None}, {"n": None, "l": [2, 3]}]),
+        pa.DictionaryArray.from_arrays([0, None, 1, 0], pa.array(["a", "b"], pa.string_view())),
+        pa.DictionaryArray.from_arrays([0, None, 1, 0], pa.array([{"a": [1]}, None])),
+        pa.nulls(4, pa.large_list(pa.null())),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_slices_dictionaries_and_fixed_sizes_are_unpacked(array):
+    for start, stop in ((0, 4), (1, 4), (3, 4), (2, 2)):
+        part = array.slice(start, stop - start)
+        found = unpack(part)
+        found.validate(full=True)
+        assert found.to_pylist() == part.to_pylist()
+        # What a cast of the slice itself is not.
+        found.cast(plain_type(found.type)).validate(full=True)
+
+
+def test_fields_are_arranged_by_their_names():
+    kind = pa.struct(
+        [pa.field("a", pa.struct([("x", pa.int8()), ("y", pa.string())]), False), ("b", pa.int8())]
+    )
+    given = pa.array(
+        [{"b": 1, "a": {"x": 2}}, None], pa.struct([("b", pa.int64()), ("a", pa.struct([("x", pa.int8())]))])
+    )
+    found = arrange(given, kind)
+    found.validate(full=True)
+    assert found.to_pylist() == [{"a": {"x": 2, "y": None}, "b": 1}, None]
+    assert found.cast(kind).type == kind
+    for given in ({"a": {"z": 1}}, {"b": 1}, {"a": 1, "b": 1}):
+        with pytest.raises(TypeError, match=r"^(a|a: struct|the column).*"):
+            arrange(pa.array([given]), kind)

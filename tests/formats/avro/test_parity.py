@@ -1,0 +1,289 @@
+"""The compiled kernel answers as the plain one: values, and faults with row, offset, path and code."""
+
+import array
+import importlib
+
+import pyarrow as pa
+import pytest
+from avro_values import of_array
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import avro_payloads, avro_readers, avro_schemas, damaged
+
+from kcodec.errors import SchemaError
+from kcodec.formats.avro import _kernel_py as pure
+from kcodec.formats.avro.encode_plan import encode_plan
+from kcodec.formats.avro.plan import decode_plan
+from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.types import TypeOptions
+from kcodec.plan import Limits
+
+LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)
+
+
+@pytest.fixture(scope="module")
+def native():
+    return importlib.import_module("kcodec.formats.avro._kernel")
+
+
+def same_decode(native, plans, payloads, limits=LIMITS, **options):
+    kind = options.pop("kind", pa.binary())
+    values = pa.array(payloads, kind)
+    # Only where memory goes on behind the last payload can the compiled kernel run all rows column by column.
+    followed = pa.array([*payloads, bytes(64)], kind).slice(0, len(payloads))
+    answers = []
+    for module, column in ((native, values), (native, followed), (pure, values)):
+        programs = [module.Program(plan, limits) for plan in plans]
+        decoded, faults = module.decode(column, programs, **options)
+        decoded.validate(full=True)
+        assert decoded.type == plans[0].arrow_type
+        answers.append((of_array(decoded), faults))
+    assert answers[0] == answers[2]
+    assert answers[1] == answers[2]
+    for module in (native, pure):
+        programs = [module.Program(plan, limits) for plan in plans]
+        assert module.decode(values, programs, stop=True, **options)[1] == answers[2][1][:1]
+    return decoded
+
+
+def same_encode(native, plan, column, **options):
+    answers = []
+    for module in (native, pure):
+        encoded, faults = module.encode(column, module.Program(plan), **options)
+        encoded.validate(full=True)
+        answers.append((encoded.type, encoded.to_pylist(), faults))
+    assert answers[0] == answers[1]
+    for module in (native, pure):
+        assert module.encode(column, module.Program(plan), stop=True, **options)[1] == faults[:1]
+
+
+@given(st.data())
+def test_decode_of_any_bytes(native, data):
+    schema = parse(data.draw(avro_schemas()))
+    plan = decode_plan(schema, schema, TypeOptions(large=data.draw(st.booleans())))
+    payload = avro_payloads(schema, canonical=False).flatmap(damaged)
+    payloads = data.draw(st.lists(st.one_of(st.none(), payload), max_size=5))
+    same_decode(native, [plan], payloads, trailing=data.draw(st.booleans()))
+
+
+@given(st.data())
+def test_resolution_of_any_bytes(native, data):
+    text = data.draw(avro_schemas())
+    schema = parse(text)
+    reader = parse(data.draw(avro_readers(text)))
+    plan = decode_plan(schema, reader)
+    payload = avro_payloads(schema, canonical=False).flatmap(damaged)
+    same_decode(native, [plan], data.draw(st.lists(st.one_of(st.none(), payload), max_size=5)))
+
+
+@given(st.data())
+def test_many_programs(native, data):
+    text = data.draw(avro_schemas())
+    reader = parse(text)
+    writers = [reader, parse(data.draw(avro_readers(text)))]
+    plans = [decode_plan(writer, reader) for writer in writers]
+    payloads, selector, starts = [], array.array("i"), array.array("i")
+    for _ in range(data.draw(st.integers(0, 5))):
+        choice = data.draw(st.integers(-1, 1))
+        prefix = data.draw(st.binary(max_size=3))
+        payload = data.draw(avro_payloads(writers[choice], canonical=False).flatmap(damaged))
+        payloads.append(prefix + payload)
+        selector.append(choice)
+        starts.append(len(prefix))
+    same_decode(native, plans, payloads, selector=selector, starts=starts)
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_blocks_of_many_programs(native, data):
+    text = data.draw(avro_schemas())
+    reader = parse(text)
+    writers = [reader, parse(data.draw(avro_readers(text))), parse(data.draw(avro_readers(text)))]
+    plans = [decode_plan(writer, reader) for writer in writers]
+    pool = [
+        (choice, data.draw(avro_payloads(writer, canonical=False)))
+        for choice, writer in enumerate(writers)
+        for _ in range(3)
+    ]
+    if data.draw(st.booleans()):
+        pool.append((0, data.draw(avro_payloads(reader).flatmap(damaged))))
+    if data.draw(st.booleans()):
+        pool.append((-1, b""))
+    if data.draw(st.booleans()):
+        pool = [each for each in pool if each[0] == 0]
+    rows = data.draw(st.randoms(use_true_random=False)).choices(pool, k=data.draw(st.integers(1, 600)))
+    same_decode(
+        native,
+        plans,
+        [payload for _, payload in rows],
+        Limits(),
+        selector=array.array("i", [c for c, _ in rows]),
+    )
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_encode_in_blocks(native, data):
+    schema = parse(data.draw(avro_schemas()))
+    plan = decode_plan(schema, schema)
+    pool = data.draw(st.lists(st.one_of(st.none(), avro_payloads(schema)), min_size=1, max_size=6))
+    rows = data.draw(st.randoms(use_true_random=False)).choices(pool, k=data.draw(st.integers(1, 200)))
+    decoded, _ = native.decode(pa.array(rows, pa.binary()), [native.Program(plan, Limits())])
+    same_encode(native, encode_plan(schema, plan.arrow_type), decoded, prefix=b"\0\0\0\0\1")
+
+
+@given(st.data())
+def test_recursive_values_that_are_dropped(native, data):
+    node = {
+        "type": "record",
+        "name": "N",
+        "fields": [
+            {"name": "v", "type": "string"},
+            {"name": "next", "type": ["null", "N"]},
+            {"name": "kids", "type": {"type": "array", "items": "N"}},
+            {"name": "by", "type": {"type": "map", "values": "N"}},
+        ],
+    }
+    fields = [{"name": "gone", "type": node}, {"name": "z", "type": "int"}]
+    writer = parse({"type": "record", "name": "R", "fields": fields})
+    plan = decode_plan(writer, parse({"type": "record", "name": "R", "fields": fields[1:]}))
+    leaf = b"\x02a\x00\x00\x00"
+    value = st.recursive(
+        st.just(leaf),
+        lambda inner: st.one_of(
+            inner.map(lambda one: b"\x02a\x02" + one + b"\x00\x00"),
+            inner.map(lambda one: b"\x02a\x00\x04" + one + one + b"\x00\x00"),
+            inner.map(lambda one: b"\x02a\x00\x00\x02\x02k" + one + b"\x00"),
+        ),
+        max_leaves=8,
+    )
+    payload = value.map(lambda one: one + b"\x02").flatmap(damaged)
+    same_decode(native, [plan], data.draw(st.lists(payload, max_size=4)))
+
+
+@given(st.data())
+def test_encode_of_decoded_columns(native, data):
+    schema = parse(data.draw(avro_schemas()))
+    plan = decode_plan(schema, schema)
+    payloads = data.draw(st.lists(st.one_of(st.none(), avro_payloads(schema)), max_size=5))
+    decoded = same_decode(native, [plan], payloads, Limits())
+    cut = data.draw(st.integers(0, len(payloads)))
+    encode = encode_plan(schema, plan.arrow_type)
+    same_encode(native, encode, decoded.slice(cut), prefix=data.draw(st.binary(max_size=6)))
+
+
+@given(st.data())
+def test_encode_as_another_schema(native, data):
+    text = data.draw(avro_schemas())
+    schema = parse(text)
+    plan = decode_plan(schema, schema)
+    payloads = data.draw(st.lists(avro_payloads(schema), max_size=4))
+    decoded = same_decode(native, [plan], payloads, Limits())
+    other = parse(data.draw(avro_readers(text)))
+    same_encode(native, encode_plan(other, plan.arrow_type), decoded)
+
+
+def columns():
+    import decimal
+
+    big = decimal.Decimal("12345678901234567890.5")
+    return [
+        pa.array([1, -1, 127], pa.int8()),
+        pa.array([1, 200, 255], pa.uint8()),
+        pa.array([1, -(1 << 15)], pa.int16()),
+        pa.array([1, (1 << 32) - 1], pa.uint32()),
+        pa.array([1, 1 << 31, -(1 << 40)], pa.int64()),
+        pa.array([1, 1 << 63], pa.uint64()),
+        pa.array([0.1, 0.5, 1e40, float("nan"), float("inf"), -0.0], pa.float64()),
+        pa.array([0.5, float("nan")], pa.float32()),
+        pa.array([0, 86_400_000, 1, -86_400_000], pa.timestamp("ms")),
+        pa.array([0, 1_000_000, 1, -1_000_001, (1 << 63) - 1], pa.timestamp("us", "UTC")),
+        pa.array([0, 1 << 62], pa.timestamp("s", "UTC")),
+        pa.array([0, 1, 10**9], pa.timestamp("ns")),
+        pa.array([0, 1, -7000], pa.date32()),
+        pa.array([0, 86_399], pa.time32("s")),
+        pa.array([0, 1000, 1], pa.time64("us")),
+        pa.array([0, 1000, 1_000_000], pa.time64("ns")),
+        pa.array(
+            ["A", "B", "", "1.5", "-1e3", "12345678901", "1e99999999999", "0.001", "+.5", "x", "1.", "é"]
+        ),
+        pa.array(["A", "1.5"], pa.large_string()),
+        pa.array([b"A", b"\xff", b"12345"], pa.binary()),
+        pa.array([b"12345", b"abcde"], pa.binary(5)),
+        pa.array([decimal.Decimal("1.50"), decimal.Decimal("-99.99"), None], pa.decimal128(4, 2)),
+        pa.array([big, -big, decimal.Decimal(0)], pa.decimal128(38, 3)),
+        pa.array([big, decimal.Decimal(10) ** 60], pa.decimal256(76, 3)),
+        pa.array([True, False, None]),
+        pa.nulls(2),
+        pa.array(
+            [
+                {"member0": 1, "member1": None},
+                {"member0": None, "member1": "x"},
+                {},
+                {"member0": 1, "member1": "x"},
+                None,
+            ]
+        ),
+        pa.array([[1, None], [], None, [3]]),
+        pa.array([[("a", 1), ("b", None)], [], None], pa.map_(pa.string(), pa.int64())),
+        pa.array([{"f0": 1}, {"f0": None}, None]),
+    ]
+
+
+SCHEMAS = [
+    "null",
+    "boolean",
+    "int",
+    "long",
+    "float",
+    "double",
+    "bytes",
+    "string",
+    {"type": "fixed", "name": "F", "size": 5},
+    {"type": "enum", "name": "E", "symbols": ["A", "B"]},
+    {"type": "int", "logicalType": "date"},
+    {"type": "int", "logicalType": "time-millis"},
+    {"type": "long", "logicalType": "time-micros"},
+    {"type": "long", "logicalType": "timestamp-millis"},
+    {"type": "long", "logicalType": "timestamp-micros"},
+    {"type": "long", "logicalType": "timestamp-nanos"},
+    {"type": "long", "logicalType": "local-timestamp-micros"},
+    {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2},
+    {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 5},
+    {"type": "bytes", "logicalType": "decimal", "precision": 90, "scale": 1},
+    {"type": "fixed", "name": "D", "size": 9, "logicalType": "decimal", "precision": 20, "scale": 1},
+    {"type": "array", "items": "int"},
+    {"type": "array", "items": ["null", "long"]},
+    {"type": "map", "values": ["null", "int"]},
+    {"type": "map", "values": "int"},
+    ["int", "string"],
+    ["int", "long"],
+    ["null", "float", "double"],
+    {"type": "record", "name": "R", "fields": [{"name": "f0", "type": "int"}]},
+    {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "f0", "type": ["int", "null"]}, {"name": "f1", "type": "string", "default": "d"}],
+    },
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=str)
+@pytest.mark.parametrize("nullable", [False, True])
+def test_every_column_as_every_schema(native, schema, nullable):
+    if nullable:
+        if schema == "null" or isinstance(schema, list):
+            return
+        schema = ["null", schema]
+    for column in columns():
+        same_encode(native, encode_plan(parse(schema), column.type), column)
+        same_encode(native, encode_plan(parse(schema), column.type), column.slice(1), large=True)
+
+
+def test_both_have_the_same_names(native):
+    assert set(pure.__all__) <= set(dir(native))
+
+
+def test_refusals_are_of_the_schema():
+    with pytest.raises(SchemaError):
+        decode_plan(parse("int"), parse({"type": "bytes", "logicalType": "decimal", "precision": 77}))

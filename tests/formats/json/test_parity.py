@@ -1,0 +1,411 @@
+"""The compiled kernel answers as the plain one: values, and faults with row, offset, path and code."""
+
+import array
+import dataclasses
+import decimal
+import importlib
+import json
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from avro_values import of_array
+from hypothesis import given
+from hypothesis import strategies as st
+from json_strategies import ANY, NUMBERS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
+
+from kcodec.formats.json import _kernel_py as pure
+from kcodec.formats.json.plan import JsonOptions, json_plan
+from kcodec.plan import Form, Limits, Node, Op, Plan
+
+WIDE = decimal.Context(prec=100)
+LIMITS = Limits(max_depth=6, max_expansion=60, max_number_length=45)
+
+
+@pytest.fixture(scope="module")
+def native():
+    return importlib.import_module("kcodec.formats.json._kernel")
+
+
+def same_decode(native, plans, rows, limits=LIMITS, **options):
+    values = pa.array(rows, pa.binary())
+    # Rows with other bytes around them can be read together; what follows looks as if it belonged to them.
+    inner = pa.array([b"{" * 16, *rows, b'":1}' * 20], pa.binary()).slice(1, len(rows))
+    answers = []
+    for module in (native, pure):
+        programs = [module.Program(plan, limits) for plan in plans]
+        decoded, faults = module.decode(values, programs, **options)
+        decoded.validate(full=True)
+        assert decoded.type == plans[0].arrow_type
+        answers.append((of_array(decoded), faults))
+    assert answers[0] == answers[1]
+    decoded, faults = native.decode(inner, [native.Program(plan, limits) for plan in plans], **options)
+    decoded.validate(full=True)
+    assert (of_array(decoded), faults) == answers[1]
+    for module in (native, pure):
+        programs = [module.Program(plan, limits) for plan in plans]
+        assert module.decode(values, programs, stop=True, **options)[1] == answers[1][1][:1]
+    return decoded
+
+
+def same_encode(native, plan, column, limits=LIMITS, **options):
+    answers = []
+    for module in (native, pure):
+        encoded, faults = module.encode(column, module.Program(plan, limits), **options)
+        encoded.validate(full=True)
+        answers.append((encoded.type, encoded.to_pylist(), faults))
+    assert answers[0] == answers[1]
+    for module in (native, pure):
+        assert module.encode(column, module.Program(plan, limits), stop=True, **options)[1] == faults[:1]
+    return encoded
+
+
+OPTIONS = st.builds(
+    JsonOptions,
+    times=st.sampled_from(["iso", "number"]),
+    decimals=st.sampled_from(["number", "text"]),
+    nulls=st.sampled_from(["write", "omit"]),
+    duplicate_keys=st.sampled_from(["last", "error"]),
+    text_numbers=st.booleans(),
+    nonfinite=st.booleans(),
+)
+
+
+@given(st.data())
+def test_decode_of_any_document(native, data):
+    plan = json_plan(data.draw(kinds()), "decode", data.draw(OPTIONS))
+    row = st.one_of(documents(plan.root), documents(plan.root).flatmap(damaged), st.none())
+    rows = data.draw(st.lists(row, max_size=5))
+    same_decode(native, [plan], rows, trailing=data.draw(st.booleans()))
+
+
+@given(st.data())
+def test_decode_with_odd_forms(native, data):
+    plan = json_plan(data.draw(kinds()), "decode", data.draw(OPTIONS))
+    plan = data.draw(odd_plans(data.draw(entry_plans(plan))))
+    row = st.one_of(documents(plan.root), documents(plan.root).flatmap(damaged))
+    same_decode(native, [plan], data.draw(st.lists(row, max_size=5)))
+
+
+@given(st.data())
+def test_encode_of_decoded_columns(native, data):
+    options = data.draw(OPTIONS)
+    kind = data.draw(kinds())
+    decoding = data.draw(entry_plans(json_plan(kind, "decode", options)))
+    rows = data.draw(st.lists(st.one_of(st.none(), documents(decoding.root)), max_size=5))
+    decoded = same_decode(native, [decoding], rows)
+    encoding = json_plan(kind, "encode", options)
+    cut = data.draw(st.integers(0, len(rows)))
+    around = {"prefix": data.draw(st.binary(max_size=3)), "suffix": data.draw(st.binary(max_size=3))}
+    same_encode(native, encoding, decoded.slice(cut), large=data.draw(st.booleans()), **around)
+    # What is written is read as the same.
+    written = same_encode(native, encoding, decoded)
+    again = same_decode(native, [json_plan(kind, "decode", options)], written.to_pylist(), Limits())
+    values, before = of_array(again), of_array(decoded)
+    for row, document in enumerate(written):
+        assert not document.is_valid or values[row] == before[row]
+
+
+@given(st.data())
+def test_many_programs_and_ranges(native, data):
+    kind = data.draw(kinds())
+    plans = [json_plan(kind, "decode"), data.draw(odd_plans(json_plan(kind, "decode")))]
+    rows, selector, starts, ends = [], array.array("i"), array.array("i"), array.array("i")
+    for _ in range(data.draw(st.integers(0, 5))):
+        choice = data.draw(st.integers(-1, 1))
+        prefix, suffix = data.draw(st.binary(max_size=3)), data.draw(st.binary(max_size=3))
+        document = data.draw(documents(plans[choice].root).flatmap(damaged))
+        rows.append(prefix + document + suffix)
+        selector.append(choice)
+        starts.append(len(prefix))
+        ends.append(len(prefix) + len(document) + data.draw(st.sampled_from([0, 0, 0, -1, 9])))
+    same_decode(native, plans, rows, selector=selector, starts=starts, ends=ends)
+    same_decode(native, plans, rows, selector=selector, starts=starts)
+
+
+@given(st.data())
+def test_objects_of_many_fields(native, data):
+    names = [f"field_{i}" if i % 3 else f"F{i}" for i in range(data.draw(st.sampled_from([64, 65, 130])))]
+    kind = pa.struct([pa.field(name, pa.int16(), i % 50 != 7) for i, name in enumerate(names)])
+    plan = json_plan(
+        kind, "decode", JsonOptions(duplicate_keys=data.draw(st.sampled_from(["last", "error"])))
+    )
+    if data.draw(st.booleans()):
+        root = dataclasses.replace(plan.root, forms=plan.root.forms | Form.FOLD)
+        root = dataclasses.replace(
+            root, children=tuple(dataclasses.replace(c, name=c.name.upper()) for c in root.children)
+        )
+        plan = dataclasses.replace(plan, root=root)
+    rows = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        chosen = data.draw(st.sampled_from([names, names[::-1], names[5:], names + names[60:]]))
+        if data.draw(st.booleans()):
+            chosen = [*chosen, *(name.upper() for name in names[62:70])]
+        rows.append(json.dumps({}).encode() if not chosen else b"{")
+        rows[-1] += ",".join(f'"{name}":{i}' for i, name in enumerate(chosen)).encode() + b"}"
+    same_decode(native, [plan], rows)
+
+
+KINDS = [
+    pa.field("id", pa.int64(), False),
+    pa.field("name", pa.string()),
+    pa.field("price", pa.decimal128(12, 2)),
+    pa.field("much", pa.decimal256(60, 3)),
+    pa.field("small", pa.int8()),
+    pa.field("number of a long name", pa.int32()),
+    pa.field("score", pa.float64()),
+    pa.field("share", pa.float32()),
+    pa.field("gift", pa.bool_()),
+    pa.field("address", pa.struct([("street", pa.string()), ("place", pa.struct([("zip", pa.uint32())]))])),
+    pa.field("tags", pa.list_(pa.string())),
+    pa.field("sizes", pa.list_(pa.int16())),
+    pa.field("counts", pa.map_(pa.string(), pa.int64())),
+    pa.field("at", pa.timestamp("us", "UTC")),
+    pa.field("note", pa.string(), False),
+]
+#: Values for each: good ones, and then odd ones.
+VALUES = {
+    "id": "1 | 12345678 | 123456789012345 | -7 | 0 || 1234567890123456 | -0 | 01 | 1.0 | 1e3 | - | 9e",
+    "name": f'"a" | "" | null | "{"x" * 31}" | "{"é" * 16}" | "{"y" * 80}" || "\\u00e9\\n" | 7 | nul | "a',
+    "price": '1.25 | 0.5 | 3 | -2.50 | null || 1234567890.12 | 12345678901.1 | 1. | .5 | 00.5 | 1.005 | "1.25" | 1.2.3',
+    "much": "1.125 | -0.001 | null || 12345678901234567890.5 | 1.1234",
+    "small": "127 | -128 | null || 128 | 1.5",
+    "number of a long name": "1 | -2147483648 | null || 2147483648",
+    "score": "1.5 | 0.1 | 123.456789 | 1234567.1234567 | -0.5 || 1234567.12345678 | -0.0 | "
+    "0 | -0 | 0.1234567890123 | 1e-7 | 9007199254740993 | -",
+    "share": "1.5 | 0.1 | null || 16777217",
+    "gift": "true | false | null || trues | tru",
+    "address": '{"street":"s","place":{"zip":12345}} | {"street":"s","place":null} | null || {} | '
+    '{"place":{"zip":1},"street":"é"} | {"street":"s","place":{"zip":1,"zip":2}}',
+    "tags": '[] | ["a"] | ["a","é","c"] || ["a",null] | null | ["a",] | ["a" | ["\\""] | [ "a" ]',
+    "sizes": "[] | [1,2,3] || [32768] | [,] | [1 , 2] | null",
+    "counts": '{} | {"a":1} || {"a":1,"a":2} | null',
+    "at": '"2024-05-06T07:08:09Z" | null || "never"',
+    "note": '"n" | "é" | "\U0001f600" || "\x1f"',
+}
+ODDITIES = [
+    "absent",
+    "reversed",
+    "twice",
+    "unknown",
+    "escaped",
+    "indented",
+    "cut",
+    "more",
+    "not utf-8",
+    "cut inside",
+]
+
+
+@st.composite
+def rows_alike(draw):
+    """Rows of one form, most with common values; some have another value, or are odd as a whole."""
+    names = [field.name for field in KINDS]
+    if draw(st.booleans()):
+        names = draw(st.permutations(names))
+    good = {name: values.split(" || ")[0].split(" | ") for name, values in VALUES.items()}
+    common = {name: draw(st.sampled_from(values)) for name, values in good.items()}
+    comma, colon = draw(st.sampled_from([(",", ":"), (", ", ": "), (",", ": ")]))
+    rows = []
+    for _ in range(draw(st.integers(1, 40))):
+        kept, values, odd = list(names), dict(common), ""
+        if draw(st.integers(0, 5)) == 0:
+            name = draw(st.sampled_from(names))
+            values[name] = draw(st.sampled_from(VALUES[name].replace("||", "|").split(" | ")))
+        if draw(st.integers(0, 7)) == 0:
+            odd = draw(st.sampled_from(ODDITIES))
+            name = draw(st.sampled_from(names))
+            at = kept.index(name)
+            kept = {
+                "absent": kept[:at] + kept[at + 1 :],
+                "reversed": kept[::-1],
+                "twice": [*kept[: at + 1], name, *kept[at + 1 :]],
+            }.get(odd, kept)
+        parts = [f'"{name}"{colon}{values[name]}' for name in kept]
+        if odd == "unknown":
+            parts.insert(at, '"other" : {"id": [1, "é"]}')
+        if odd == "escaped":
+            parts[at] = parts[at].replace(name[0], f"\\u{ord(name[0]):04x}", 1)
+        if odd == "indented":
+            parts = [f"\n  {part}\n" for part in parts]
+        row = ("{" + comma.join(parts) + "}").encode()
+        cut = draw(st.integers(0, len(row))) if odd else 0
+        rows.append(
+            {
+                "cut": row[:cut],
+                "more": row + b" }",
+                "not utf-8": row[:cut] + b"\xff" + row[cut:],
+                "cut inside": row.replace("é".encode(), b"\xc3", 1),
+            }.get(odd, row)
+        )
+    return rows
+
+
+@given(rows_alike(), st.sampled_from(["last", "error"]), st.booleans(), st.data())
+def test_rows_that_are_alike(native, rows, duplicate_keys, trailing, data):
+    count = data.draw(st.integers(1, len(KINDS)))
+    kind = pa.struct(KINDS[:count] if data.draw(st.booleans()) else KINDS[-count:])
+    plan = json_plan(kind, "decode", JsonOptions(duplicate_keys=duplicate_keys))
+    rows = [*rows, None, *rows] if data.draw(st.booleans()) else rows
+    same_decode(native, [plan], rows, data.draw(st.sampled_from([LIMITS, Limits()])), trailing=trailing)
+    if data.draw(st.booleans()):
+        chosen = array.array(
+            "i", data.draw(st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows)))
+        )
+        same_decode(native, [plan, plan], rows, selector=chosen, trailing=trailing)
+
+
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("name", VALUES)
+def test_one_row_among_alike_ones(native, name, few):
+    kinds = [field for field in KINDS if not few or field.name in (name, "id", "note")]
+    plan = json_plan(pa.struct(kinds), "decode")
+    good = {field.name: VALUES[field.name].split(" | ")[0] for field in kinds}
+    usual = ("{" + ",".join(f'"{each}":{value}' for each, value in good.items()) + "}").encode()
+    odd = [value.encode() for value in VALUES[name].replace("||", "|").split(" | ")]
+    odd += [b'"\xc3","other":"\xa9"', b'"\xff"', b'["\xc3","\xa9"]', b'{"street":"\xc3"}']
+    field = f'"{name}":{good[name]}'.encode()
+    rows = [usual.replace(field, f'"{name}":'.encode() + value) for value in odd]
+    rows += [usual.replace(field, field + b',"id":1'), usual + b"]", usual.replace(field, b'"other":1')]
+    for row in rows:
+        same_decode(native, [plan], [usual] * 3 + [row] + [usual] * 3)
+    same_decode(native, [plan], [usual] * 3 + rows[-3:], trailing=True)
+
+
+def test_alike_rows_of_every_layout(native):
+    kind = pa.struct([*KINDS[:3], pa.field("tags", pa.list_(pa.string()))])
+    rows = [
+        f'{{"id":{i},"name":"n{"é" * (i % 9)}","price":{i}.5,"tags":["a","b{i}"]}}'.encode()
+        for i in range(300)
+    ]
+    expected = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])[0]
+    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
+        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
+        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
+        assert decoded.equals(expected)
+        assert faults == []
+    wide = pa.struct(
+        [*KINDS[:1], ("name", pa.large_string()), KINDS[2], ("tags", pa.large_list(pa.large_string()))]
+    )
+    same_decode(native, [json_plan(wide, "decode")], rows)
+
+
+@given(st.lists(ANY.map(str.encode).flatmap(damaged), max_size=4))
+def test_any_value_as_text(native, rows):
+    plan = Plan("JSON", "decode", pa.string(), Node(Op.JSON_TEXT, 0))
+    decoded = same_decode(native, [plan], rows)
+    encoding = Plan("JSON", "encode", pa.string(), Node(Op.JSON_TEXT, 0, forms=Form.NULL))
+    same_encode(native, encoding, decoded)
+    texts = pa.array([row.decode("utf-8", "replace") for row in rows], pa.string())
+    same_encode(native, encoding, texts)
+    same_encode(native, Plan("JSON", "encode", pa.binary(), encoding.root), pa.array(rows, pa.binary()))
+
+
+@given(st.lists(TEXTS, max_size=5), st.booleans())
+def test_any_text(native, texts, escaped):
+    forms = Form.NULL | (Form.ESCAPED if escaped else Form.PLAIN)
+    for kind in (pa.string(), pa.binary()):
+        plan = Plan("JSON", "encode", kind, Node(Op.JSON_STRING, 0, forms=forms))
+        encoded = same_encode(
+            native, plan, pa.array([text.encode() for text in texts], pa.binary()).cast(kind)
+        )
+        assert [json.loads(value) for value in encoded.to_pylist()] == texts
+
+
+@given(st.lists(st.binary(max_size=20), max_size=4))
+def test_bytes_as_text(native, values):
+    for form in (Form.PLAIN, Form.ESCAPED):
+        plan = Plan("JSON", "encode", pa.binary(), Node(Op.JSON_STRING, 0, forms=form))
+        same_encode(native, plan, pa.array(values, pa.binary()))
+
+
+@given(st.lists(st.one_of(st.floats(), st.floats(width=32)), max_size=8))
+def test_any_float(native, values):
+    for kind in (pa.float64(), pa.float32()):
+        node = Node(Op.JSON_FLOAT, 0, forms=Form.NONFINITE)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            column = pa.array(np.array(values, kind.to_pandas_dtype()))
+        written = same_encode(native, Plan("JSON", "encode", kind, node), column)
+        again = same_decode(native, [Plan("JSON", "decode", kind, node)], written.to_pylist(), Limits())
+        assert of_array(again) == of_array(column) or any(value != value for value in values)
+
+
+@given(st.data())
+def test_decimals(native, data):
+    kind = data.draw(
+        st.sampled_from(
+            [pa.decimal128(12, 2), pa.decimal128(38, 0), pa.decimal256(76, 30), pa.decimal128(5, -3)]
+        )
+    )
+    bound = 10**kind.precision - 1
+    numbers = data.draw(st.lists(st.one_of(st.integers(-1000, 1000), st.integers(-bound, bound)), max_size=5))
+    column = pa.array([decimal.Decimal(number).scaleb(-kind.scale, WIDE) for number in numbers], kind)
+    for form in (Form.PLAIN, Form.SCIENTIFIC, Form.TEXT, Form.BASE64):
+        scale = kind.scale + data.draw(st.integers(-1, 1)) if form is Form.BASE64 else 0
+        node = Node(Op.JSON_DECIMAL, 0, forms=form, scale=scale)
+        written = same_encode(native, Plan("JSON", "encode", kind, node), column)
+        rows = [row for row in written.to_pylist() if row is not None]
+        again = same_decode(native, [Plan("JSON", "decode", kind, node)], rows, Limits())
+        assert [x for x in again.to_pylist() if x is not None] == [
+            value
+            for value, row in zip(column.to_pylist(), written.to_pylist(), strict=True)
+            if row is not None
+        ]
+
+
+@given(st.data())
+def test_integers_with_factors(native, data):
+    kind = data.draw(
+        st.sampled_from([pa.int64(), pa.timestamp("us"), pa.uint64(), pa.int8(), pa.time32("ms")])
+    )
+    factor = data.draw(st.sampled_from([1, 1000, 86_400_000]))
+    bounds = data.draw(st.sampled_from([None, (0, 86_400_000), (-10, -2), (0, 1 << 64)]))
+    forms = data.draw(st.sampled_from([Form.PLAIN, Form.TEXT]))
+    node = Node(Op.JSON_INTEGER, 0, factor=factor, bounds=bounds, forms=forms)
+    rows = [number.encode() for number in data.draw(st.lists(NUMBERS, max_size=6))]
+    decoded = same_decode(native, [Plan("JSON", "decode", kind, node)], rows)
+    for sign in (1, -1):
+        writing = dataclasses.replace(node, factor=sign * factor)
+        same_encode(
+            native,
+            Plan("JSON", "encode", kind, dataclasses.replace(writing, forms=forms | Form.NULL)),
+            decoded,
+        )
+
+
+def test_blocks_that_grow(native):
+    kind = pa.struct([("a", pa.string()), ("l", pa.list_(pa.map_(pa.string(), pa.int64())))])
+    rows = []
+    for i in range(3000):
+        entries = ",".join(f'{{"k{j}":{j},"é":2}}' for j in range(i % 7))
+        rows.append(f'{{"l":[{entries}],"a":"{"x" * (i % 400)}"{"," * (i % 500 == 1)}}}'.encode())
+    decoded = same_decode(native, [json_plan(kind, "decode")], rows)
+    assert decoded.null_count == 6
+    same_encode(native, json_plan(kind, "encode"), decoded)
+
+
+def test_defaults_that_need_room(native):
+    child = Node(Op.JSON_STRING, 2, "d", forms=Form.ABSENT, data=b'"' + b"x" * 300 + b'"')
+    item = Node(Op.JSON_OBJECT, 1, children=(child,), forms=Form.PLAIN)
+    kind = pa.list_(pa.struct([("d", pa.string())]))
+    plan = Plan("JSON", "decode", kind, Node(Op.JSON_LIST, 0, children=(item,), forms=Form.NULL))
+    rows = [b"[" + b",".join([b"{}"] * count) + b"]" for count in (0, 3, 500, 20)] * 5
+    same_decode(native, [plan], rows, Limits())
+    same_decode(native, [plan], rows, Limits(max_expansion=1000))
+
+
+def test_defaults_count_for_a_row_as_a_whole(native):
+    text = b'"' + b"x" * 60 + b'"'
+    names = ("a", "b", "c")
+    forms = Form.ABSENT | Form.NULL | Form.DEFAULT
+    children = [
+        Node(Op.JSON_STRING, at, name, forms=forms, data=text) for at, name in enumerate(names, start=1)
+    ]
+    kind = pa.struct([(name, pa.string()) for name in names])
+    root = Node(Op.JSON_OBJECT, 0, children=tuple(children), forms=Form.PLAIN)
+    rows = [b'{"a":"1","b":null,"c":"2"}'] * 20 + [b'{"a":null,"b":"1","c":null}'] * 20
+    plan = Plan("JSON", "decode", kind, root)
+    array = same_decode(native, [plan], rows, Limits(max_expansion=100))
+    assert array.null_count == 20

@@ -1,0 +1,213 @@
+"""The Avro lines of what Confluent's serializers and deserializers do.
+
+Every line is answered alike, but for those of `ON_PURPOSE`, each with its reason; a line that is listed there
+and answered alike after all is a failure too.
+"""
+
+import re
+import struct
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from avro_values import of_array, of_vector
+from vector_files import read_vectors
+
+from kcodec import Serde
+from kcodec.errors import KcodecError
+from kcodec.formats.avro.codec import AvroCodec
+from kcodec.formats.avro.defaults import varint
+from kcodec.formats.avro.schema import parse
+from kcodec.formats.avro.types import TypeOptions
+from kcodec.registry import Metadata, Reference, Schema
+from kcodec.registry.memory import MemoryRegistry
+
+LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("format") == "avro"]
+
+#: Lines (by regular expression on their id) that are answered differently, and why.
+ON_PURPOSE = {
+    "avro/auto-object/(enum|fixed|record|union-record|union-empty-record|record-unordered-text|nested)": (
+        "Java takes the schema from the object; without one, it is derived here from the Arrow type, which "
+        "names no records, enums or fixeds and has all branches of a union"
+    ),
+    "avro/auto-object/bytes-decimal": (
+        "Java forgets the logical type of an object that is not a record; an Arrow column of decimals keeps "
+        "it (the payload is the same)"
+    ),
+    "avro/(registered-optional-added/(latest|id-lax)|two-versions/latest)": (
+        "Java writes by position and fails at a field that was added; here it gets its default"
+    ),
+    "avro/registered-narrowed-int/latest-lax": (
+        "Java wraps a long to 32 bits silently; here it is an error of its row"
+    ),
+    "avro/normalize-true/reordered/lookup": (
+        "only Java's mock finds a schema whose properties are in another order; a registry compares texts, "
+        "and normalization is not part of the embedded ones"
+    ),
+    "avro/enum-string": "Java refuses text for an enum, which is what an Arrow column of symbols is",
+    "de/avro/root(-trailing-flag)?/boolean-2": "Java reads any byte but 1 as false; a boolean is 0 or 1",
+}
+
+
+def write(schema, value) -> bytes:
+    """Write a vector's value as Avro, the obvious way."""
+    if schema.type == "union":
+        index, inner = value["u"]
+        return varint(index) + write(schema.branches[index], inner)
+    if schema.type == "record":
+        return b"".join(
+            write(field.type, item) for field, (_, item) in zip(schema.fields, value["r"], strict=True)
+        )
+    if schema.type == "array":
+        items = b"".join(write(schema.item, item) for item in value)
+        return (varint(len(value)) + items if value else b"") + b"\0"
+    if schema.type == "map":
+        items = b"".join(
+            varint(len(key.encode())) + key.encode() + write(schema.item, item)
+            for key, item in value["m"].items()
+        )
+        return (varint(len(value["m"])) + items if value["m"] else b"") + b"\0"
+    if value is None:
+        return b""
+    if isinstance(value, bool):
+        return bytes([value])
+    ((form, content),) = value.items()
+    if form == "i":
+        return varint(int(content))
+    if form in ("f32", "f64"):
+        return bytes.fromhex(content)[::-1]
+    if form == "e":
+        return varint(schema.symbols.index(content))
+    data = content.encode() if form == "s" else bytes.fromhex(content)
+    return data if schema.type == "fixed" else varint(len(data)) + data
+
+
+def column(line) -> pa.Array:
+    """Make a column of one value."""
+    value = line["value"]
+    if line["api"] == "java":
+        kinds = {"m": pa.map_(pa.string(), pa.field("value", pa.null())), "f32": pa.float32()}
+        ((form, content),) = value.items()
+        return pa.array([[] if form == "m" else struct.unpack(">f", bytes.fromhex(content))[0]], kinds[form])
+    named = [each["schema"] for each in line["registered"]] if line.get("references") else []
+    schema = parse(line["schema"], named)
+    codec = AvroCodec(line["schema"], named_schemas=named)
+    if value is None:
+        return pa.nulls(1, codec.arrow_type)
+    if line["id"] in ("avro/string-for-int", "avro/enum-string", "avro/enum-unknown", "avro/fixed-short"):
+        ((form, content),) = value.items()
+        return pa.array([bytes.fromhex(content) if form == "b" else content])
+    return codec.decode([write(schema, _plain(value))])
+
+
+def _plain(value):
+    """Take Java's own objects as the raw values of their logical types."""
+    if isinstance(value, dict) and "r" in value:
+        return {"r": [[name, _plain(item)] for name, item in value["r"]]}
+    if isinstance(value, dict) and "java" in value:
+        return {
+            "2022-01-08": {"i": "19000"},
+            "123.45": {"b": "3039"},
+            "2020-09-13T12:26:40.123Z": {"i": "1600000000123"},
+        }.get(value["java"][1], {"s": value["java"][1]})
+    return value
+
+
+def registered(line) -> MemoryRegistry:
+    registry = MemoryRegistry()
+    for entry in line["registered"]:
+        found = registry.register(entry["subject"], schema_of(entry))
+        assert (found.id, found.version) == (entry["registered_id"], entry["registered_version"])
+        assert found.guid == entry["guid"]
+    return registry
+
+
+def schema_of(entry) -> Schema:
+    metadata = entry.get("metadata")
+    return Schema(
+        entry["schema"],
+        references=tuple(Reference(**each) for each in entry.get("references", ())),
+        metadata=metadata
+        and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
+    )
+
+
+def serialized(line):
+    """What a line says, and what is answered."""
+    registry = registered(line)
+    given = schema_of(line) if line["api"] == "schema" else None
+    serde = Serde(
+        "AVRO", registry, topic=line["topic"], is_key=line["isKey"], schema=given, config=line["config"]
+    )
+    array = column(line)
+    headers_out = []
+    try:
+        for _ in range(line.get("times", 1)):
+            if (
+                any(key.endswith("schema.id.serializer") for key in line["config"])
+                and line.get("headers") != "null"
+            ):
+                values, headers = serde.serialize_with_headers(array)
+                headers_out = [[serde.header, headers[0].as_py().hex()]] if headers[0].is_valid else []
+            else:
+                values = serde.serialize(array)
+        payload = values[0].as_py()
+        answer = payload if payload is None else payload.hex()
+    except KcodecError:
+        answer = "refused"
+    before = {(entry["subject"], entry["registered_version"]) for entry in line["registered"]}
+    after = [
+        (found.subject, found.version, found.id, found.guid, found.schema.text)
+        for subject in registry.subjects()
+        for found in (registry.get_version(subject, version) for version in registry.versions(subject))
+        if (found.subject, found.version) not in before
+    ]
+    expected_after = [
+        (entry["subject"], entry["version"], entry["id"], entry["guid"], entry["schema"])
+        for entry in line["registered_after"]
+    ]
+    expected = "refused" if "error" in line else line["bytes"]
+    if expected == "refused":
+        return (expected, expected_after), (answer, after)
+    return (expected, line["headers_out"], expected_after), (answer, headers_out, after)
+
+
+def deserialized(line):
+    """What a line says, and what is answered."""
+    registry = registered(line)
+    serde = Serde("AVRO", registry, topic=line["topic"], is_key=line["isKey"], config=line["config"])
+    values = pa.array([None if line["bytes"] is None else bytes.fromhex(line["bytes"])], pa.binary())
+    headers = line.get("headers_in")
+    if headers is not None:
+        headers = [[(name, None if value is None else bytes.fromhex(value)) for name, value in headers]]
+    try:
+        array = serde.deserialize(values, headers=headers)
+    except KcodecError:
+        return ("refused" if "error" in line else line["value"]), "refused"
+    answer = of_array(array)[0]
+    if "error" in line:
+        return "refused", answer
+    if line["value"] is None:
+        return None, answer
+    text = serde.reader_schema
+    named = [entry["schema"] for entry in line["registered"] if entry["schema"] != text]
+    schema = parse(text, named if "shop.v1.Cart" in text or '"Cart"' in text else [])
+    return of_vector(schema, line["value"], array.type, TypeOptions()), answer
+
+
+@pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])
+def test_line(impl, line):
+    expected, answer = serialized(line) if line["kind"] == "serialize" else deserialized(line)
+    if any(re.fullmatch(pattern, line["id"]) for pattern in ON_PURPOSE):
+        assert answer != expected
+    else:
+        assert answer == expected
+
+
+def test_counts():
+    kinds = Counter(line["kind"] for line in LINES)
+    assert kinds == {"serialize": 121, "deserialize": 72}
+    listed = [line["id"] for line in LINES if any(re.fullmatch(each, line["id"]) for each in ON_PURPOSE)]
+    assert len(listed) == 16
+    unused = [each for each in ON_PURPOSE if not any(re.fullmatch(each, line["id"]) for line in LINES)]
+    assert unused == []
