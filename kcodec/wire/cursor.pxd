@@ -38,9 +38,8 @@ cdef extern from "varint.h" nogil:
     Status read_varint32 "kc_read_varint32"(
         const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint32_t *value
     )
-    # As read_varint64, for what is nearly always one byte.
-    Status read_short64 "kc_read_short64"(const uint8_t **at, const uint8_t *end, uint64_t *value)
-    # The same, zigzag.
+    # As read_varint32 and read_varint64 (zigzag), for what is nearly always one byte.
+    Status read_branch "kc_read_branch"(const uint8_t **at, const uint8_t *end, uint64_t *index)
     Status read_length "kc_read_length"(const uint8_t **at, const uint8_t *end, int64_t *length)
     # Put the low seven bits of eight bytes next to each other.
     uint64_t gather7 "kc_gather7"(uint64_t word)

@@ -100,19 +100,25 @@ static KC_INLINE int kc_read_varint32(
 }
 
 /* Lengths, counts and branches are nearly always one byte. */
-static KC_INLINE int kc_read_short64(const uint8_t **at, const uint8_t *end, uint64_t *value) {
+static KC_INLINE int kc_read_short(
+    const uint8_t **at, const uint8_t *end, int longest, uint8_t last, uint64_t *value
+) {
     const uint8_t *p = *at;
     if (KC_LIKELY(p < end && *p < 0x80)) {
         *value = *p;
         *at = p + 1;
         return KC_VARINT_OK;
     }
-    return kc_varint_apart(at, end, 10, 1, value);
+    return kc_varint_apart(at, end, longest, last, value);
+}
+
+static KC_INLINE int kc_read_branch(const uint8_t **at, const uint8_t *end, uint64_t *index) {
+    return kc_read_short(at, end, 5, 15, index);
 }
 
 static KC_INLINE int kc_read_length(const uint8_t **at, const uint8_t *end, int64_t *length) {
     uint64_t raw;
-    const int answer = kc_read_short64(at, end, &raw);
+    const int answer = kc_read_short(at, end, 10, 1, &raw);
     *length = kc_unzigzag(raw);
     return answer;
 }

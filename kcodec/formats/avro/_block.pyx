@@ -23,14 +23,15 @@ from libc.string cimport memcmp, memcpy, memset
 from kcodec.columns._builder cimport BLOB, LIST, MAP, TEXT, Builder, Column, offset_t, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.avro._context cimport Context, charge
+from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._lanes cimport DEPTH, ITEMS, LANES, PROGRAMS, SLACK, Block
 from kcodec.formats.avro._leaf cimport read_leaf
 from kcodec.formats.avro._row cimport run
 from kcodec.formats.avro._skip_block cimport end_lists, short_lists, skip_lanes
 from kcodec.formats.avro._program cimport *
+from kcodec.plan._budget cimport begin_row, charge
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, prefetch, read_length, read_short64,
+    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, prefetch, read_branch, read_length,
     read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport OK
@@ -147,8 +148,7 @@ cdef bint read_all(
     cdef int64_t begin
     cdef int64_t count = 0
     cdef int64_t some
-    context.expanded = 0
-    context.zero_items = 0
+    begin_row(&context.budget)
     context.depth = 0
     block.depth = 0
     memset(block.noted, UNTOUCHED, builder.count)
@@ -587,14 +587,14 @@ cdef bint run_lanes(
                         return False
                 length = op.texts[branch].size
                 value += length if op.code == DO_ENUM else op.size
-                if unlikely(value > context.room):
+                if unlikely(value > context.budget.room):
                     return False
                 if of_rows and block.noted[op.column] == IN_PLACE:
                     move(data + offsets[at], op.texts[branch].data, length)
                     offsets[at + 1] = offsets[at] + <offset_t>length
                 else:
                     texts[index[lane] - first] = op.texts[branch]
-            if charge(context, value) != OK:
+            if charge(&context.budget, value) != OK:
                 return False
         elif op.code == DO_ARRAY or op.code == DO_MAP:
             if not of_rows or not read_lists(block, columns, op, ops, lanes, count, tag):
@@ -609,7 +609,7 @@ cdef bint run_lanes(
             for at in range(count):
                 lane = lanes[at]
                 q = ats[lane]
-                if unlikely(read_short64(&q, ends[lane], &raw) != OK) or unlikely(
+                if unlikely(read_branch(&q, ends[lane], &raw) != OK) or unlikely(
                     (raw & 1) or (raw >> 1) >= <uint64_t>op.size
                 ):
                     return False

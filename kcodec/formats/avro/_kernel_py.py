@@ -304,7 +304,7 @@ class _Row:
 
     def branch(self, node: Node, path: str) -> Node:
         begin = self.at
-        index = self.varint(path, 64)
+        index = self.varint(path, 32)
         if not 0 <= index < len(node.children):
             self.fail("union_index", begin, path)
         return node.children[index]

@@ -14,14 +14,14 @@ Wire forms::
 
 The ops of a program (kcodec/formats/avro/_program.pyx) store into columns that have room for all a block of rows can hold
 (kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the wire is
-counted against `Context.room` instead.
+counted against `Budget.room` instead.
 """
 
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.columns._builder cimport Column, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
-from kcodec.formats.avro._context cimport Context, charge, charge_zero_items, fail, leave
+from kcodec.formats.avro._context cimport Context, fail, leave
 from kcodec.formats.avro._leaf cimport read_leaf
 from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro._program cimport (
@@ -29,8 +29,9 @@ from kcodec.formats.avro._program cimport (
     DO_INT, DO_INT_TO_LONG, DO_JUMP, DO_LONG, DO_MAP, DO_NULLABLE, DO_NULLABLE_DOUBLE, DO_NULLABLE_LONG,
     DO_NULLABLE_TEXT, DO_PRESENT, DO_SKIP, DO_STRING, DO_UNION, Op,
 )
+from kcodec.plan._budget cimport charge, charge_zero_items
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_length, read_short64, read_varint32,
+    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_branch, read_length, read_varint32,
     read_varint64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport (
@@ -164,7 +165,7 @@ cdef const uint8_t *run(
                                     continue
                     p += 1
                 else:
-                    status = read_short64(&p, end, &raw)
+                    status = read_branch(&p, end, &raw)
                     if unlikely(status != OK):
                         return fail(context, status, op, at, index)
                     if unlikely(raw != 0 and raw != 2):
@@ -196,7 +197,7 @@ cdef const uint8_t *run(
                 length = op.texts[branch].size
                 if unlikely(start == NULL):
                     return fail(context, UNRESOLVABLE, op, at, index)
-                status = charge(context, length)
+                status = charge(&context.budget, length)
                 if unlikely(status != OK):
                     return fail(context, status, op, p, index)
                 offsets = <offset_t *>column.offsets + index
@@ -229,7 +230,7 @@ cdef const uint8_t *run(
                             return fail(context, BLOCK_SIZE, op, start, index)
                         size += p - end    # where the block must end, counted from the end of the payload
                     if unlikely(op.minimum == 0):
-                        status = charge_zero_items(context, length)
+                        status = charge_zero_items(&context.budget, length)
                         if status != OK:
                             return fail(context, status, op, at, index)
                     p = run(context, op + 1, op + op.next, items, length, p, tag)
@@ -261,7 +262,7 @@ cdef const uint8_t *run(
                     column.valid[index] = 0
                 op += 1
             elif op.code == DO_UNION:
-                status = read_short64(&p, end, &raw)
+                status = read_branch(&p, end, &raw)
                 if unlikely(status != OK):
                     return fail(context, status, op, at, index)
                 if unlikely((raw & 1) or (raw >> 1) >= <uint64_t>op.size):
@@ -276,7 +277,7 @@ cdef const uint8_t *run(
                     return NULL
                 op += op.next
             elif op.code == DO_CONSTANT:
-                status = charge(context, op.size)
+                status = charge(&context.budget, op.size)
                 if unlikely(status != OK):
                     return fail(context, status, op, p, index)
                 length = op.texts[0].size
@@ -285,7 +286,7 @@ cdef const uint8_t *run(
                 offsets[1] = offsets[0] + <offset_t>length
                 op += 1
             elif op.code == DO_DEFAULT:
-                status = charge(context, op.size)
+                status = charge(&context.budget, op.size)
                 if unlikely(status != OK):
                     return fail(context, status, op, p, index)
                 outer_end = end

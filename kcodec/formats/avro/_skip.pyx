@@ -11,7 +11,9 @@ from kcodec.formats.avro._program cimport (
     DO_JUMP, DO_UNION, SKIP_ARRAY, SKIP_BYTES, SKIP_INT, SKIP_LONG, SKIP_NULLABLE, SKIP_NULLABLE_BYTES,
     SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
-from kcodec.wire.cursor cimport ctz64, likely, load_le64, read_length, read_short64, read_varint32, unlikely
+from kcodec.wire.cursor cimport (
+    ctz64, likely, load_le64, read_branch, read_length, read_varint32, read_varint64, unlikely,
+)
 from kcodec.wire.status cimport (
     BLOCK_COUNT, BLOCK_SIZE, DEPTH_LIMIT, NEGATIVE_LENGTH, OK, SIZE_LIMIT, TRUNCATED, UNION_INDEX, Status,
 )
@@ -55,7 +57,7 @@ cdef const uint8_t *skip(
                 if likely(raw != 0) and likely((ctz64(raw) >> 3) < end - p):
                     p += (ctz64(raw) >> 3) + 1
                 else:
-                    status = read_short64(&p, end, &raw)
+                    status = read_varint64(&p, end, limit, &raw)
                     if unlikely(status != OK):
                         return fail(context, status, op, at, index)
                 op += 1
@@ -94,7 +96,7 @@ cdef const uint8_t *skip(
                     raw = p[0]
                     p += 1
                 else:
-                    status = read_short64(&p, end, &raw)
+                    status = read_branch(&p, end, &raw)
                     if unlikely(status != OK):
                         return fail(context, status, op, at, index)
                     if unlikely(raw != 0 and raw != 2):
@@ -122,9 +124,9 @@ cdef const uint8_t *skip(
                         p += length
                         continue
                     if op.minimum == 0:
-                        if length > context.max_zero_items - context.zero_items:
+                        if length > context.budget.max_zero_items - context.budget.zero_items:
                             return fail(context, SIZE_LIMIT, op, at, index)
-                        context.zero_items += length
+                        context.budget.zero_items += length
                     p = skip(context, op + 1, op + op.next, items, length, p)
                     if unlikely(p == NULL):
                         leave(context, op, context.item, index)
@@ -132,7 +134,7 @@ cdef const uint8_t *skip(
                     items += length
                 op += op.next
             elif op.code == DO_UNION:
-                status = read_short64(&p, end, &raw)
+                status = read_branch(&p, end, &raw)
                 if unlikely(status != OK):
                     return fail(context, status, op, at, index)
                 if unlikely((raw & 1) or (raw >> 1) >= <uint64_t>op.size):
