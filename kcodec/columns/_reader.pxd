@@ -26,7 +26,7 @@ cdef class Inputs:
 
     cdef int read(self, object array, int32_t at, int32_t scope) except -1
     cdef bint any_null(self, object columns) except *
-    cdef int64_t most_bytes(
+    cdef int64_t max_bytes(
         self, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end
     ) noexcept nogil
 

@@ -82,14 +82,14 @@ cdef class Inputs:
         return 0
 
     cdef bint any_null(self, object columns) except *:
-        """Tell whether any of some columns has nulls."""
+        """Return whether any of some columns has nulls."""
         cdef int32_t at
         for at in columns:
             if self.columns[at].validity != NULL or self.columns[at].all_null:
                 return True
         return False
 
-    cdef int64_t most_bytes(
+    cdef int64_t max_bytes(
         self, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end
     ) noexcept nogil:
         """Bound what some rows take: so much for each value of a column, and for each byte of text (NULL: one)."""

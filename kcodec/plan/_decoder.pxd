@@ -4,10 +4,11 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.plan._program cimport Program
 from kcodec.wire.status cimport Status
 
 cdef enum:
-    MOST_ROWS = 512            # of a block, for any format
+    MAX_ROWS = 512             # of a block, for any format
 
 
 cdef enum Answer:
@@ -23,9 +24,12 @@ cdef class Decoder:
     cdef Int32Buffer selector
     cdef Int32Buffer starts    # per row, where its payload starts
     cdef bint trailing         # anything may stand behind a value
+    cdef Int32Buffer ends      # per row, where it ends
+    cdef int64_t start         # where payloads start, without `starts`
     cdef list compiled         # the programs
-    cdef uint8_t *usable       # per program: it is not None
     cdef int32_t programs
+    cdef const void **tables   # per program, its ops; NULL: there is none
+    cdef int32_t *stops        # and how many belong to its root
     cdef int64_t *divisor      # per list or map column: bytes that an item takes at least
     cdef int64_t expansion     # of all programs: bytes that a row may yield beyond its payload
     cdef int64_t block_rows    # a block is full with as many rows
@@ -34,17 +38,18 @@ cdef class Decoder:
     # The block in hand:
     cdef int64_t row           # its first
     cdef int64_t count         # of its rows
-    cdef int64_t done          # of these
+    cdef int64_t next          # how many of these are read
     cdef int64_t payload       # bytes that they hold
     cdef int64_t extra         # room beyond these that blocks get
     cdef bint checked          # its texts are checked as they are read, to find the guilty one
-    cdef Slice slices[MOST_ROWS]
+    cdef Slice slices[MAX_ROWS]
 
     # What formats do.
     cdef void begin(self, int64_t room) noexcept nogil
     cdef int64_t read_together(self) noexcept nogil
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen)
+    cdef int prepare(self, Program program) except -1
 
     cdef int64_t room(self) noexcept nogil
     cdef Answer advance(self) noexcept nogil
@@ -52,9 +57,28 @@ cdef class Decoder:
 
 
 cdef inline int32_t program_of(Decoder decoder, int64_t at) noexcept nogil:
-    """Give the program of a row of the block; -1 if the row is null."""
+    """Return the program of a row of the block, or -1 if the row is null."""
     cdef const int32_t *chosen = decoder.selector.data
     cdef int32_t program = 0 if chosen == NULL else chosen[decoder.row + at]
-    if decoder.slices[at].start == NULL or program < 0 or program >= decoder.programs or not decoder.usable[program]:
+    if (
+        decoder.slices[at].start == NULL or program < 0 or program >= decoder.programs
+        or decoder.tables[program] == NULL
+    ):
         return -1
     return program
+
+
+cdef inline bint find_payload(
+    Decoder decoder, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
+) noexcept nogil:
+    """Find where the payload of a row is; False if that is not within the row."""
+    cdef const int32_t *starts = decoder.starts.data
+    cdef const int32_t *ends = decoder.ends.data
+    cdef int64_t first = decoder.start if starts == NULL else starts[row]
+    end[0] = slice.end
+    if ends != NULL:
+        if ends[row] < 0 or ends[row] > slice.end - slice.start:
+            return False
+        end[0] = slice.start + ends[row]
+    start[0] = slice.start + first
+    return 0 <= first <= end[0] - slice.start

@@ -11,6 +11,7 @@ from libc.stdlib cimport calloc, free
 
 from kcodec.columns._builder cimport Builder, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport likely
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, Status
 
@@ -26,44 +27,58 @@ cdef class Decoder:
         Programs of one Arrow type; rows that choose None are null.
     selector : buffer of int32, optional
         Per row which program; negative: none. By default the first for all.
-    starts : buffer of int32, optional
-        Per row where the payload starts.
+    starts, ends : buffer of int32, optional
+        Per row where the payload starts and ends.
+    start : int
+        Where payloads start, without `starts`.
     trailing : bool
         Accept anything behind a value.
     """
 
-    def __init__(self, values, programs, selector, starts, trailing):
+    def __init__(self, values, programs, selector, starts, ends, start, trailing):
+        cdef Program program
         cdef int32_t at
         self.rows = Rows(values)
         self.builder = Builder(next(each for each in programs if each is not None).shape, self.rows.length)
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
         self.starts = Int32Buffer(starts, self.rows.length, "starts")
+        self.ends = Int32Buffer(ends, self.rows.length, "ends")
+        self.start = start
         self.trailing = trailing
         self.compiled = list(programs)
         self.programs = len(programs)
-        self.usable = <uint8_t *>calloc(self.programs, 1)
+        self.tables = <const void **>calloc(self.programs, sizeof(void *))
+        self.stops = <int32_t *>calloc(self.programs, sizeof(int32_t))
         self.divisor = <int64_t *>calloc(self.builder.count, sizeof(int64_t))
-        if self.usable == NULL or self.divisor == NULL:
+        if self.tables == NULL or self.stops == NULL or self.divisor == NULL:
             raise MemoryError
         for at in range(self.builder.count):
             self.divisor[at] = 1 << 30
-        for at, program in enumerate(programs):
+        for at in range(self.programs):
+            program = self.compiled[at]
             if program is None:
                 continue
-            self.usable[at] = True
-            self.expansion = max(self.expansion, <int64_t>program.expansion)
+            self.tables[at] = program.table
+            self.stops[at] = program.stop
+            self.expansion = max(self.expansion, program.expansion)
             for column, least in program.divisors.items():
                 self.divisor[column] = min(self.divisor[column], <int64_t>least)
+            self.prepare(program)
 
     def __dealloc__(self):
-        free(self.usable)
+        free(self.tables)
+        free(self.stops)
         free(self.divisor)
+
+    cdef int prepare(self, Program program) except -1:
+        """Take the bounds that the format needs from one of the programs."""
+        return 0
 
     cdef void begin(self, int64_t room) noexcept nogil:
         """Prepare for the block, which may store so much beyond what its rows hold."""
 
     cdef int64_t read_together(self) noexcept nogil:
-        """Read rows from `done` on together; return how many."""
+        """Read rows from `next` on together; return how many."""
         return 0
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
@@ -71,7 +86,7 @@ cdef class Decoder:
         return OK
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
-        """Give the facts of the row that failed last."""
+        """Return the facts of the row that failed last."""
 
     cdef int64_t room(self) noexcept nogil:
         return self.extra + self.count * self.expansion
@@ -84,7 +99,7 @@ cdef class Decoder:
         cdef const Slice *slice
         cdef Status status
         while True:
-            if self.done == self.count:
+            if self.next == self.count:
                 row = self.row + self.count
                 if self.count and not self.checked and self.builder.invalid_text(self.row, row) >= 0:
                     self.checked = True
@@ -98,32 +113,32 @@ cdef class Decoder:
                     self.count = self.rows.fill(
                         row, self.slices, self.block_rows, self.block_bytes, &self.payload
                     )
-                self.done = 0
-            if self.done == 0:
+                self.next = 0
+            if self.next == 0:
                 if not self.builder.has_room(self.row, self.count, self.payload, self.room(), self.divisor):
                     return GROW
                 self.begin(self.room())
-            while self.done < self.count:
+            while self.next < self.count:
                 together = self.read_together()
                 if together:
-                    self.done += together
+                    self.next += together
                     continue
-                row = self.row + self.done
-                slice = &self.slices[self.done]
-                program = program_of(self, self.done)
+                row = self.row + self.next
+                slice = &self.slices[self.next]
+                program = program_of(self, self.next)
                 if program < 0:
                     set_null(self.builder.columns, 0, row, self.builder.wide)
-                    self.done += 1
+                    self.next += 1
                     continue
                 status = self.read_row(row, slice, program)
                 if likely(status == OK):
-                    self.done += 1
+                    self.next += 1
                     continue
                 if status == NEED_ROOM:
-                    # What is done is a block of its own; the rest starts again, with more room.
+                    # The rows read so far are a block of their own; the next one starts here, with more room.
                     self.extra = 2 * self.extra + (1 << 12)
-                    self.count = self.done
-                    if self.done == 0:
+                    self.count = self.next
+                    if self.next == 0:
                         self.count = 1
                         self.payload = slice.end - slice.start
                     break
@@ -131,14 +146,14 @@ cdef class Decoder:
                     return OUT_OF_MEMORY
                 if not self.checked:
                     self.checked = True
-                    self.done = 0
+                    self.next = 0
                     break
                 set_null(self.builder.columns, 0, row, self.builder.wide)
-                self.done += 1
+                self.next += 1
                 return FAULT
 
     cdef object decode(self, bint stop):
-        """Give the array, and the rows that failed; after the first one that does, if `stop`, and without the array."""
+        """Return the array and the rows that failed; with `stop`, only the first of these."""
         cdef Answer answer
         cdef int64_t at
         faults = []
@@ -152,7 +167,7 @@ cdef class Decoder:
                     self.row, self.count, self.payload, self.room(), self.divisor, self.rows.bytes_from(self.row)
                 )
             elif answer == FAULT:
-                at = self.done - 1
+                at = self.next - 1
                 faults.append(self.fault(self.row + at, &self.slices[at], program_of(self, at)))
                 if stop:
                     return None, faults

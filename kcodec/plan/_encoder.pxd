@@ -13,12 +13,18 @@ cdef enum Answer:
     FAULT
 
 
+cdef struct Range:
+    const void *first
+    const void *stop
+
+
 cdef class Encoder:
     cdef Inputs inputs
     cdef BinaryBuilder builder
     cdef Int32Buffer selector
-    cdef uint8_t *usable       # per program: it is not None
+    cdef list compiled         # the programs
     cdef int32_t programs
+    cdef Range *ranges         # per program, the ops that write a row; NULL: there is none
     cdef int64_t *costs        # per column: bytes that one of its values takes at most
     cdef int64_t *stretch      # per column: what a byte of its text or data becomes at most; NULL: 1
     cdef int64_t around        # bytes of a row beside those of its value
@@ -32,6 +38,6 @@ cdef class Encoder:
     cdef object fault(self, int64_t row, int32_t chosen)
 
     cdef int32_t program_of(self, int64_t row) noexcept nogil
-    cdef int64_t most_bytes(self, int64_t row, int64_t end) noexcept nogil
+    cdef int64_t max_bytes(self, int64_t row, int64_t end) noexcept nogil
     cdef Answer advance(self) noexcept nogil
     cdef object encode(self, bint stop)

@@ -9,6 +9,7 @@ from libc.stdlib cimport calloc, free
 from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._reader cimport Inputs, is_valid
 from kcodec.columns._rows cimport Int32Buffer
+from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport unlikely
 
 cdef enum:
@@ -23,7 +24,7 @@ cdef class Encoder:
     array : pyarrow.Array
         What to encode.
     programs : sequence of Program or None
-        Programs for its type; rows that choose None become null.
+        Programs of its type; rows that choose None become null.
     selector : buffer of int32, optional
         Per row which program; negative: none. By default the first for all.
     large : bool
@@ -31,24 +32,34 @@ cdef class Encoder:
     """
 
     def __init__(self, array, programs, selector, large):
+        cdef Program program
         cdef int32_t at
         cdef int32_t number
-        self.inputs = Inputs(array, next(each for each in programs if each is not None).layout)
+        cdef bint checked
+        self.compiled = list(programs)
+        self.programs = len(self.compiled)
+        self.inputs = Inputs(array, next(each for each in self.compiled if each is not None).layout)
         self.builder = BinaryBuilder(self.inputs.length, large)
         self.costs = <int64_t *>calloc(self.inputs.count, sizeof(int64_t))
         self.selector = Int32Buffer(selector, self.inputs.length, "selector")
-        self.programs = len(programs)
-        self.usable = <uint8_t *>calloc(self.programs, 1)
-        if self.costs == NULL or self.usable == NULL:
+        self.ranges = <Range *>calloc(self.programs, sizeof(Range))
+        if self.costs == NULL or self.ranges == NULL:
             raise MemoryError
-        for number, program in enumerate(programs):
-            if program is not None:
-                self.usable[number] = True
-                for at in range(self.inputs.count):
-                    self.costs[at] = max(self.costs[at], <int64_t>program.costs[at])
+        for number in range(self.programs):
+            program = self.compiled[number]
+            if program is None:
+                continue
+            # Where no column has a null that must not be there, nothing is checked.
+            checked = self.inputs.any_null(program.required)
+            self.ranges[number].first = program.table + (program.stop if checked else 0) * program.op_bytes
+            self.ranges[number].stop = (
+                program.table + (program.checked_stop if checked else program.stop) * program.op_bytes
+            )
+            for at in range(self.inputs.count):
+                self.costs[at] = max(self.costs[at], <int64_t>program.costs[at])
 
     def __dealloc__(self):
-        free(self.usable)
+        free(self.ranges)
         free(self.costs)
         free(self.stretch)
 
@@ -61,17 +72,17 @@ cdef class Encoder:
         return out
 
     cdef object fault(self, int64_t row, int32_t chosen):
-        """Give the facts of the row that failed last."""
+        """Return the facts of the row that failed last."""
 
     cdef int32_t program_of(self, int64_t row) noexcept nogil:
-        """Give the program of a row; -1 if it becomes null."""
+        """Return the row's program, or -1 if the row becomes null."""
         cdef int32_t program = 0 if self.selector.data == NULL else self.selector.data[row]
-        if program < 0 or program >= self.programs or not self.usable[program]:
+        if program < 0 or program >= self.programs or self.ranges[program].first == NULL:
             return -1
         return program if is_valid(&self.inputs.columns[0], row) else -1
 
-    cdef int64_t most_bytes(self, int64_t row, int64_t end) noexcept nogil:
-        return self.inputs.most_bytes(self.costs, self.stretch, row, end) + (end - row) * self.around
+    cdef int64_t max_bytes(self, int64_t row, int64_t end) noexcept nogil:
+        return self.inputs.max_bytes(self.costs, self.stretch, row, end) + (end - row) * self.around
 
     cdef Answer advance(self) noexcept nogil:
         """Write rows until all are done, the output must grow, or a row has failed."""
@@ -82,7 +93,7 @@ cdef class Encoder:
         cdef int32_t program
         while row < self.builder.rows:
             end = min(row + self.block_rows, self.builder.rows)
-            if not self.builder.has_room(self.most_bytes(row, end) + self.slop):
+            if not self.builder.has_room(self.max_bytes(row, end) + self.slop):
                 return GROW
             if row < self.one_by_one or not self.put_rows(end):
                 self.one_by_one = end
@@ -99,7 +110,7 @@ cdef class Encoder:
         return DONE
 
     cdef object encode(self, bint stop):
-        """Give the array, and the rows that failed; after the first one that does, if `stop`, and without the array."""
+        """Return the array and the rows that failed; with `stop`, only the first of these."""
         cdef Answer answer
         cdef int64_t row
         faults = []
@@ -110,8 +121,8 @@ cdef class Encoder:
                 return self.builder.finish(), faults
             if answer == GROW:
                 self.builder.grow(
-                    self.most_bytes(0, min(self.builder.rows, SAMPLE_ROWS)),
-                    self.most_bytes(self.builder.row, self.builder.rows),
+                    self.max_bytes(0, min(self.builder.rows, SAMPLE_ROWS)),
+                    self.max_bytes(self.builder.row, self.builder.rows),
                 )
             else:
                 row = self.builder.row - 1

@@ -12,14 +12,10 @@ from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.formats.avro._put cimport Context, put
 from kcodec.formats.avro._put_block cimport BLOCK_ROWS, LEVELS, Block, put_rows as put_block
 from kcodec.plan._encoder cimport Encoder
-from kcodec.formats.avro._program cimport Op, Program
+from kcodec.formats.avro._program cimport AvroProgram, Op
 from kcodec.wire.cursor cimport copy32
 
-from kcodec.errors import CODES, Fault
-
 __all__ = ["encode"]
-
-_CODES = list(CODES)
 
 cdef enum:
     BLOCK_BYTES = 1 << 18  # what a block written by columns may take
@@ -60,22 +56,14 @@ cdef void append(BinaryBuilder builder, const Block *block) noexcept nogil:
 
 @cython.final
 cdef class AvroEncoder(Encoder):
-    cdef Program program
-    cdef const Op *first
-    cdef const Op *stop
     cdef bytes prefix
     cdef const uint8_t *before
     cdef Context context
     cdef Block blocks[LEVELS]
 
-    def __init__(self, array, Program program, prefix, large):
+    def __init__(self, array, AvroProgram program, prefix, large):
         cdef int32_t at
         Encoder.__init__(self, array, [program], None, large)
-        # Where no column has a null that must not be there, nothing is checked.
-        checked = self.inputs.any_null(program.required)
-        self.program = program
-        self.first = program.ops + (program.stop if checked else 0)
-        self.stop = program.ops + (program.checked_stop if checked else program.stop)
         self.prefix = prefix
         self.before = self.prefix
         self.around = len(prefix)
@@ -99,32 +87,36 @@ cdef class AvroEncoder(Encoder):
             return False
         block.first = self.builder.row
         block.count = end - block.first
-        if not put_block(block, &self.context, self.costs, self.first, self.stop, self.before, self.around):
+        if not put_block(
+            block, &self.context, self.costs, <const Op *>self.ranges[0].first, <const Op *>self.ranges[0].stop,
+            self.before, self.around
+        ):
             return False
         append(self.builder, block)
         return True
 
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
         memcpy(out, self.before, self.around)
-        return put(&self.context, self.first, self.stop, row, 1, out + self.around)
+        return put(
+            &self.context, <const Op *>self.ranges[0].first, <const Op *>self.ranges[0].stop, row, 1, out + self.around
+        )
 
     cdef object fault(self, int64_t row, int32_t chosen):
         cdef Context *context = &self.context
-        cdef int32_t at = <int32_t>(context.op - self.program.ops)
-        code = _CODES[<int>context.status - 1]
+        cdef AvroProgram program = self.compiled[0]
+        cdef int32_t at = <int32_t>(context.op - program.ops)
         indexes = [context.trail_items[each] for each in range(context.trail_size - 1, -1, -1)]
-        reason = self.program.reason(at, code) if context.status == context.op.status else CODES[code]
-        return Fault(row, None, self.program.path(at, indexes), code, reason)
+        return program.fault(row, None, context.status, at, program.path(at, indexes))
 
 
-def encode(array, Program program, *, prefix=b"", large=False, stop=False):
+def encode(array, AvroProgram program, *, prefix=b"", large=False, stop=False):
     """Encode one Avro datum per row.
 
     Parameters
     ----------
     array : pyarrow.Array
         Of the type ``program.plan.arrow_type``.
-    program : Program
+    program : AvroProgram
         Of an encode plan.
     prefix : bytes, optional
         Put before each datum.

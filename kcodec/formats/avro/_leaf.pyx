@@ -7,11 +7,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from kcodec.columns._builder cimport Column, offset_at, set_null
-from kcodec.formats.avro._context cimport Context, charge, fail
+from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._program cimport (
     DO_DECIMAL, DO_DECIMAL_TEXT, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT,
     DO_INT_TO_TIME, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MEMBER, Op,
 )
+from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport load_le32, read_length, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
 from kcodec.wire.status cimport NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, TRUNCATED, Status
@@ -122,10 +123,10 @@ cdef Status put_decimal_text(
 ) noexcept nogil:
     cdef size_t written
     cdef Status status
-    if <int64_t>decimal_text_room(size, op.scale, True) > context.room:
+    if <int64_t>decimal_text_room(size, op.scale, True) > context.budget.room:
         return NEED_ROOM
     status = decimal_to_text(data, size, op.scale, True, op.precision, <char *>out, &written)
     if status != OK:
         return status
     length[0] = written
-    return charge(context, written)
+    return charge(&context.budget, written)

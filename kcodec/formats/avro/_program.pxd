@@ -1,8 +1,8 @@
-"""Plans as flat, read-only C tables."""
+"""Plans of Avro as flat, read-only C tables."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._builder cimport Shape
+from kcodec.plan._program cimport Program
 
 
 cdef enum Code:
@@ -89,8 +89,6 @@ cdef inline int32_t symbol_hash(const uint8_t *data, int64_t size) noexcept nogi
 
 
 cdef enum:
-    COLUMN_BYTES = 128  # size of a `Column`
-    INPUT_BYTES = 64    # and of an `Input`
     TEXT_MARGIN = 160   # bytes behind each Text that may be read
 
 
@@ -114,38 +112,20 @@ cdef struct Op:
     const int32_t *table  # DO_UNION: the op where each branch starts
 
 
-cdef class Program:
-    cdef readonly object plan
-    cdef readonly object limits
+cdef class AvroProgram(Program):
     cdef Op *ops
-    cdef int32_t count
-    cdef int32_t stop          # ops of the root; those of CALLs follow
-    cdef int32_t checked_stop  # encoding: from `stop` to here the same again, with PUT_REQUIRED
-    cdef object required       # and the columns that these check
-    cdef bint checking
-    cdef int32_t column_bytes
-    cdef int32_t capacity
-    cdef readonly int64_t expansion     # bytes that one run of every op may yield beyond its payload
-    cdef list keep                      # Python objects that ops point into
-    cdef list paths                     # per op: steps, None where an index goes
-    cdef list reasons                   # per op: its own reason, or None
-    cdef readonly dict costs                     # encoding: column -> bytes that one of its values takes at most
-    cdef readonly dict divisors                  # per list or map column: least bytes of an item
     cdef dict entries                   # CALL targets: name -> first op
     cdef list calls                     # ops to be patched
-    cdef readonly Shape shape           # decoding: what its columns start from
-    cdef readonly object layout
 
     cdef void *memory(self, int64_t size) except NULL
     cdef const Text *text_table(self, object values) except NULL
     cdef int32_t absent_code(self, int32_t column) except -1
     cdef int fold_nullable(self, int32_t at) except -1
     cdef int compile_put(self, object node, tuple path, int32_t owner, bint present) except -1
-    cdef int cost(self, int32_t column, int64_t size) except -1
     cdef int put_union(self, object node, tuple path) except -1
     cdef int put_leaf(self, object node, tuple path) except -1
     cdef const int32_t *symbol_table(self, const Text *texts, int32_t count) except NULL
-    cdef int32_t add(self, int32_t code, object path, int32_t column=*) except -1
+    cdef int32_t add(self, int32_t code, object path, int32_t column=*, object node=*) except -1
     cdef int compile(self, object node, tuple path) except -1
     cdef int compile_union(self, object node, tuple path) except -1
     cdef int compile_items(self, object node, tuple path) except -1
@@ -153,5 +133,4 @@ cdef class Program:
     cdef int compile_skipped(self, object nodes, tuple path) except -1
     cdef int compile_default(self, object node, object data, int64_t charge, tuple path) except -1
     cdef int compile_dropped(self, object node, tuple path) except -1
-    cdef object path(self, int32_t op, list indexes)
-    cdef object reason(self, int32_t op, object code)
+    cdef int compile_fail(self, object node, tuple path) except -1

@@ -1,27 +1,19 @@
-"""Plans as flat, read-only C tables.
+"""Plans of Avro as flat, read-only C tables.
 
 A record that cannot be null has no op of its own: its fields' ops stand one after the other. A nullable value is
 an op before the value's, which it jumps over when there is none. Only collections own a range of ops that runs
 once per item. What an op needs beside its numbers (symbols, branch tables, constants) it points to.
 """
 
-from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, realloc
 
-from kcodec.columns._builder cimport Shape
+from kcodec.plan._program cimport Program, inside, status_of
 
 from itertools import groupby
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
-from kcodec.errors import CODES
 from kcodec.plan.node import Limits, Op as Step
-
-__all__ = ["Program"]
-
-_CODES = list(CODES)
 
 #: What is dropped as a run of bytes, or by its varint, or by its length.
 _SKIPPED = {
@@ -33,7 +25,7 @@ _STORING = (Step.PRESENT, Step.ABSENT, Step.MEMBER, Step.DEFAULT, Step.FAIL)
 
 
 def least_bytes(node):
-    """Tell how many bytes a value of a node takes at least; 0 only for what never takes any."""
+    """Return the least bytes that a value of a node takes; 0 only for what never takes any."""
     op = node.op
     if op in (Step.NULL, Step.ABSENT, Step.DEFAULT, Step.FAIL):
         return 0
@@ -51,12 +43,12 @@ def least_bytes(node):
 
 
 def is_dropped(node):
-    """Tell whether a node reads a value only to drop it."""
+    """Return whether a node reads a value only to drop it."""
     return node.column < 0 and node.op not in _STORING and all(is_dropped(child) for child in node.children)
 
 
 def read_zigzag(data):
-    """Read the varint that a constant starts with; return it and the rest."""
+    """Read the varint that a constant starts with; return it and what follows."""
     raw = shift = 0
     for at, byte in enumerate(data):
         raw |= (byte & 0x7F) << shift
@@ -66,8 +58,8 @@ def read_zigzag(data):
     raise ValueError("a constant ends inside a varint")
 
 
-cdef class Program:
-    """A plan made ready to run. It is never changed once made, so threads may share it.
+cdef class AvroProgram(Program):
+    """A plan of Avro made ready to run.
 
     Parameters
     ----------
@@ -79,27 +71,10 @@ cdef class Program:
 
     def __init__(self, plan, limits=Limits()):
         cdef int32_t op
-        self.plan = plan
-        self.column_bytes = COLUMN_BYTES if plan.direction == "decode" else INPUT_BYTES
-        self.required = set()
-        self.limits = limits
-        if plan.direction == "decode":
-            self.shape = Shape(plan.arrow_type)
-            self.layout = self.shape.layout
-        else:
-            self.layout = layout(plan.arrow_type)
-        self.keep = []
-        self.paths = []
-        self.reasons = []
-        self.divisors = {}
-        self.costs = dict.fromkeys(range(len(self.layout)), 0)
+        Program.__init__(self, plan, limits, sizeof(Op))
+        self.ops = <Op *>self.table
         self.entries = {}
         self.calls = []
-        # A program without ops has a table too: NULL stands for no program.
-        self.capacity = 16
-        self.ops = <Op *>realloc(NULL, self.capacity * sizeof(Op))
-        if self.ops == NULL:
-            raise MemoryError
         if plan.direction == "decode":
             self.compile(plan.root, ())
             self.stop = self.count
@@ -116,44 +91,16 @@ cdef class Program:
             self.compile_put(plan.root, (), 0, True)
             self.checked_stop = self.count
 
-    def __dealloc__(self):
-        free(self.ops)
-
-    def __reduce__(self):
-        return Program, (self.plan, self.limits)
-
-    cdef int32_t add(self, int32_t code, object path, int32_t column=-1) except -1:
-        cdef Op *grown
-        cdef Op *op
-        if self.count == self.capacity:
-            self.capacity = 2 * self.capacity + 16
-            grown = <Op *>realloc(self.ops, self.capacity * sizeof(Op))
-            if grown == NULL:
-                raise MemoryError
-            self.ops = grown
-        op = &self.ops[self.count]
-        op.code = code
-        op.column = column
-        op.place = <int64_t>max(column, 0) * self.column_bytes
-        op.next = 1
-        op.size = 0
-        op.factor = 1
-        op.precision = 0
-        op.scale = 0
-        op.status = 0
-        op.minimum = 1
-        op.texts = NULL
-        op.table = NULL
-        self.paths.append(path)
-        self.reasons.append(None)
-        self.count += 1
-        return self.count - 1
+    cdef int32_t add(self, int32_t code, object path, int32_t column=-1, object node=None) except -1:
+        cdef int32_t at = self.new_op(code, column, path, node)
+        self.ops = <Op *>self.table
+        self.ops[at].factor = 1
+        self.ops[at].minimum = 1
+        return at
 
     cdef void *memory(self, int64_t size) except NULL:
-        """Give memory that lives as long as the program."""
-        block = bytearray(size or 1)
-        self.keep.append(block)
-        return PyByteArray_AS_STRING(block)
+        """Return memory that lives as long as the program."""
+        return self.constant(b"", size)
 
     cdef const Text *text_table(self, object values) except NULL:
         cdef Text *texts = <Text *>self.memory(len(values) * sizeof(Text))
@@ -162,17 +109,14 @@ cdef class Program:
             texts[at].data = NULL
             texts[at].size = 0
             if value is not None:
-                block = bytearray(value + bytes(TEXT_MARGIN))
-                self.keep.append(block)
-                texts[at].data = <const uint8_t *>PyByteArray_AS_STRING(block)
+                texts[at].data = self.constant(value, TEXT_MARGIN)
                 texts[at].size = len(value)
         return texts
 
     cdef int compile(self, object node, tuple path) except -1:
         cdef int32_t at
         op = node.op
-        if node.name:
-            path = (*path, f".{node.name}" if path else node.name)
+        path = inside(path, node.name)
         if is_dropped(node):
             self.compile_skipped([node], path if node.name == "" else path[:len(path) - 1])
         elif op is Step.RECORD:
@@ -195,15 +139,18 @@ cdef class Program:
             self.expansion += len(node.data)
             self.compile_default(node.children[0], node.data, len(node.data), path)
         elif op is Step.FAIL:
-            at = self.add(DO_FAIL, path, node.column)
-            self.ops[at].status = _CODES.index(node.code) + 1
-            self.reasons[at] = node.reason
+            self.compile_fail(node, path)
         elif op is Step.UNION:
             self.compile_union(node, path)
         elif op is Step.ARRAY or op is Step.MAP:
             self.compile_items(node, path)
         elif op is not Step.NULL:
             self.compile_leaf(node, path)
+        return 0
+
+    cdef int compile_fail(self, object node, tuple path) except -1:
+        cdef int32_t at = self.add(DO_FAIL, path, node.column, node)
+        self.ops[at].status = status_of(node.code)
         return 0
 
     cdef int compile_skipped(self, object nodes, tuple path) except -1:
@@ -298,7 +245,7 @@ cdef class Program:
         least = sum(least_bytes(child) for child in node.children)
         at = self.add(DO_ARRAY if node.op is Step.ARRAY else DO_MAP, path, node.column)
         self.ops[at].minimum = min(least, 1 << 30)
-        self.divisors[node.column] = min(max(least, 1), self.divisors.get(node.column, 1 << 30))
+        self.least(node.column, least)
         if node.op is Step.ARRAY:
             self.compile(node.children[0], (*path, None))
         else:
@@ -367,8 +314,7 @@ cdef class Program:
         cdef int32_t at
         op = node.op
         steps = [child.op for child in node.children]
-        if node.name:
-            path = (*path, f".{node.name}" if path else node.name)
+        path = inside(path, node.name)
         if op is Step.RECORD:
             for child in node.children:
                 self.compile_dropped(child, path)
@@ -408,8 +354,7 @@ cdef class Program:
         """Compile a node that writes; `owner` is the column whose values count those of the node."""
         cdef int32_t at
         op = node.op
-        if node.name:
-            path = (*path, f".{node.name}" if path else node.name)
+        path = inside(path, node.name)
         if node.column >= 0 and op is not Step.UNION and op is not Step.NULL and not present:
             self.required.add(node.column)
             if self.checking:
@@ -433,17 +378,9 @@ cdef class Program:
             self.ops[at].texts = self.text_table([node.data])
             self.cost(owner, len(node.data))
         elif op is Step.FAIL:
-            at = self.add(DO_FAIL, path)
-            self.ops[at].status = _CODES.index(node.code) + 1
-            self.reasons[at] = node.reason
+            self.compile_fail(node, path)
         elif op is not Step.NULL:
             self.put_leaf(node, path)
-        return 0
-
-    cdef int cost(self, int32_t column, int64_t size) except -1:
-        """Count what a value takes at most; the ops that stand twice are counted once."""
-        if not self.checking:
-            self.costs[column] += size
         return 0
 
     cdef int put_union(self, object node, tuple path) except -1:
@@ -548,11 +485,3 @@ cdef class Program:
             table[1 + size + symbol] = table[bucket]
             table[bucket] = symbol + 1
         return table
-
-    cdef object path(self, int32_t op, list indexes):
-        """Write an op's path, with the positions of the items it was in, outermost first."""
-        rest = iter(indexes)
-        return "".join(f"[{next(rest)}]" if step is None else step for step in self.paths[op])
-
-    cdef object reason(self, int32_t op, object code):
-        return CODES[code] if self.reasons[op] is None else self.reasons[op]

@@ -165,14 +165,14 @@ cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uin
     context.end = block.end[lane]
     context.depth = block.depth
     context.level = 0
-    context.expanded = 0
+    context.budget.expanded = 0
     context.outside = NULL
     if block.wide:
         p = run(context, NULL, op, row, p, <int64_t *>NULL, <items_t>0)
     else:
         p = run(context, NULL, op, row, p, <int32_t *>NULL, <items_t>0)
     # What is stored beyond the document counts for a row as a whole.
-    if p == NULL or context.expanded:
+    if p == NULL or context.budget.expanded:
         block.count = lane
         return NULL
     return p

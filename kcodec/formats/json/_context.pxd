@@ -4,9 +4,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.columns._builder cimport Column
 from kcodec.formats.json._program cimport Op
-from kcodec.wire.cursor cimport unlikely
+from kcodec.plan._budget cimport Budget
 from kcodec.wire.json cimport JsonFault, json_status
-from kcodec.wire.status cimport NEED_ROOM, OK, SIZE_LIMIT, Status
+from kcodec.wire.status cimport Status
 
 cdef enum:
     LEVELS = 1001             # lists and maps inside each other, at most
@@ -16,9 +16,7 @@ cdef struct Context:
     Column *columns
     const uint8_t *end        # of the document; JSON_MARGIN bytes behind it may be read
     const uint8_t *outside    # while a default is read: where in the document it stands
-    int64_t room              # what may still be stored beyond what the documents hold
-    int64_t expanded          # by the row in hand
-    int64_t max_expansion
+    Budget budget
     int64_t max_number        # characters
     int32_t depth
     int32_t max_depth
@@ -53,12 +51,3 @@ cdef inline const uint8_t *fail(Context *context, Status status, const Op *op, c
 cdef inline const uint8_t *fail_token(Context *context, const Op *op) noexcept nogil:
     """Fail as the token did that was to be read."""
     return fail(context, json_status(&context.fault), op, context.fault.at)
-
-
-cdef inline Status charge(Context *context, int64_t amount) noexcept nogil:
-    """Count what is stored beyond what the document holds."""
-    context.expanded += amount
-    if unlikely(context.expanded > context.max_expansion):
-        return SIZE_LIMIT
-    context.room -= amount
-    return NEED_ROOM if unlikely(context.room < 0) else OK

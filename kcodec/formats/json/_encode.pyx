@@ -22,12 +22,9 @@ from kcodec.wire.status cimport (
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
-from kcodec.errors import CODES, Fault
 from kcodec.plan.node import MAX_DEPTH
 
 __all__ = ["encode"]
-
-_CODES = list(CODES)
 
 cdef enum:
     BLOCK_ROWS = 256
@@ -331,7 +328,6 @@ cdef uint8_t *put(
 
 @cython.final
 cdef class JsonEncoder(Encoder):
-    cdef Program program
     cdef bytes prefix
     cdef bytes suffix
     cdef const uint8_t *before
@@ -340,7 +336,7 @@ cdef class JsonEncoder(Encoder):
     cdef int64_t behind_size
     cdef Context context
 
-    def __init__(self, array, Program program, prefix, suffix, large):
+    def __init__(self, array, JsonProgram program, prefix, suffix, large):
         cdef int32_t at
         Encoder.__init__(self, array, [program], None, large)
         self.stretch = <int64_t *>calloc(self.inputs.count, sizeof(int64_t))
@@ -348,7 +344,6 @@ cdef class JsonEncoder(Encoder):
             raise MemoryError
         for at in range(self.inputs.count):
             self.stretch[at] = program.stretch[at]
-        self.program = program
         self.prefix = prefix
         self.suffix = suffix
         self.before = self.prefix
@@ -364,7 +359,7 @@ cdef class JsonEncoder(Encoder):
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
         memcpy(out, self.before, self.before_size)
         self.context.level = 0
-        out = put(&self.context, NULL, self.program.ops, row, 1, out + self.before_size)
+        out = put(&self.context, NULL, <const Op *>self.ranges[0].first, row, 1, out + self.before_size)
         if unlikely(out == NULL):
             return NULL
         memcpy(out, self.behind, self.behind_size)
@@ -372,20 +367,20 @@ cdef class JsonEncoder(Encoder):
 
     cdef object fault(self, int64_t row, int32_t chosen):
         cdef Context *context = &self.context
-        code = _CODES[<int>context.status - 1]
+        cdef JsonProgram program = self.compiled[0]
+        cdef int32_t at = <int32_t>(context.op - program.ops)
         indexes = [context.items[each] for each in range(context.level)]
-        path = self.program.path(<int32_t>(context.op - self.program.ops), indexes)
-        return Fault(row, None, path, code, CODES[code])
+        return program.fault(row, None, context.status, at, program.path(at, indexes))
 
 
-def encode(array, Program program, *, prefix=b"", suffix=b"", large=False, stop=False):
+def encode(array, JsonProgram program, *, prefix=b"", suffix=b"", large=False, stop=False):
     """Encode one JSON document per row, without any space.
 
     Parameters
     ----------
     array : pyarrow.Array
         Of the type ``program.plan.arrow_type``.
-    program : Program
+    program : JsonProgram
         Of an encode plan.
     prefix, suffix : bytes, optional
         Put before and behind each document.

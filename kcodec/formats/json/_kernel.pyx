@@ -5,7 +5,7 @@ Rows are read together while they are alike (kcodec/formats/json/_block.pyx), el
 
 The ops of a program (kcodec/formats/json/_program.pyx) store into columns that have room for all a block of rows can
 hold (kcodec/columns/_builder.pyx), so storing is never checked; only defaults yield more than they take from the
-document, which is counted against `Context.room`.
+document, which is counted against `Budget.room`.
 """
 
 cimport cython
@@ -13,27 +13,25 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._rows cimport VIEWS, Int32Buffer, Slice
+from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.formats.json._block cimport LANES, Block, read_block
 from kcodec.formats.json._context cimport Context, fail
-from kcodec.formats.json._program cimport OBJECT, Op, Program as Compiled
+from kcodec.formats.json._program cimport OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport items_t, run
-from kcodec.plan._decoder cimport Decoder, program_of
+from kcodec.plan._budget cimport begin_row, set_limits
+from kcodec.plan._decoder cimport Decoder, find_payload, program_of
+from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.json cimport JSON_MARGIN, json_space
 from kcodec.wire.status cimport INVALID_UTF8, NO_MEMORY, OK, TRAILING_BYTES, TRUNCATED, Status
 from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
 
-from kcodec.errors import CODES, Fault
-
 __all__ = ["Program", "decode", "encode"]
 
 from kcodec.formats.json._encode import encode
-from kcodec.formats.json._program import Program
+from kcodec.formats.json._program import JsonProgram as Program
 from kcodec.plan.node import MAX_DEPTH
-
-_CODES = list(CODES)
 
 cdef enum:
     BLOCK_BYTES = 1 << 16     # when its documents hold this much, a block is full
@@ -42,78 +40,50 @@ cdef enum:
 
 @cython.final
 cdef class JsonDecoder(Decoder):
-    cdef const Op **ops       # of each program
-    cdef Int32Buffer ends
     cdef Context context
     cdef Block block
+    cdef int32_t words        # that objects need for fields from 64 on
     cdef uint8_t *copy        # of a document with nothing readable behind it
     cdef const uint8_t *origin  # of the row in hand: offsets count from here
-    cdef int64_t most         # rows that are read together next
-    cdef int64_t alone        # rows that are read one by one before that is tried again
-    cdef int64_t rest         # and the next time it does not go well
+    cdef int64_t together     # rows that are read together next
+    cdef int64_t single       # rows that are read one by one before that is tried again
+    cdef int64_t pause        # so many, the next time it does not go well
 
     def __init__(self, values, programs, selector, starts, ends, trailing):
         cdef Context *context = &self.context
-        cdef Compiled program
-        cdef int32_t words = 0
-        cdef int32_t at
-        Decoder.__init__(self, values, programs, selector, starts, trailing)
+        Decoder.__init__(self, values, programs, selector, starts, ends, 0, trailing)
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
         self.always_checked = True
-        self.ops = <const Op **>calloc(self.programs, sizeof(Op *))
-        if self.ops == NULL:
-            raise MemoryError
-        for at in range(self.programs):
-            program = self.compiled[at]
-            if program is None:
-                continue
-            self.ops[at] = program.ops
-            words = max(words, program.words)
-            context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
-            context.max_number = program.limits.max_number_length
-            context.max_expansion = program.limits.max_expansion
-            context.longest = max(context.longest, program.longest)
-            context.scratch_room = max(context.scratch_room, program.scratch)
-            if program.fold_count:
-                context.folds = program.folds
-                context.fold_texts = program.fold_texts
-                context.fold_count = program.fold_count
-        context.words = <uint64_t *>calloc(words + 1, sizeof(uint64_t))
+        context.words = <uint64_t *>calloc(self.words + 1, sizeof(uint64_t))
         context.scratch = <uint8_t *>calloc(context.scratch_room + 1, 1)
         if context.words == NULL or context.scratch == NULL:
             raise MemoryError
         context.columns = self.builder.columns
-        self.ends = Int32Buffer(ends, self.rows.length, "ends")
-        self.most = LANES
-        self.rest = 1
+        self.together = LANES
+        self.pause = 1
 
     def __dealloc__(self):
-        free(self.ops)
         free(self.context.words)
         free(self.context.scratch)
         free(self.copy)
 
-    cdef void begin(self, int64_t room) noexcept nogil:
-        self.context.room = room
+    cdef int prepare(self, Compiled compiled) except -1:
+        cdef Context *context = &self.context
+        cdef JsonProgram program = compiled
+        self.words = max(self.words, program.words)
+        context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
+        context.max_number = program.limits.max_number_length
+        context.longest = max(context.longest, program.longest)
+        context.scratch_room = max(context.scratch_room, program.scratch)
+        if program.fold_count:
+            context.folds = program.folds
+            context.fold_texts = program.fold_texts
+            context.fold_count = program.fold_count
+        return set_limits(&context.budget, program.limits)
 
-    cdef bint document(
-        self, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
-    ) noexcept nogil:
-        """Tell where the document of a row is; False if that is not in the row."""
-        cdef const int32_t *starts = self.starts.data
-        cdef const int32_t *ends = self.ends.data
-        start[0] = slice.start
-        end[0] = slice.end
-        if ends != NULL:
-            if ends[row] < 0 or ends[row] > slice.end - slice.start:
-                return False
-            end[0] = slice.start + ends[row]
-        if starts != NULL:
-            if starts[row] < 0 or starts[row] > end[0] - slice.start:
-                return False
-            start[0] = slice.start + starts[row]
-        return True
+    cdef void begin(self, int64_t room) noexcept nogil:
+        self.context.budget.room = room
 
     cdef int64_t read_together(self) noexcept nogil:
         """Read rows together, as many as are alike.
@@ -121,18 +91,18 @@ cdef class JsonDecoder(Decoder):
         How many are tried, and how soon again, follows from how it went.
         """
         cdef Block *block = &self.block
-        cdef int64_t most = min(self.count - self.done, self.most)
-        cdef int32_t program = program_of(self, self.done)
+        cdef int64_t wanted = min(self.count - self.next, self.together)
+        cdef int32_t program = program_of(self, self.next)
         cdef int64_t count = 0
         cdef Slice *slice
-        if self.alone:
-            self.alone -= 1
+        if self.single:
+            self.single -= 1
             return 0
-        block.row = self.row + self.done
-        if program >= 0 and self.ops[program].code == OBJECT and self.context.max_number >= SHORT:
-            while count < most and program_of(self, self.done + count) == program:
-                slice = &self.slices[self.done + count]
-                if not self.document(block.row + count, slice, &block.start[count], &block.end[count]):
+        block.row = self.row + self.next
+        if program >= 0 and (<const Op *>self.tables[program]).code == OBJECT and self.context.max_number >= SHORT:
+            while count < wanted and program_of(self, self.next + count) == program:
+                slice = &self.slices[self.next + count]
+                if not find_payload(self, block.row + count, slice, &block.start[count], &block.end[count]):
                     break
                 if slice.limit - block.end[count] < JSON_MARGIN:
                     break
@@ -144,14 +114,14 @@ cdef class JsonDecoder(Decoder):
         block.trailing = self.trailing
         block.inside = self.rows.layout != VIEWS and count > 0 and block.start[0] - self.rows.data >= 16
         if count:
-            read_block(block, self.ops[program])
-        if block.count == most:
-            self.most = min(self.most + self.most // 2, LANES)
-            self.rest = 1
-            return most
-        self.most = max(block.count, FEWEST)
-        self.rest = 1 if block.count >= FEWEST // 2 else min(2 * self.rest, 2 * LANES)
-        self.alone = self.rest - 1 if block.count == 0 else self.rest
+            read_block(block, <const Op *>self.tables[program])
+        if block.count == wanted:
+            self.together = min(self.together + self.together // 2, LANES)
+            self.pause = 1
+            return wanted
+        self.together = max(block.count, FEWEST)
+        self.pause = 1 if block.count >= FEWEST // 2 else min(2 * self.pause, 2 * LANES)
+        self.single = self.pause - 1 if block.count == 0 else self.pause
         return block.count
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
@@ -159,17 +129,17 @@ cdef class JsonDecoder(Decoder):
         cdef const uint8_t *p
         self.origin = slice.start
         context.outside = NULL
-        context.expanded = 0
+        begin_row(&context.budget)
         context.depth = 0
         context.level = 0
-        if unlikely(not self.document(row, slice, &p, &context.end)):
+        if unlikely(not find_payload(self, row, slice, &p, &context.end)):
             p = fail(context, TRUNCATED, NULL, slice.end)
         elif unlikely(slice.limit - context.end < JSON_MARGIN) and not self.move(&p):
             return NO_MEMORY
         elif unlikely(not utf8_valid(p, context.end - p)):
             p = fail(context, INVALID_UTF8, NULL, p + utf8_valid_prefix(p, context.end - p))
         else:
-            p = read_document(context, self.ops[program], row, p, self.builder.wide, self.trailing)
+            p = read_document(context, <const Op *>self.tables[program], row, p, self.builder.wide, self.trailing)
         return OK if p != NULL else context.status
 
     cdef bint move(self, const uint8_t **p) noexcept nogil:
@@ -188,16 +158,13 @@ cdef class JsonDecoder(Decoder):
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         cdef Context *context = &self.context
-        cdef Compiled program = self.compiled[chosen]
-        cdef int32_t at
-        code = _CODES[<int>context.status - 1]
-        offset = context.at - self.origin
-        if context.op == NULL:
-            return Fault(row, offset, "", code, CODES[code])
-        indexes = []
-        for at in range(context.level):
-            indexes.append(context.items[at])
-        return Fault(row, offset, program.path(<int32_t>(context.op - program.ops), indexes), code, CODES[code])
+        cdef JsonProgram program = self.compiled[chosen]
+        cdef int32_t failed = -1
+        path = ""
+        if context.op != NULL:
+            failed = <int32_t>(context.op - program.ops)
+            path = program.path(failed, [context.items[each] for each in range(context.level)])
+        return program.fault(row, context.at - self.origin, context.status, failed, path)
 
 
 cdef const uint8_t *read_document(

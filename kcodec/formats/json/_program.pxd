@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from kcodec.columns._builder cimport Shape
+from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport load_le32, load_le64
 
 
@@ -37,11 +37,6 @@ cdef enum Flag:         # members of plan.node.Form
     SCIENTIFIC = 512
     ESCAPED = 1024
     CANONICAL = 2048
-
-
-cdef enum:
-    COLUMN_BYTES = 128  # size of a `Column`
-    INPUT_BYTES = 64    # and of an `Input`
 
 
 cdef struct Key:
@@ -90,30 +85,18 @@ cdef struct Op:
     int64_t data_size
 
 
-cdef class Program:
-    cdef readonly object plan
-    cdef readonly object limits
+cdef class JsonProgram(Program):
     cdef Op *ops
-    cdef int32_t count
-    cdef int32_t capacity
-    cdef int32_t column_bytes
     cdef int32_t words         # 64-bit words that objects need for fields from 64 on
     cdef int32_t longest       # name of a field
     cdef int64_t scratch       # bytes that reading needs for itself
-    cdef readonly int64_t expansion     # bytes that one run of every op may yield beyond its payload
-    cdef list keep             # Python objects that ops point into
-    cdef list paths            # per op: steps, None where an index goes
     cdef set covered           # columns that ops store into
-    cdef readonly dict divisors         # per list or map column: least bytes of an item
-    cdef readonly list costs            # encoding: column -> bytes that one of its values takes at most, with its key
     cdef list stretch          # encoding: column -> what a byte of its text or data becomes at most
-    cdef readonly Shape shape           # decoding: what its columns start from
-    cdef readonly object layout
     cdef const uint32_t *folds      # FOLD: characters beyond ASCII whose upper case differs, in order
     cdef const uint8_t *fold_texts  # and that upper case, 8 bytes each, the last its length
     cdef int32_t fold_count
 
-    cdef void *memory(self, object data) except NULL
+    cdef uint8_t *memory(self, object data) except NULL
     cdef int32_t add(self, int32_t code, object node, object path) except -1
     cdef int compile(self, object node, tuple path, int32_t level) except -1
     cdef int check(self, object node) except -1
@@ -122,7 +105,6 @@ cdef class Program:
     cdef int set_bounds(self, int32_t at, object node, object kind) except -1
     cdef int set_leaf(self, int32_t at, object node) except -1
     cdef int set_folds(self) except -1
-    cdef object path(self, int32_t op, list indexes)
 
 
 cdef inline uint32_t key_hash(const uint8_t *name, int64_t size, uint32_t seed) noexcept nogil:

@@ -5,12 +5,10 @@ and value of a map. A field's op holds its key as it stands in the text, quotes 
 has a hash table of its keys, without collisions where a seed for that was found.
 """
 
-from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._builder cimport Shape
+from kcodec.plan._program cimport Program, inside
 from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_ZONED
 from kcodec.wire.json cimport JSON_MARGIN
 
@@ -21,7 +19,6 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
 from kcodec.plan.node import MAX_DEPTH, Form, Limits, Node, Op as Step
 
 _CODES = {
@@ -83,7 +80,7 @@ def _written(name, pairs):
 
 
 def _is_wide(kind):
-    """Tell whether a column has no offsets of 32 bits; those of a map do not count."""
+    """Return whether a column has no offsets of 32 bits; those of a map do not count."""
     return not (pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_list(kind))
 
 
@@ -100,8 +97,8 @@ def _folds():
     return struct.pack(f"={len(folds)}I", *folds), b"".join(texts)
 
 
-cdef class Program:
-    """A plan of JSON made ready to run. It is never changed once made, so threads may share it.
+cdef class JsonProgram(Program):
+    """A plan of JSON made ready to run.
 
     Parameters
     ----------
@@ -112,67 +109,36 @@ cdef class Program:
     """
 
     def __init__(self, plan, limits=Limits()):
-        self.plan = plan
-        self.limits = limits
-        self.column_bytes = COLUMN_BYTES if plan.direction == "decode" else INPUT_BYTES
-        if plan.direction == "decode":
-            self.shape = Shape(plan.arrow_type)
-            self.layout = self.shape.layout
-            if self.shape.wide and any(not _is_wide(entry.type) for entry in self.layout):
-                raise ValueError("columns have 64-bit offsets all, or none of them")
-        else:
-            self.layout = layout(plan.arrow_type)
-        self.keep = []
-        self.paths = []
-        self.divisors = {}
-        self.costs = [0] * len(self.layout)
+        Program.__init__(self, plan, limits, sizeof(Op))
+        self.ops = <Op *>self.table
+        if self.shape is not None and self.shape.wide and any(not _is_wide(entry.type) for entry in self.layout):
+            raise ValueError("columns have 64-bit offsets all, or none of them")
         self.stretch = [0] * len(self.layout)
         self.covered = set()
         self.compile(plan.root, (), 0)
+        self.stop = self.count
         if plan.direction == "decode" and self.covered != set(range(len(self.layout))):
             raise ValueError("a plan gives values to each column of its type")
 
-    def __dealloc__(self):
-        free(self.ops)
-
-    def __reduce__(self):
-        return Program, (self.plan, self.limits)
-
-    cdef void *memory(self, object data) except NULL:
-        """Give bytes a place that lives as long as the program."""
-        block = bytearray(data)
-        block += bytes(JSON_MARGIN)
-        self.keep.append(block)
-        return PyByteArray_AS_STRING(block)
+    cdef uint8_t *memory(self, object data) except NULL:
+        return self.constant(data, JSON_MARGIN)
 
     cdef int32_t add(self, int32_t code, object node, object path) except -1:
-        cdef Op *grown
+        cdef int32_t at = self.new_op(code, node.column, path, node)
         cdef Op *op
-        if self.count == self.capacity:
-            self.capacity = 2 * self.capacity + 16
-            grown = <Op *>realloc(self.ops, self.capacity * sizeof(Op))
-            if grown == NULL:
-                raise MemoryError
-            self.ops = grown
-        op = &self.ops[self.count]
-        memset(op, 0, sizeof(Op))
-        op.code = code
-        op.column = node.column
-        op.place = <int64_t>max(node.column, 0) * self.column_bytes
-        op.next = 1
+        self.ops = <Op *>self.table
+        op = &self.ops[at]
         op.factor = 1
         for form, flag in _FLAGS.items():
             if node.forms & form:
                 op.forms |= <int32_t>flag
         if node.data:
-            op.data = <const uint8_t *>self.memory(node.data)
+            op.data = self.memory(node.data)
             op.data_size = len(node.data)
             self.expansion += len(node.data)
             if node.column >= 0:
-                self.costs[node.column] += len(node.data)
-        self.paths.append(path)
-        self.count += 1
-        return self.count - 1
+                self.cost(node.column, len(node.data))
+        return at
 
     cdef int compile(self, object node, tuple path, int32_t level) except -1:
         cdef int32_t at
@@ -180,16 +146,14 @@ cdef class Program:
         cdef int32_t child
         if level > MAX_DEPTH:
             raise ValueError(f"a plan is nested deeper than {MAX_DEPTH} levels")
-        if node.name:
-            path = (*path, f".{node.name}" if path else node.name)
+        path = inside(path, node.name)
         code = _CODES[node.op]
         self.check(node)
         at = self.add(code, node, path)
         # Brackets and the comma behind; `null`.
         cost = 8
         if code == ITEMS or code == ENTRIES:
-            least = 2 if code == ITEMS else 5
-            self.divisors[node.column] = min(least, self.divisors.get(node.column, least))
+            self.least(node.column, 2 if code == ITEMS else 5)
             if code == ITEMS:
                 self.compile(node.children[0], (*path, None), level + 1)
             else:
@@ -205,7 +169,7 @@ cdef class Program:
                 if code == OBJECT:
                     self.set_key(child, child_node.name, node.forms & Form.ESCAPED)
                     if child_node.column >= 0:
-                        self.costs[child_node.column] += self.ops[child].key_size
+                        self.cost(child_node.column, self.ops[child].key_size)
                 if number < 64:
                     self.ops[child].bit = <uint64_t>1 << number
                     self.ops[at].all |= self.ops[child].bit
@@ -238,7 +202,7 @@ cdef class Program:
         # What writes no column of its own, such as the entry of a map, is paid for by the column that its items
         # belong to: each of these has room for all of it.
         column = node.column if node.column >= 0 else max(node.children[0].column if node.children else 0, 0)
-        self.costs[column] += cost
+        self.cost(column, cost)
         self.ops[at].next = self.count - at
         return 0
 
@@ -271,12 +235,12 @@ cdef class Program:
         self.longest = max(self.longest, len(plain))
         # An escape of six characters is at least a byte, and upper case at least a third of what it stands for.
         self.scratch = max(self.scratch, 20 * self.longest + 3 * JSON_MARGIN)
-        op.plain = <const uint8_t *>self.memory(plain)
+        op.plain = self.memory(plain)
         op.plain_size = len(plain)
         if self.plan.direction == "encode":
             data = b"," + data
         op.key_size = len(data)
-        text = <uint8_t *>self.memory(data)
+        text = self.memory(data)
         op.name = text
         memcpy(op.key.words, text, 16)
         memset(op.key.masks, 0, 16)
@@ -373,14 +337,6 @@ cdef class Program:
     cdef int set_folds(self) except -1:
         folds, texts = _folds()
         self.folds = <const uint32_t *>self.memory(folds)
-        self.fold_texts = <const uint8_t *>self.memory(texts)
+        self.fold_texts = self.memory(texts)
         self.fold_count = len(texts) // 8
         return 0
-
-    cdef object path(self, int32_t op, list indexes):
-        """Put the path of an op together: its steps, with an index for each None."""
-        parts = []
-        used = iter(indexes)
-        for step in self.paths[op]:
-            parts.append(f"[{next(used)}]" if step is None else step)
-        return "".join(parts)

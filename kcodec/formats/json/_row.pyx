@@ -12,12 +12,13 @@ from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.columns._builder cimport LIST, MAP, STRUCT, Column, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates
-from kcodec.formats.json._context cimport Context, charge, fail, fail_token
+from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._leaf cimport read_leaf, wrong
 from kcodec.formats.json._program cimport (
     ABSENT, DEFAULT, ENTRIES, FOLD, ITEMS, NOTHING, NULLABLE, OBJECT, RAW, TUPLE, UNIQUE, Op, key_hash,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, SHORT, read_quickly
+from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport likely, load_le32, load_le64, unlikely
 from kcodec.wire.json cimport json_literal, json_plain, json_skip, json_space, json_string
 from kcodec.wire.status cimport (
@@ -193,7 +194,7 @@ cdef const uint8_t *read_default(
     cdef const uint8_t *end = context.end
     cdef const uint8_t *outside = context.outside
     cdef const uint8_t *at
-    cdef Status status = charge(context, op.data_size)
+    cdef Status status = charge(&context.budget, op.data_size)
     if status != OK:
         return fail(context, status, op, p)
     if outside == NULL:

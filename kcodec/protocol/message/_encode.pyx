@@ -10,9 +10,9 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memmove
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
-from kcodec.plan._encoder cimport Encoder
+from kcodec.plan._encoder cimport Encoder, Range
 from kcodec.protocol.message._program cimport (
-    Program, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
+    MessageProgram, PUT_REQUIRED, PUT_BOOLEAN, PUT_8, PUT_16, PUT_32, PUT_64, PUT_INTEGER, PUT_UUID, PUT_SHORT_STRING,
     PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES, PUT_COUNTED_ARRAY, PUT_COMPACT_ARRAY, PUT_RECORD,
     PUT_NULLABLE_RECORD, PUT_TAGGED_RECORD, PUT_CONSTANT, PUT_TAGS, PUT_UNSET, IS_FIXED, IS_FLOAT, IS_BOOLEAN,
     IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, UNSIGNED, MAX_STRING, TRAIL, Op,
@@ -21,10 +21,6 @@ from kcodec.wire.cursor cimport copy32, likely, store_be32, store_be64, unlikely
 from kcodec.wire.status cimport (
     OUT_OF_RANGE, NULL_VALUE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
-
-from kcodec.errors import CODES, Fault
-
-_CODES = list(CODES)
 
 cdef enum:
     BLOCK_ROWS = 256
@@ -378,53 +374,27 @@ cdef uint8_t *put_tags(Writing *context, const Op *op, int64_t item, uint8_t *ou
     return close_size(section, out, count)
 
 
-cdef struct Choice:
-    const Op *first
-    const Op *stop
-
-
 @cython.final
 cdef class MessageEncoder(Encoder):
-    cdef list compiled
-    cdef Choice *choices     # of each program
     cdef Writing context
 
     def __init__(self, array, programs, selector, large):
-        cdef Program program
-        cdef int32_t at
         Encoder.__init__(self, array, programs, selector, large)
-        self.compiled = list(programs)
-        self.choices = <Choice *>calloc(self.programs, sizeof(Choice))
-        if self.choices == NULL:
-            raise MemoryError
-        for at in range(self.programs):
-            program = self.compiled[at]
-            if program is None:
-                continue
-            # Where no column has a null that must not be there, nothing is checked.
-            checked = self.inputs.any_null(program.required)
-            self.choices[at].first = program.ops + (program.stop if checked else 0)
-            self.choices[at].stop = program.ops + (program.checked_stop if checked else program.stop)
         self.slop = SLOP
         self.block_rows = BLOCK_ROWS
         self.context.columns = self.inputs.columns
 
-    def __dealloc__(self):
-        free(self.choices)
-
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
-        cdef const Choice *choice = &self.choices[program]
-        return put(&self.context, choice.first, choice.stop, row, 1, out)
+        cdef const Range *ops = &self.ranges[program]
+        return put(&self.context, <const Op *>ops.first, <const Op *>ops.stop, row, 1, out)
 
     cdef object fault(self, int64_t row, int32_t chosen):
         cdef Writing *context = &self.context
-        cdef Program program = self.compiled[chosen]
+        cdef MessageProgram program = self.compiled[chosen]
         cdef int32_t at = <int32_t>(context.op - program.ops)
-        code = _CODES[<int>context.status - 1]
         # The outermost scope are the rows.
         indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
-        reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
-        return Fault(row, None, program.path(at, indexes), code, reason)
+        return program.fault(row, None, context.status, at, program.path(at, indexes))
 
 
 def encode(array, programs, *, selector=None, large=False, stop=False):

@@ -15,7 +15,7 @@ Wire forms, numbers big-endian::
 
 The ops of a program (kcodec/protocol/message/_program.pyx) store into columns that have room for all that a block of
 rows can hold (kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the
-wire is counted against `Context.room` instead. A row that fails is written over with null.
+wire is counted against `Budget.room` instead. A row that fails is written over with null.
 """
 
 cimport cython
@@ -26,12 +26,14 @@ from libc.string cimport memcpy
 
 from kcodec.columns._builder cimport Column, offset_t, set_null
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.plan._decoder cimport MOST_ROWS, Decoder
+from kcodec.plan._budget cimport begin_row, charge, charge_zero_items, set_limits
+from kcodec.plan._decoder cimport MAX_ROWS, Decoder, find_payload
+from kcodec.plan._program cimport Program as Compiled
 from kcodec.protocol.message._program cimport (
     Program as Compiled, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
     GET_SIZED_BYTES, GET_COMPACT_BYTES, GET_COUNTED_ARRAY, GET_COMPACT_ARRAY, GET_RECORD, GET_NULLABLE_RECORD,
     GET_TAGGED_RECORD, GET_TAGS, SET_FIXED, SET_BOOLEAN, SET_EMPTY, SET_NULL, SET_RECORD, FAIL, MAX_STRING,
-    Context, Op, charge, charge_zero_items, fail, leave, java_text, read_uvarint,
+    Context, MessageProgram, Op, fail, leave, java_text, read_uvarint,
 )
 from kcodec.wire.cursor cimport copy32, likely, load_be32, load_be64, unlikely
 from kcodec.wire.status cimport (
@@ -40,16 +42,12 @@ from kcodec.wire.status cimport (
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
-from kcodec.errors import CODES, Fault
-
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
 
 from kcodec.protocol.message._encode import encode
 from kcodec.protocol.message._object import decode_one
 from kcodec.protocol.message._object_encode import encode_one
-from kcodec.protocol.message._program import Program
-
-_CODES = list(CODES)
+from kcodec.protocol.message._program import MessageProgram as Program
 
 cdef enum:
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
@@ -156,7 +154,7 @@ cdef const uint8_t *run(
                     if not context.lenient:
                         return fail_item(context, INVALID_UTF8, op, p, item - index)
                     items = java_text(p, length, NULL)
-                    status = charge(context, max(items - length, 0))
+                    status = charge(&context.budget, max(items - length, 0))
                     if unlikely(status != OK):
                         return fail_item(context, status, op, p + length, item - index)
                     java_text(p, length, column.data + offsets[0])
@@ -205,7 +203,7 @@ cdef const uint8_t *run(
                 if unlikely(length > end - p) and (op.minimum or context.lenient):
                     return fail_item(context, TRUNCATED, op, at, item - index)
                 if unlikely(op.minimum == 0):
-                    status = charge_zero_items(context, length)
+                    status = charge_zero_items(&context.budget, length)
                     if status != OK:
                         return fail_item(context, status, op, at, item - index)
                 if column.valid != NULL:
@@ -320,7 +318,7 @@ cdef Status set_default(Context *context, const Op *op, int64_t item, offset_t *
         offsets[1] = offsets[0]
     else:  # SET_TEXT
         if op.data_size:
-            status = charge(context, op.data_size)
+            status = charge(&context.budget, op.data_size)
             if unlikely(status != OK):
                 return status
             memcpy(column.data + offsets[0], op.data, op.data_size)
@@ -405,62 +403,38 @@ cdef const uint8_t *read_tags(
 
 @cython.final
 cdef class MessageDecoder(Decoder):
-    cdef const Op **ops       # of each program
-    cdef int32_t *stops
-    cdef int64_t start
     cdef Context context
 
     def __init__(self, values, programs, selector, starts, start, trailing):
-        cdef Compiled program
-        cdef int32_t at
-        Decoder.__init__(self, values, programs, selector, starts, trailing)
-        self.block_rows = MOST_ROWS
+        Decoder.__init__(self, values, programs, selector, starts, None, start, trailing)
+        self.block_rows = MAX_ROWS
         self.block_bytes = BLOCK_BYTES
-        self.ops = <const Op **>calloc(self.programs, sizeof(Op *))
-        self.stops = <int32_t *>calloc(self.programs, sizeof(int32_t))
-        if self.ops == NULL or self.stops == NULL:
-            raise MemoryError
-        for at in range(self.programs):
-            program = self.compiled[at]
-            if program is not None:
-                self.ops[at] = program.ops
-                self.stops[at] = program.stop
-                self.always_checked = program.lenient
-                self.context.lenient = program.lenient
-                self.context.max_zero_items = program.limits.max_zero_byte_items
-                self.context.max_expansion = program.limits.max_expansion
-        self.start = start
         self.context.columns = self.builder.columns
 
-    def __dealloc__(self):
-        free(self.ops)
-        free(self.stops)
+    cdef int prepare(self, Compiled compiled) except -1:
+        cdef MessageProgram program = compiled
+        self.always_checked = program.lenient
+        self.context.lenient = program.lenient
+        return set_limits(&self.context.budget, program.limits)
 
     cdef void begin(self, int64_t room) noexcept nogil:
-        self.context.room = room
+        self.context.budget.room = room
         self.context.checked = self.checked
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
-        cdef int64_t begin = self.start if self.starts.data == NULL else self.starts.data[row]
         cdef const uint8_t *p
-        context.ops = self.ops[program]
-        context.end = slice.end
+        context.ops = <const Op *>self.tables[program]
         context.limit = slice.limit
-        context.expanded = 0
-        context.zero_items = 0
+        begin_row(&context.budget)
         if self.builder.columns[0].valid != NULL:
             self.builder.columns[0].valid[row] = 1
-        if unlikely(begin < 0 or begin > slice.end - slice.start):
+        if unlikely(not find_payload(self, row, slice, &p, &context.end)):
             p = fail_item(context, TRUNCATED, NULL, slice.end, 0)
         elif self.builder.wide:
-            p = run(
-                context, context.ops, context.ops + self.stops[program], row, 1, slice.start + begin, <int64_t *>NULL
-            )
+            p = run(context, context.ops, context.ops + self.stops[program], row, 1, p, <int64_t *>NULL)
         else:
-            p = run(
-                context, context.ops, context.ops + self.stops[program], row, 1, slice.start + begin, <int32_t *>NULL
-            )
+            p = run(context, context.ops, context.ops + self.stops[program], row, 1, p, <int32_t *>NULL)
         if unlikely(p != NULL and p != slice.end and not self.trailing):
             p = fail_item(context, TRAILING_BYTES, NULL, p, 0)
         return OK if p != NULL else context.status
@@ -468,16 +442,13 @@ cdef class MessageDecoder(Decoder):
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         cdef Context *context = &self.context
         cdef Compiled program = self.compiled[chosen]
-        cdef int32_t at
-        code = _CODES[<int>context.status - 1]
-        offset = context.at - slice.start
-        if context.op == NULL:
-            return Fault(row, offset, "", code, CODES[code])
-        at = <int32_t>(context.op - program.ops)
-        reason = program.reason(at, code) if context.status == context.op.status else CODES[code]
-        # The outermost scope are the rows.
-        indexes = [context.trail[each] for each in range(context.trail_size - 2, -1, -1)]
-        return Fault(row, offset, program.path(at, indexes), code, reason)
+        cdef int32_t failed = -1
+        path = ""
+        if context.op != NULL:
+            failed = <int32_t>(context.op - context.ops)
+            # The outermost scope are the rows.
+            path = program.path(failed, [context.trail[each] for each in range(context.trail_size - 2, -1, -1)])
+        return program.fault(row, context.at - slice.start, context.status, failed, path)
 
 
 def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):

@@ -9,11 +9,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from kcodec.protocol.message._program cimport (
-    Program, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
+    MessageProgram, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
     GET_SIZED_BYTES, GET_COMPACT_BYTES, GET_COUNTED_ARRAY, GET_COMPACT_ARRAY, GET_RECORD, GET_NULLABLE_RECORD,
     GET_TAGGED_RECORD, GET_TAGS, SET_BOOLEAN, SET_TEXT, SET_EMPTY, SET_NULL, SET_RECORD, FAIL, NOT_A_NUMBER, SIGNED,
-    FLOATING, MAX_STRING, TRAIL, Context, Op, charge_zero_items, java_text, read_uvarint,
+    FLOATING, MAX_STRING, TRAIL, Context, Op, java_text, read_uvarint,
 )
+from kcodec.plan._budget cimport charge_zero_items, set_limits
 from kcodec.wire.cursor cimport load_be32, load_be64
 from kcodec.wire.status cimport (
     TRUNCATED, NEGATIVE_LENGTH, INVALID_BOOLEAN, INVALID_UTF8, TRAILING_BYTES, SIZE_LIMIT, NULL_VALUE, STRING_LENGTH,
@@ -21,10 +22,7 @@ from kcodec.wire.status cimport (
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
-from kcodec.errors import CODES, Fault
 from kcodec.protocol.message.plan import UNKNOWN
-
-_CODES = list(CODES)
 
 
 class _Failed(Exception):
@@ -38,7 +36,7 @@ cdef extern from "Python.h":
 cdef class _Reader:
     """Reads one message."""
 
-    cdef Program program
+    cdef MessageProgram program
     cdef Context context
     cdef const uint8_t *start
     cdef const uint8_t *p
@@ -50,13 +48,9 @@ cdef class _Reader:
         return [self.items[each] for each in range(min(self.depth, TRAIL))]
 
     cdef object fail(self, Status status, const Op *op, const uint8_t *at):
-        code = _CODES[<int>status - 1]
-        path, reason = "", CODES[code]
-        if op != NULL:
-            path = self.program.path(<int32_t>(op - self.program.ops), self.indexes())
-            if status == op.status:
-                reason = self.program.reason(<int32_t>(op - self.program.ops), code)
-        self.fault = Fault(0, at - self.start, path, code, reason)
+        cdef int32_t failed = -1 if op == NULL else <int32_t>(op - self.program.ops)
+        path = "" if op == NULL else self.program.path(failed, self.indexes())
+        self.fault = self.program.fault(0, at - self.start, status, failed, path)
         raise _Failed
 
     cdef int need(self, int64_t size, const Op *op) except -1:
@@ -118,8 +112,8 @@ cdef class _Reader:
             free(good)
 
     cdef int charge(self, int64_t amount, const Op *op, const uint8_t *at) except -1:
-        self.context.expanded += amount
-        if self.context.expanded > self.context.max_expansion:
+        self.context.budget.expanded += amount
+        if self.context.budget.expanded > self.context.budget.max_expansion:
             self.fail(SIZE_LIMIT, op, at)
         return 0
 
@@ -200,8 +194,8 @@ cdef class _Reader:
         if count > self.context.end - self.p and (op.minimum or self.context.lenient):
             self.fail(TRUNCATED, op, at)
         if op.minimum == 0:
-            self.context.room = INT32_MAX
-            if charge_zero_items(&self.context, count) == SIZE_LIMIT:
+            self.context.budget.room = INT32_MAX
+            if charge_zero_items(&self.context.budget, count) == SIZE_LIMIT:
                 self.fail(SIZE_LIMIT, op, at)
         values = []
         self.depth += 1
@@ -321,7 +315,7 @@ cdef class _Reader:
         return int.from_bytes(data, "little", signed=op.number == SIGNED)
 
 
-def decode_one(data, Program program, *, start=0, trailing=False):
+def decode_one(data, MessageProgram program, *, start=0, trailing=False):
     """Decode one message to a dict; see the twin."""
     cdef _Reader reader = _Reader.__new__(_Reader)
     cdef Py_buffer view
@@ -332,8 +326,7 @@ def decode_one(data, Program program, *, start=0, trailing=False):
         reader.start = <const uint8_t *>view.buf
         reader.context.end = reader.start + view.len
         reader.context.lenient = program.lenient
-        reader.context.max_expansion = program.limits.max_expansion
-        reader.context.max_zero_items = program.limits.max_zero_byte_items
+        set_limits(&reader.context.budget, program.limits)
         if first < 0 or first > view.len:
             reader.fail(TRUNCATED, NULL, reader.context.end)
         reader.p = reader.start + first

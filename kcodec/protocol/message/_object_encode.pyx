@@ -8,8 +8,9 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memmove
 
+from kcodec.plan._program cimport status_of
 from kcodec.protocol.message._program cimport (
-    Program, PUT_BOOLEAN, PUT_UUID, PUT_SHORT_STRING, PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES,
+    MessageProgram, PUT_BOOLEAN, PUT_UUID, PUT_SHORT_STRING, PUT_COMPACT_STRING, PUT_SIZED_BYTES, PUT_COMPACT_BYTES,
     PUT_COUNTED_ARRAY, PUT_COMPACT_ARRAY, PUT_RECORD, PUT_NULLABLE_RECORD, PUT_TAGGED_RECORD, PUT_CONSTANT, PUT_TAGS,
     PUT_UNSET, IS_FIXED, IS_FLOAT, IS_BOOLEAN, IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, SIGNED, UNSIGNED,
     FLOATING, MAX_STRING, TRAIL, Op,
@@ -19,10 +20,8 @@ from kcodec.wire.status cimport (
     INVALID_UTF8, OUT_OF_RANGE, NULL_VALUE, TYPE_MISMATCH, FIXED_SIZE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
 
-from kcodec.errors import CODES, Fault
+from kcodec.errors import Fault
 from kcodec.protocol.message.plan import UNKNOWN, unknown_entries
-
-_CODES = list(CODES)
 
 
 class _Failed(Exception):
@@ -36,7 +35,7 @@ cdef extern from "Python.h":
 cdef class _Writer:
     """Writes one message."""
 
-    cdef Program program
+    cdef MessageProgram program
     cdef uint8_t *data
     cdef int64_t used
     cdef int64_t room
@@ -51,13 +50,11 @@ cdef class _Writer:
         return [self.items[each] for each in range(min(self.depth, TRAIL))]
 
     cdef object fail(self, Status status, const Op *op, reason=None):
-        code = _CODES[<int>status - 1]
-        if reason is None:
-            reason = CODES[code]
-            if status == op.status:
-                reason = self.program.reason(<int32_t>(op - self.program.ops), code)
-        path = self.program.path(<int32_t>(op - self.program.ops), self.indexes())
-        self.fault = Fault(0, None, path, code, reason)
+        cdef int32_t failed = <int32_t>(op - self.program.ops)
+        path = self.program.path(failed, self.indexes())
+        self.fault = self.program.fault(0, None, status, failed, path)
+        if reason is not None:
+            self.fault = self.fault._replace(reason=reason)
         raise _Failed
 
     cdef uint8_t *reserve(self, int64_t size) except NULL:
@@ -213,8 +210,7 @@ cdef class _Writer:
         self.depth -= 1
         item = self.items[min(self.depth, TRAIL - 1)]
         path = self.program.path(<int32_t>(op - self.program.ops), self.indexes())
-        code = _CODES[<int>status - 1]
-        self.fault = Fault(0, None, f"{path}[{item}]", code, CODES[code])
+        self.fault = self.program.fault(0, None, status, -1, f"{path}[{item}]")
         raise _Failed
 
     cdef int record(self, const Op *owner, const Op *op, const Op *stop, object value) except -1:
@@ -285,16 +281,14 @@ cdef class _Writer:
         cdef int64_t count = 0
         cdef int64_t last = -1
         cdef int seen = UNKNOWN in message
-        cdef int32_t code
-        rest = unknown_entries(message.get(UNKNOWN))
-        if isinstance(rest, str):
-            code = _CODES.index(rest) + 1
-            self.fail(<Status>code, op)
-        rest.reverse()
+        entries = unknown_entries(message.get(UNKNOWN))
+        if isinstance(entries, str):
+            self.fail(<Status>status_of(entries), op)
+        entries.reverse()
         self.byte(0)
         while True:
-            while rest and (known == stop or rest[len(rest) - 1][0] <= known.size):
-                tag, data = rest.pop()
+            while entries and (known == stop or entries[len(entries) - 1][0] <= known.size):
+                tag, data = entries.pop()
                 if known != stop and tag == known.size:
                     self.fail(INVALID_TAG, op)
                 if tag <= last:
@@ -377,7 +371,7 @@ cdef class _Writer:
         return True
 
 
-def encode_one(value, Program program):
+def encode_one(value, MessageProgram program):
     """Encode one message from a dict; see the twin."""
     cdef _Writer writer = _Writer.__new__(_Writer)
     writer.program = program

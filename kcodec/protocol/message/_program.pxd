@@ -2,9 +2,10 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from kcodec.columns._builder cimport Column, Shape
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.status cimport NEED_ROOM, OK, SIZE_LIMIT, Status
+from kcodec.columns._builder cimport Column
+from kcodec.plan._budget cimport Budget
+from kcodec.plan._program cimport Program
+from kcodec.wire.status cimport Status
 
 
 cdef enum Code:
@@ -74,8 +75,6 @@ cdef enum Number:
 
 
 cdef enum:
-    COLUMN_BYTES = 128    # size of a `Column`
-    INPUT_BYTES = 64      # and of an `Input`
     MARGIN = 160          # bytes behind each constant that may be read
     MAX_STRING = 0x7FFF
     TRAIL = 64            # steps of an error's path that are kept
@@ -97,31 +96,14 @@ cdef struct Op:
     int64_t data_size
 
 
-cdef class Program:
-    cdef readonly object plan
-    cdef readonly object limits
+cdef class MessageProgram(Program):
     cdef readonly bint lenient
     cdef Op *ops
-    cdef int32_t count
-    cdef int32_t stop            # ops of the root
-    cdef int32_t checked_stop    # writing: from `stop` to here the same again, with PUT_REQUIRED
-    cdef bint checking
     cdef bint failing            # the root is an error
-    cdef int32_t column_bytes
-    cdef int32_t capacity
-    cdef readonly int64_t expansion       # bytes that one run of every op may yield beyond its payload
-    cdef object required         # columns that PUT_REQUIRED checks
-    cdef readonly dict costs              # writing: column -> bytes that one of its values takes at most
-    cdef readonly dict divisors           # reading: list column -> bytes that one of its items takes at least
-    cdef list keep               # Python objects that ops point into
-    cdef list paths              # per op: steps, None where an index goes
     cdef list names              # per op: its key in dicts
-    cdef list reasons            # per op: its own reason, or None
-    cdef readonly Shape shape             # reading: what columns start from
-    cdef readonly object layout
 
     cdef int32_t add(self, int32_t code, object node, tuple path, int32_t column) except -1
-    cdef int constant(self, int32_t at, object data) except -1
+    cdef int set_constant(self, int32_t at, object data) except -1
     cdef int get(self, object node, tuple path, bint nullable) except -1
     cdef int get_fields(self, object node, tuple path) except -1
     cdef int get_array(self, object node, object named, tuple path, bint nullable) except -1
@@ -132,9 +114,6 @@ cdef class Program:
     cdef int put_value(self, object node, object named, tuple path, bint nullable) except -1
     cdef int put_tags(self, object node, int32_t owner, tuple path) except -1
     cdef int is_default(self, object node, tuple path) except -1
-    cdef int cost(self, int32_t column, int64_t size) except -1
-    cdef object path(self, int32_t op, list indexes)
-    cdef object reason(self, int32_t op, object code)
 
 
 cdef struct Context:
@@ -142,11 +121,7 @@ cdef struct Context:
     Column *columns
     const uint8_t *end        # of the payload
     const uint8_t *limit      # of the memory that may be read
-    int64_t room              # what may still be stored beyond what the payloads hold
-    int64_t expanded          # by the row in hand
-    int64_t zero_items
-    int64_t max_expansion
-    int64_t max_zero_items
+    Budget budget
     uint32_t word             # the uvarint that was read last
     bint lenient
     bint checked              # check UTF-8 per value, to find the guilty one
@@ -171,24 +146,6 @@ cdef inline void leave(Context *context, int64_t item) noexcept nogil:
     if context.trail_size < TRAIL:
         context.trail[context.trail_size] = item
         context.trail_size += 1
-
-
-cdef inline Status charge(Context *context, int64_t amount) noexcept nogil:
-    """Count what is stored beyond what the payload holds."""
-    context.expanded += amount
-    if unlikely(context.expanded > context.max_expansion):
-        return SIZE_LIMIT
-    context.room -= amount
-    return NEED_ROOM if unlikely(context.room < 0) else OK
-
-
-cdef inline Status charge_zero_items(Context *context, int64_t count) noexcept nogil:
-    """Count items that take no bytes; they still take room in their columns."""
-    if count > context.max_zero_items - context.zero_items:
-        return SIZE_LIMIT
-    context.zero_items += count
-    context.room -= count
-    return NEED_ROOM if context.room < 0 else OK
 
 
 cdef const uint8_t *read_uvarint(Context *context, const Op *op, const uint8_t *p) noexcept nogil

@@ -4,23 +4,17 @@ A record has no op of its own but for one that says that it is not null; its fie
 Arrays, records that may be null, and tags own a range of ops.
 """
 
-from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from kcodec.columns._builder cimport Shape
+from kcodec.plan._program cimport Program, inside, status_of
 from kcodec.wire.status cimport TRUNCATED, VARINT_OVERFLOW, VARINT_OVERLONG
 
 import struct
 
 import pyarrow as pa
 
-from kcodec.columns.layout import layout
-from kcodec.errors import CODES
 from kcodec.plan.node import Limits, Op as Step
-
-_CODES = list(CODES)
 
 #: Step -> op that reads it, op that writes it, bytes, how it looks in Python.
 _FIXED = {
@@ -51,7 +45,7 @@ _RECORDS = {
 
 
 def least_bytes(node):
-    """Tell how many bytes a value of a node takes at least; 0 only for what never takes any."""
+    """Return the least bytes that a value of a node takes; 0 only for what never takes any."""
     op = node.op
     if op in _FIXED:
         return _FIXED[op][2]
@@ -72,8 +66,8 @@ def content(data):
     return data[at + 1 :]
 
 
-cdef class Program:
-    """A plan made ready to run. It is never changed once made, so threads may share it.
+cdef class MessageProgram(Program):
+    """A plan of a message made ready to run.
 
     Parameters
     ----------
@@ -86,34 +80,18 @@ cdef class Program:
     """
 
     def __init__(self, plan, limits=Limits(), lenient=False):
-        self.plan = plan
-        self.limits = limits
+        Program.__init__(self, plan, limits, sizeof(Op))
+        self.ops = <Op *>self.table
         self.lenient = lenient
-        self.required = set()
-        self.keep = []
-        self.paths = []
         self.names = []
-        self.reasons = []
-        self.divisors = {}
-        # A program without ops has a table too: NULL stands for no program.
-        self.capacity = 16
-        self.ops = <Op *>realloc(NULL, self.capacity * sizeof(Op))
-        if self.ops == NULL:
-            raise MemoryError
         self.failing = plan.root.op is Step.FAIL
         if plan.direction == "decode":
-            self.column_bytes = COLUMN_BYTES
-            self.shape = Shape(plan.arrow_type)
-            self.layout = self.shape.layout
             if self.failing:
                 self.get(plan.root, (), False)
             else:
                 self.get_fields(plan.root, ())
             self.stop = self.count
         else:
-            self.column_bytes = INPUT_BYTES
-            self.layout = layout(plan.arrow_type)
-            self.costs = dict.fromkeys(range(len(self.layout)), 0)
             for self.checking in (False, True):
                 if self.failing:
                     self.put(plan.root, (), False)
@@ -123,39 +101,19 @@ cdef class Program:
                     self.stop = self.count
             self.checked_stop = self.count
 
-    def __dealloc__(self):
-        free(self.ops)
-
     def __reduce__(self):
-        return Program, (self.plan, self.limits, self.lenient)
+        return MessageProgram, (self.plan, self.limits, self.lenient)
 
     cdef int32_t add(self, int32_t code, object node, tuple path, int32_t column) except -1:
-        cdef Op *grown
-        cdef Op *op
-        if self.count == self.capacity:
-            self.capacity = 2 * self.capacity
-            grown = <Op *>realloc(self.ops, self.capacity * sizeof(Op))
-            if grown == NULL:
-                raise MemoryError
-            self.ops = grown
-        op = &self.ops[self.count]
-        memset(op, 0, sizeof(Op))
-        op.code = code
-        op.column = column
-        op.place = <int64_t>max(column, 0) * self.column_bytes
-        op.next = 1
-        self.paths.append(path)
+        cdef int32_t at = self.new_op(code, column, path, node)
+        self.ops = <Op *>self.table
         self.names.append(node.name)
-        self.reasons.append(node.reason or None)
-        self.count += 1
         if node.code:
-            op.status = _CODES.index(node.code) + 1
-        return self.count - 1
+            self.ops[at].status = status_of(node.code)
+        return at
 
-    cdef int constant(self, int32_t at, object data) except -1:
-        block = bytearray(data + bytes(MARGIN))
-        self.keep.append(block)
-        self.ops[at].data = <const uint8_t *>PyByteArray_AS_STRING(block)
+    cdef int set_constant(self, int32_t at, object data) except -1:
+        self.ops[at].data = self.constant(data, MARGIN)
         self.ops[at].data_size = len(data)
         return 0
 
@@ -164,7 +122,7 @@ cdef class Program:
     cdef int get(self, object node, tuple path, bint nullable) except -1:
         cdef int32_t at
         op = node.op
-        path = step(path, node.name)
+        path = inside(path, node.name)
         if op is Step.NULLABLE:
             inner = node.children[0]
             if inner.op in _ARRAYS:
@@ -208,7 +166,7 @@ cdef class Program:
         least = least_bytes(item)
         self.ops[at].nullable = nullable
         self.ops[at].minimum = min(least, 1 << 30)
-        self.divisors[node.column] = min(max(least, 1), self.divisors.get(node.column, 1 << 30))
+        self.least(node.column, least)
         self.ops[at].records = item.op is Step.RECORD
         if self.ops[at].records:
             self.get_fields(item, (*path, None))
@@ -223,15 +181,15 @@ cdef class Program:
         self.ops[at].size = len(node.children)
         if node.column >= 0:
             # Each takes a byte for its tag and one for its size.
-            self.divisors[node.column] = 2
+            self.least(node.column, 2)
         for child in node.children:
-            inside = step(path, child.name)
-            tag = self.add(GET_TAG, child, inside, child.column)
+            below = inside(path, child.name)
+            tag = self.add(GET_TAG, child, below, child.column)
             self.ops[tag].size = child.size
-            self.get(child.children[0], inside, False)
+            self.get(child.children[0], below, False)
             self.ops[tag].split = self.count - tag
             for default in child.children[1:]:
-                self.set_default(default, inside)
+                self.set_default(default, below)
             self.ops[tag].next = self.count - tag
         self.ops[at].next = self.count - at
         return 0
@@ -244,7 +202,7 @@ cdef class Program:
         if node.op is Step.RECORD:
             at = self.add(SET_RECORD, node, path, node.column)
             for child in node.children:
-                self.set_default(child, step(path, child.name))
+                self.set_default(child, inside(path, child.name))
             self.ops[at].next = self.count - at
             return 0
         kind = node.children[0].op
@@ -252,14 +210,14 @@ cdef class Program:
             self.add(SET_EMPTY, node, path, node.column)
         elif kind in _SIZED:
             at = self.add(SET_TEXT, node, path, node.column)
-            self.constant(at, content(node.data))
+            self.set_constant(at, content(node.data))
             self.ops[at].number = kind is Step.COMPACT_STRING
             self.expansion += self.ops[at].data_size
         else:
             at = self.add(SET_BOOLEAN if kind is Step.BOOLEAN else SET_FIXED, node, path, node.column)
             # As it stands in the column; a UUID has no order of bytes.
             data = node.data
-            self.constant(at, data if kind is Step.UUID else bytes(reversed(data)))
+            self.set_constant(at, data if kind is Step.UUID else bytes(reversed(data)))
             self.ops[at].size = len(data)
             self.ops[at].number = _FIXED[kind][3]
         return 0
@@ -268,11 +226,11 @@ cdef class Program:
 
     cdef int put(self, object node, tuple path, bint nullable) except -1:
         op = node.op
-        path = step(path, node.name)
+        path = inside(path, node.name)
         if op is Step.FAIL:
             self.add(FAIL, node, path, node.column)
         elif op is Step.DEFAULT:
-            self.constant(self.add(PUT_CONSTANT, node, path, -1), node.data)
+            self.set_constant(self.add(PUT_CONSTANT, node, path, -1), node.data)
         elif op is Step.NULLABLE:
             self.put_value(node.children[0], node, path, True)
         else:
@@ -282,13 +240,13 @@ cdef class Program:
     cdef int put_fields(self, object node, tuple path) except -1:
         cdef int32_t at
         for child in node.children:
-            inside = step(path, child.name)
+            below = inside(path, child.name)
             if child.op is Step.TAG_SECTION:
                 self.put_tags(child, node.column, path)
             elif child.op is Step.UNSET:
-                at = self.add(PUT_UNSET, child, inside, child.column)
+                at = self.add(PUT_UNSET, child, below, child.column)
                 for default in child.children:
-                    self.is_default(default, inside)
+                    self.is_default(default, below)
                 self.ops[at].next = self.ops[at].split = self.count - at
             else:
                 if child.op is Step.DEFAULT:
@@ -341,7 +299,7 @@ cdef class Program:
             self.ops[at].size = size
             self.ops[at].number = _FIXED[op][3]
         self.ops[at].next = self.count - at
-        self.constant(at, named.data)
+        self.set_constant(at, named.data)
         return 0
 
     cdef int put_tags(self, object node, int32_t owner, tuple path) except -1:
@@ -350,17 +308,17 @@ cdef class Program:
         self.ops[at].size = len(node.children)
         self.cost(owner, 5)
         if node.column >= 0:
-            self.paths[at] = step(path, "_unknown_tagged_fields")
+            self.paths[at] = inside(path, "_unknown_tagged_fields")
             self.cost(self.layout[node.column].children[0], 10)
         for child in node.children:
-            inside = step(path, child.name)
-            tag = self.add(PUT_TAG, child, inside, child.column)
+            below = inside(path, child.name)
+            tag = self.add(PUT_TAG, child, below, child.column)
             self.ops[tag].size = child.size
             self.cost(owner, 10)
-            self.is_default(child.children[1], inside)
+            self.is_default(child.children[1], below)
             self.ops[tag].split = self.count - tag
             self.cost(owner, len(child.children[0].data))
-            self.put(child.children[0], inside, False)
+            self.put(child.children[0], below, False)
             self.ops[tag].next = self.count - tag
         self.ops[at].next = self.count - at
         return 0
@@ -374,7 +332,7 @@ cdef class Program:
         if node.op is Step.RECORD:
             at = self.add(IS_RECORD, node, path, node.column)
             for child in node.children:
-                self.is_default(child, step(path, child.name))
+                self.is_default(child, inside(path, child.name))
             self.ops[at].next = self.count - at
             return 0
         kind = node.children[0].op
@@ -382,32 +340,18 @@ cdef class Program:
             self.add(IS_EMPTY, node, path, node.column)
         elif kind in _SIZED:
             at = self.add(IS_TEXT, node, path, node.column)
-            self.constant(at, content(node.data))
+            self.set_constant(at, content(node.data))
             self.ops[at].number = kind is Step.COMPACT_STRING
         elif kind is Step.BOOLEAN:
             at = self.add(IS_BOOLEAN, node, path, node.column)
-            self.constant(at, node.data)
+            self.set_constant(at, node.data)
         else:
             at = self.add(IS_FLOAT if kind is Step.FLOAT64 else IS_FIXED, node, path, node.column)
             # A number as it stands in a column of its widest type, which is compared with columns of any.
-            self.constant(at, node.data if kind is Step.UUID else widest(kind, node.data))
+            self.set_constant(at, node.data if kind is Step.UUID else widest(kind, node.data))
             self.ops[at].size = len(node.data)
             self.ops[at].number = _FIXED[kind][3]
         return 0
-
-    cdef int cost(self, int32_t column, int64_t size) except -1:
-        """Count what a value takes at most; the ops that stand twice are counted once."""
-        if not self.checking:
-            self.costs[column] += size
-        return 0
-
-    cdef object path(self, int32_t op, list indexes):
-        """Write an op's path, with the positions of the items it was in, outermost first."""
-        rest = iter(indexes)
-        return "".join([f"[{next(rest, 0)}]" if step is None else step for step in self.paths[op]])
-
-    cdef object reason(self, int32_t op, object code):
-        return self.reasons[op] or CODES[code]
 
 
 _EXACT = {
@@ -429,12 +373,6 @@ def widest(kind, data):
     if kind is Step.FLOAT64:
         return struct.pack("=d", *struct.unpack(">d", data))
     return struct.pack("=q", *struct.unpack(_FORMS[kind], data))
-
-
-def step(path, name):
-    if not name:
-        return path
-    return (*path, f".{name}" if path else name)
 
 
 # Wire ---------------------------------------------------------------------------------------------------
@@ -462,7 +400,7 @@ cdef const uint8_t *read_uvarint(Context *context, const Op *op, const uint8_t *
 
 
 cdef inline int java_character(const uint8_t *data, int64_t left, bint *good) noexcept nogil:
-    """Tell how many bytes Java takes for a character, and whether they are one."""
+    """Return the bytes that Java takes for a character, and whether they are one."""
     cdef uint8_t first = data[0]
     cdef int size
     cdef int follow = 1
