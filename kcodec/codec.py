@@ -1,5 +1,6 @@
-"""What all codecs share: columns in, columns out, and what happens to rows that fail."""
+"""What all codecs share: columns in, columns out, what happens to rows that fail, and when two codecs are equal."""
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import pyarrow as pa
 
 from kcodec.columns.source import arrays, payloads
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+from kcodec.plan import Limits
 
 __all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "report", "result"]
 
@@ -39,13 +41,13 @@ def report(faults: Iterable[Fault]) -> pa.Table:
 
 
 def check_errors(errors: str) -> None:
-    """Refuse a value of ``errors=`` that is not one of `ERRORS`."""
+    """Check that a value of ``errors=`` is one of `ERRORS`."""
     if errors not in ERRORS:
         raise ConfigError(f"errors={errors!r} is not one of {', '.join(ERRORS)}")
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Give a column back in the form it came in: chunks for chunks."""
+    """Return a column in the form it came in: chunks for chunks."""
     return pa.chunked_array(parts, kind) if chunked else parts[0]
 
 
@@ -53,11 +55,15 @@ class Codec:
     """A format with its schema, compiled: columns of payloads to Arrow columns and back.
 
     A codec does no I/O, is never changed once made, can be pickled, and may be used by several threads at
-    once. Subclasses say how one array is decoded and encoded.
+    once. Two codecs are equal if they are made with equal arguments. Subclasses say how one array is decoded and
+    encoded.
     """
 
     #: Type of decoded columns.
     arrow_type: pa.DataType
+
+    #: The arguments that an equal codec is made with, by name, in the order of the signature.
+    _arguments: dict[str, Any]
 
     def decode(self, values: Any, errors: str = "raise") -> Any:
         """Decode a column of payloads.
@@ -114,6 +120,31 @@ class Codec:
 
     _encoded_type: pa.DataType
 
+    def _identity(self) -> dict[str, Any]:
+        """Return what tells the codec from others: its arguments, those that mean the same made equal."""
+        return self._arguments
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Codec) or type(other) is not type(self):
+            return NotImplemented
+        return self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        parameters = inspect.signature(type(self)).parameters
+        shown = []
+        for name, value in self._identity().items():
+            if value != (Limits() if name == "limits" else parameters[name].default):
+                text = str(value) if isinstance(value, pa.DataType) else repr(value)
+                named = parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+                shown.append(f"{name}={text}" if named else text)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self._arguments)
+
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         raise TypeError(f"{type(self).__name__} does not decode")
 
@@ -141,3 +172,7 @@ class Codec:
             before += len(chunk)
         column = result(parts, chunked, kind)
         return (column, report(faults)) if errors == "report" else column
+
+
+def _rebuild(kind: type[Codec], arguments: dict[str, Any]) -> Codec:
+    return kind(**arguments)

@@ -1,13 +1,20 @@
-"""What the row loops in plain Python share: a plan that is ready to run, and how a row ends that cannot be read."""
+"""What the row loops in plain Python share: programs, which row is read by which and from where, and how rows end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from kcodec.errors import CODES, Fault
+from kcodec.columns.layout import Column, layout
+from kcodec.columns.lists import from_lists
+from kcodec.errors import Fault
+from kcodec.plan.failure import RowError
 from kcodec.plan.node import Limits, Plan
 
-__all__ = ["BadRow", "Program", "encode_rows", "step"]
+__all__ = ["ColumnRow", "Program", "decode_rows", "encode_rows", "join_rows"]
+
+P = TypeVar("P", bound="Program")
+Row = TypeVar("Row")
 
 
 class Program:
@@ -36,24 +43,99 @@ class Program:
         return self._limits
 
 
-class BadRow(Exception):
-    """What is wrong with the row at hand."""
+def decode_rows(
+    values: pa.Array,
+    programs: Sequence[P | None],
+    read: Callable[[P, bytes, int], Row],
+    *,
+    selector: Any = None,
+    starts: Any = None,
+    ends: Any = None,
+    start: int = 0,
+    stop: bool = False,
+) -> tuple[list[Row | None], list[Fault]]:
+    """Read the rows that are not null, each by its program.
 
-    def __init__(self, code: str, offset: int | None, path: str, reason: str = "") -> None:
-        super().__init__(code)
-        self.code = code
-        self.offset = offset
-        self.path = path
-        self.reason = reason or CODES[code]
+    Parameters
+    ----------
+    values, programs, selector, starts, stop
+        As for `kcodec.plan.kernel.RowKernel.decode`.
+    read : callable
+        Reads a row with a program, up to the end of the bytes given and from a position in them.
+    ends : buffer of int32, optional
+        Per row where the payload ends.
+    start : int
+        Where payloads start, without `starts`.
 
-    def fault(self, row: int) -> Fault:
-        """Give the facts of a row that cannot be read or written."""
-        return Fault(row, self.offset, self.path, self.code, self.reason)
+    Returns
+    -------
+    tuple of (list, list of Fault)
+        What was read, None for rows that are null or failed; and those that failed.
+    """
+    chosen, first, last = (
+        None if each is None else memoryview(each).cast("B").cast("i") for each in (selector, starts, ends)
+    )
+    rows: list[Row | None] = []
+    faults: list[Fault] = []
+    for number, data in enumerate(payloads(values)):
+        index = 0 if chosen is None else chosen[number]
+        program = programs[index] if 0 <= index < len(programs) else None
+        row = None
+        if data is not None and program is not None:
+            begin = start if first is None else first[number]
+            end = len(data) if last is None else last[number]
+            try:
+                if not 0 <= begin <= end <= len(data):
+                    raise RowError("truncated", len(data))
+                row = read(program, data[:end], begin)
+            except RowError as error:
+                faults.append(error.fault(number))
+                if stop:
+                    break
+        rows.append(row)
+    return rows, faults
 
 
-def step(path: str, name: str) -> str:
-    """Go from a value to a member of it."""
-    return f"{path}.{name}" if path and name else path or name
+def payloads(values: pa.Array) -> list[bytes | None]:
+    """Return the bytes of each row; text may be anything but UTF-8."""
+    if pa.types.is_fixed_size_binary(values.type) or pa.types.is_binary(values.type):
+        return list(values.to_pylist())
+    return list(values.cast(pa.large_binary()).to_pylist())
+
+
+class ColumnRow:
+    """What one row adds to each column: nothing is added to the columns themselves before all of it was good.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns.
+    """
+
+    def __init__(self, columns: tuple[Column, ...]) -> None:
+        self.columns = columns
+        self.out: list[list[Any]] = [[] for _ in columns]
+
+    def put(self, column: int, value: Any) -> None:
+        """Add a value to a column; -1 drops it."""
+        if column >= 0:
+            self.out[column].append(value)
+
+    def null(self, column: int) -> None:
+        """Make a column null, with all that has as many rows as it."""
+        self.out[column].append(None)
+        if pa.types.is_struct(self.columns[column].type):
+            for child in self.columns[column].children:
+                self.null(child)
+
+
+def join_rows(kind: pa.DataType, rows: Sequence[ColumnRow | None]) -> pa.Array:
+    """Make the array of a type that rows have added to; None is a null."""
+    columns = layout(kind)
+    null = ColumnRow(columns)
+    null.null(0)
+    out = [(row or null).out for row in rows]
+    return from_lists(columns, [[value for row in out for value in row[at]] for at in range(len(columns))])
 
 
 def encode_rows(
@@ -67,8 +149,8 @@ def encode_rows(
         if not pa.types.is_null(array.type) and array[row].is_valid:
             try:
                 data = write(row)
-            except BadRow as bad:
-                faults.append(bad.fault(row))
+            except RowError as error:
+                faults.append(error.fault(row))
                 if stop:
                     break
         result.append(data)

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.lists import from_lists
 from kcodec.errors import Fault
 from kcodec.formats.avro.defaults import varint
-from kcodec.plan.node import MAX_DEPTH, Limits, Node, Op
-from kcodec.plan.rows_py import BadRow, Program, encode_rows, step
+from kcodec.plan.failure import RowError, step
+from kcodec.plan.node import MAX_DEPTH, Node, Op
+from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -66,51 +66,29 @@ def decode(
     """
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
-    selected = None if selector is None else memoryview(selector).cast("B").cast("i")
-    offsets = None if starts is None else memoryview(starts).cast("B").cast("i")
-    done: list[list[Any]] = [[] for _ in columns]
-    faults: list[Fault] = []
-    for number, value in enumerate(_payloads(values)):
-        index = 0 if selected is None else selected[number]
-        program = programs[index] if index >= 0 else None
-        row = None
-        if value is not None and program is not None:
-            row = _Row(program, columns, value, start if offsets is None else offsets[number])
-            try:
-                if row.at > len(value):
-                    row.fail("truncated", len(value), "")
-                row.run(program.plan.root, "")
-                if not trailing and row.at < len(value):
-                    row.fail("trailing_bytes", row.at, "")
-            except BadRow as bad:
-                faults.append(bad.fault(number))
-                if stop:
-                    break
-                row = None
-        if row is None:
-            row = _Row(None, columns, b"", 0)
-            row.null(0)
-        for column, added in zip(done, row.out, strict=True):
-            column += added
-    return from_lists(columns, done), faults
+
+    def read(program: Program, data: bytes, at: int) -> ColumnRow:
+        row = _Row(program, columns, data, at)
+        row.run(program.plan.root, "")
+        if not trailing and row.at < len(data):
+            row.fail("trailing_bytes", row.at, "")
+        return row
+
+    rows, faults = decode_rows(
+        values, programs, read, selector=selector, starts=starts, start=start, stop=stop
+    )
+    return join_rows(kind, rows), faults
 
 
-def _payloads(values: pa.Array) -> list[bytes | None]:
-    if pa.types.is_fixed_size_binary(values.type) or pa.types.is_binary(values.type):
-        return list(values.to_pylist())
-    return list(values.cast(pa.large_binary()).to_pylist())
-
-
-class _Row:
+class _Row(ColumnRow):
     """One row: its bytes, how far they are read, and what it adds to each column."""
 
-    def __init__(self, program: Program | None, columns: tuple[Column, ...], data: bytes, at: int) -> None:
-        self.limits = program.limits if program else Limits()
-        self.named = dict(program.plan.named) if program else {}
-        self.columns = columns
+    def __init__(self, program: Program, columns: tuple[Column, ...], data: bytes, at: int) -> None:
+        super().__init__(columns)
+        self.limits = program.limits
+        self.named = dict(program.plan.named)
         self.data = data
         self.at = at
-        self.out: list[list[Any]] = [[] for _ in columns]
         self.zero_byte_items = 0
         self.expansion = 0
         self.depth = 0
@@ -118,18 +96,7 @@ class _Row:
         self.outside: int | None = None
 
     def fail(self, code: str, offset: int, path: str, reason: str = "") -> NoReturn:
-        raise BadRow(code, offset if self.outside is None else self.outside, path, reason)
-
-    def put(self, column: int, value: Any) -> None:
-        if column >= 0:
-            self.out[column].append(value)
-
-    def null(self, column: int) -> None:
-        """Make a column null, with all that has as many rows as it."""
-        self.out[column].append(None)
-        if pa.types.is_struct(self.columns[column].type):
-            for child in self.columns[column].children:
-                self.null(child)
+        raise RowError(code, offset if self.outside is None else self.outside, path, reason)
 
     def expand(self, size: int, path: str) -> None:
         self.expansion += size
@@ -526,7 +493,7 @@ class _Writer(Inputs):
     def value(self, node: Node, row: int, path: str) -> Any:
         value = self.arrays[node.column][row]
         if not value.is_valid:
-            raise BadRow("null_value", None, path)
+            raise RowError("null_value", None, path)
         return value.as_py()
 
     def run(self, node: Node, row: int, path: str) -> bytes:
@@ -543,12 +510,12 @@ class _Writer(Inputs):
         if node.factor < 0:
             value *= -node.factor
         elif value % node.factor:
-            raise BadRow("inexact", None, path)
+            raise RowError("inexact", None, path)
         else:
             value //= node.factor
         bits = 31 if node.op is Op.INT else 63
         if not -(1 << bits) <= value < 1 << bits:
-            raise BadRow("out_of_range", None, path)
+            raise RowError("out_of_range", None, path)
         return varint(value)
 
     def floating(self, node: Node, row: int, path: str) -> bytes:
@@ -563,28 +530,28 @@ class _Writer(Inputs):
         try:
             data = struct.pack("<f", number)
         except OverflowError:
-            raise BadRow("inexact", None, path) from None
+            raise RowError("inexact", None, path) from None
         if number == number and struct.unpack("<f", data)[0] != number:
-            raise BadRow("inexact", None, path)
+            raise RowError("inexact", None, path)
         return data
 
     def string(self, node: Node, row: int, path: str) -> bytes:
         data: bytes = self.value(node, row, path)
         if node.op is Op.STRING and not _is_text(self.kinds[node.column]) and not _is_utf8(data):
-            raise BadRow("invalid_utf8", None, path)
+            raise RowError("invalid_utf8", None, path)
         return varint(len(data)) + data
 
     def fixed(self, node: Node, row: int, path: str) -> bytes:
         data = self.value(node, row, path)
         if len(data) != node.size:
-            raise BadRow("fixed_size", None, path)
+            raise RowError("fixed_size", None, path)
         return bytes(data)
 
     def enum(self, node: Node, row: int, path: str) -> bytes:
         symbols = [symbol.encode() for symbol in node.symbols if symbol is not None]
         data = self.value(node, row, path)
         if data not in symbols:
-            raise BadRow("unknown_symbol", None, path)
+            raise RowError("unknown_symbol", None, path)
         return varint(symbols.index(data))
 
     def decimal(self, node: Node, row: int, path: str) -> bytes:
@@ -598,9 +565,9 @@ class _Writer(Inputs):
         core = digits.rstrip("0")
         shift += len(digits) - len(core) + node.scale
         if core and shift < 0:
-            raise BadRow("inexact", None, path)
+            raise RowError("inexact", None, path)
         if core and len(core) + shift > node.precision:
-            raise BadRow("decimal_precision", None, path)
+            raise RowError("decimal_precision", None, path)
         unscaled = _number(core) * 10**shift if core else 0
         if negative:
             unscaled = -unscaled
@@ -613,12 +580,12 @@ class _Writer(Inputs):
 
     def record(self, node: Node, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
-            raise BadRow("null_value", None, path)
+            raise RowError("null_value", None, path)
         return b"".join(self.run(child, row, path) for child in node.children)
 
     def items(self, node: Node, row: int, path: str) -> bytes:
         if not self.arrays[node.column][row].is_valid:
-            raise BadRow("null_value", None, path)
+            raise RowError("null_value", None, path)
         begin, end = self.offsets[node.column][row : row + 2]
         out = [varint(end - begin)] if end > begin else []
         for i in range(begin, end):
@@ -641,14 +608,14 @@ class _Writer(Inputs):
             or (child.op is Op.MEMBER and valid and self.has_member(child, row))
         ]
         if not branches:
-            raise BadRow("union_members" if valid else "null_value", None, path)
+            raise RowError("union_members" if valid else "null_value", None, path)
         if len(branches) > 1 and node.children[branches[0]].op is Op.MEMBER:
-            raise BadRow("union_members", None, path)
+            raise RowError("union_members", None, path)
         # Several PRESENT nodes are numbers of different width: the first that holds the value is written.
         for index in branches[:-1]:
             try:
                 return varint(index) + self.run(node.children[index], row, path)
-            except BadRow:
+            except RowError:
                 continue
         return varint(branches[-1]) + self.run(node.children[branches[-1]], row, path)
 
@@ -662,7 +629,7 @@ class _Writer(Inputs):
         return node.data
 
     def failure(self, node: Node, row: int, path: str) -> NoReturn:
-        raise BadRow(node.code, None, path, node.reason)
+        raise RowError(node.code, None, path, node.reason)
 
 
 _ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
@@ -693,7 +660,7 @@ def _parse(text: str, path: str) -> tuple[bool, str, int]:
     """Split a number's text into its sign, its digits without leading zeros, and a power of ten."""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise BadRow("type_mismatch", None, path)
+        raise RowError("type_mismatch", None, path)
     sign, whole, fraction, only, power_sign, power = match.groups()
     fraction = fraction or only or ""
     digits = ((whole or "") + fraction).lstrip("0")

@@ -13,8 +13,9 @@ from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats.json._tokens_py import EPOCH, ESCAPES, UNITS, Tokens, nearest_single
+from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Form, Node, Op
-from kcodec.plan.rows_py import BadRow, Program, encode_rows, step
+from kcodec.plan.rows_py import Program, encode_rows
 
 _LAST = datetime.date.max.toordinal()
 
@@ -79,7 +80,7 @@ class _Writer(Inputs):
             if node.data and node.forms & Form.DEFAULT:
                 return node.data
             if not node.forms & Form.NULL and node.op is not Op.JSON_NULL:
-                raise BadRow("null_value", None, path)
+                raise RowError("null_value", None, path)
             return b"null"
         return _ENCODERS[node.op](self, node, row, path)
 
@@ -130,14 +131,14 @@ class _Writer(Inputs):
         if node.factor < 0:
             value *= -node.factor
         elif value % node.factor and value < 1 << 63:
-            raise BadRow("inexact", None, path)
+            raise RowError("inexact", None, path)
         else:
             value //= 1 if value >= 1 << 63 else node.factor
         # What is multiplied or divided has 64 bits with a sign.
         most = (1 << 64 if node.factor == 1 else 1 << 63) - 1
         low, high = node.bounds or (-(1 << 63), most)
         if not max(low, -(1 << 63)) <= value <= min(high, most):
-            raise BadRow("out_of_range", None, path)
+            raise RowError("out_of_range", None, path)
         return _number_form(node, str(value))
 
     def floating(self, node: Node, row: int, path: str) -> bytes:
@@ -145,7 +146,7 @@ class _Writer(Inputs):
         if math.isfinite(value):
             return _number_form(node, _java(value, pa.types.is_float32(self.kinds[node.column])))
         if not node.forms & Form.NONFINITE:
-            raise BadRow("out_of_range", None, path)
+            raise RowError("out_of_range", None, path)
         return b'"NaN"' if value != value else b'"Infinity"' if value > 0 else b'"-Infinity"'
 
     def decimal(self, node: Node, row: int, path: str) -> bytes:
@@ -158,10 +159,10 @@ class _Writer(Inputs):
         shift = power + node.scale
         kept = digits[: max(len(digits) + shift, 0)] if shift < 0 else digits
         if digits and (not kept or digits[len(kept) :].strip("0")):
-            raise BadRow("inexact", None, path)
+            raise RowError("inexact", None, path)
         most = node.precision or (38 if self.kinds[node.column].bit_width == 128 else 76)
         if digits and len(kept) + max(shift, 0) > most:
-            raise BadRow("decimal_precision", None, path)
+            raise RowError("decimal_precision", None, path)
         value = (int(kept) * 10 ** max(shift, 0) if kept else 0) * (-1 if sign else 1)
         size = (value if value >= 0 else ~value).bit_length() // 8 + 1
         return b'"' + base64.b64encode(value.to_bytes(size, "big", signed=True)) + b'"'
@@ -170,7 +171,7 @@ class _Writer(Inputs):
         try:
             return _quoted(self.read(node, row).decode(), bool(node.forms & Form.ESCAPED))
         except UnicodeDecodeError:
-            raise BadRow("invalid_utf8", None, path) from None
+            raise RowError("invalid_utf8", None, path) from None
 
     def binary(self, node: Node, row: int, path: str) -> bytes:
         return b'"' + base64.b64encode(self.read(node, row)) + b'"'
@@ -178,7 +179,7 @@ class _Writer(Inputs):
     def time(self, node: Node, row: int, path: str) -> bytes:
         text = _iso(self.read(node, row), self.kinds[node.column])
         if text is None:
-            raise BadRow("out_of_range", None, path)
+            raise RowError("out_of_range", None, path)
         return b'"' + text.encode() + b'"'
 
     def raw(self, node: Node, row: int, path: str) -> bytes:
@@ -189,11 +190,11 @@ class _Writer(Inputs):
             check.skip("")
             check.space()
         except UnicodeDecodeError:
-            raise BadRow("invalid_utf8", None, path) from None
-        except BadRow as bad:
-            raise BadRow(bad.code, None, path) from None
+            raise RowError("invalid_utf8", None, path) from None
+        except RowError as error:
+            raise RowError(error.code, None, path) from None
         if check.at < len(data):
-            raise BadRow("trailing_bytes", None, path)
+            raise RowError("trailing_bytes", None, path)
         return data
 
 

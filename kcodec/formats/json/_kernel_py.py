@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.lists import from_lists
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
 from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens, nearest_single
-from kcodec.plan.node import Form, Limits, Node, Op
-from kcodec.plan.rows_py import BadRow, Program, step
+from kcodec.plan.failure import step
+from kcodec.plan.node import Form, Node, Op
+from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -74,62 +74,25 @@ def decode(
     """
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
-    chosen, first, last = (
-        None if each is None else memoryview(each).cast("B").cast("i") for each in (selector, starts, ends)
+
+    def read(program: Program, data: bytes, at: int) -> ColumnRow:
+        row = _Row(program, columns, data, at)
+        row.document(program.plan.root, trailing)
+        return row
+
+    rows, faults = decode_rows(
+        values, programs, read, selector=selector, starts=starts, ends=ends, stop=stop
     )
-    done: _Out = [[] for _ in columns]
-    faults: list[Fault] = []
-    for number, value in enumerate(_payloads(values)):
-        index = 0 if chosen is None else chosen[number]
-        program = programs[index] if 0 <= index < len(programs) else None
-        out = None
-        if value is not None and program is not None:
-            start = 0 if first is None else first[number]
-            end = len(value) if last is None else last[number]
-            try:
-                if not 0 <= start <= end <= len(value):
-                    raise BadRow("truncated", len(value), "")
-                row = _Row(program, columns, value[:end], start)
-                row.document(program.plan.root, trailing)
-                out = row.out
-            except BadRow as bad:
-                faults.append(bad.fault(number))
-                if stop:
-                    break
-        if out is None:
-            empty = _Row(None, columns, b"", 0)
-            empty.null(0)
-            out = empty.out
-        for column, added in zip(done, out, strict=True):
-            column += added
-    return from_lists(columns, done), faults
+    return join_rows(kind, rows), faults
 
 
-def _payloads(values: pa.Array) -> list[bytes | None]:
-    if pa.types.is_fixed_size_binary(values.type) or pa.types.is_binary(values.type):
-        return list(values.to_pylist())
-    return list(values.cast(pa.large_binary()).to_pylist())
-
-
-class _Row(Tokens):
+class _Row(Tokens, ColumnRow):
     """One row: its bytes, how far they are read, and what it adds to each column."""
 
-    def __init__(self, program: Program | None, columns: tuple[Column, ...], data: bytes, at: int) -> None:
-        super().__init__(program.limits if program else Limits(), data, at)
-        self.columns = columns
-        self.out: _Out = [[] for _ in columns]
+    def __init__(self, program: Program, columns: tuple[Column, ...], data: bytes, at: int) -> None:
+        Tokens.__init__(self, program.limits, data, at)
+        ColumnRow.__init__(self, columns)
         self.expansion = 0
-
-    def put(self, column: int, value: Any) -> None:
-        if column >= 0:
-            self.out[column].append(value)
-
-    def null(self, column: int) -> None:
-        """Make a column null, with all that has as many rows as it."""
-        self.out[column].append(None)
-        if pa.types.is_struct(self.columns[column].type):
-            for child in self.columns[column].children:
-                self.null(child)
 
     def document(self, root: Node, trailing: bool) -> None:
         try:

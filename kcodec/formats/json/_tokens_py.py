@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NoReturn
 
+from kcodec.plan.failure import RowError
 from kcodec.plan.node import MAX_DEPTH, Limits
-from kcodec.plan.rows_py import BadRow
 
 SPACE = b" \t\n\r"
 DIGITS = b"0123456789"
@@ -35,7 +35,7 @@ class Tokens:
         self.outside: int | None = None
 
     def fail(self, code: str, offset: int, path: str) -> NoReturn:
-        raise BadRow(code, offset if self.outside is None else self.outside, path)
+        raise RowError(code, offset if self.outside is None else self.outside, path)
 
     def space(self) -> None:
         while self.at < len(self.data) and self.data[self.at] in SPACE:

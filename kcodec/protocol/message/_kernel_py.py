@@ -12,8 +12,8 @@ import pyarrow as pa
 from kcodec.errors import Fault
 from kcodec.java.utf8 import java_text
 from kcodec.plan import rows_py
+from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Node, Op, Plan
-from kcodec.plan.rows_py import BadRow, step
 from kcodec.protocol.message.plan import UNKNOWN, unknown_entries
 
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
@@ -98,23 +98,14 @@ def decode(
         The rows that failed, in order.
     """
     kind = next(program for program in programs if program is not None).plan.arrow_type
-    selected = None if selector is None else memoryview(selector).cast("B").cast("i")
-    offsets = None if starts is None else memoryview(starts).cast("B").cast("i")
-    done: list[Any] = []
-    faults: list[Fault] = []
-    for number, value in enumerate(_payloads(values)):
-        index = 0 if selected is None else selected[number]
-        program = programs[index] if 0 <= index < len(programs) else None
-        message = None
-        if value is not None and program is not None:
-            try:
-                message = _read(value, program, start if offsets is None else offsets[number], trailing)
-            except BadRow as bad:
-                faults.append(bad.fault(number))
-                if stop:
-                    break
-        done.append(message)
-    return pa.array(done, kind), faults
+
+    def read(program: Program, data: bytes, at: int) -> Any:
+        return _read(data, program, at, trailing)
+
+    messages, faults = rows_py.decode_rows(
+        values, programs, read, selector=selector, starts=starts, start=start, stop=stop
+    )
+    return pa.array(messages, kind), faults
 
 
 def decode_one(
@@ -140,10 +131,13 @@ def decode_one(
     fault : Fault or None
         Why it failed; its row is 0.
     """
+    payload = bytes(memoryview(data))
     try:
-        return _read(bytes(memoryview(data)), program, start, trailing, sparse=True), None
-    except BadRow as bad:
-        return None, bad.fault(0)
+        if not 0 <= start <= len(payload):
+            raise RowError("truncated", len(payload))
+        return _read(payload, program, start, trailing, sparse=True), None
+    except RowError as error:
+        return None, error.fault(0)
 
 
 def version_selector(values: pa.Array, versions: Sequence[int], at: int, key: int | None = None) -> Any:
@@ -167,7 +161,7 @@ def version_selector(values: pa.Array, versions: Sequence[int], at: int, key: in
         rows and those too short to have one.
     """
     places = []
-    for value in _payloads(values):
+    for value in rows_py.payloads(values):
         if value is None or len(value) < at + 2:
             places.append(0)
         elif key not in (None, int.from_bytes(value[:2], "big", signed=True)):
@@ -178,16 +172,8 @@ def version_selector(values: pa.Array, versions: Sequence[int], at: int, key: in
     return struct.pack(f"{len(places)}i", *places)
 
 
-def _payloads(values: pa.Array) -> list[bytes | None]:
-    if pa.types.is_fixed_size_binary(values.type) or pa.types.is_binary(values.type):
-        return list(values.to_pylist())
-    return list(values.cast(pa.large_binary()).to_pylist())
-
-
 def _read(data: bytes, program: Program, start: int, trailing: bool, sparse: bool = False) -> Any:
     reader = _Reader(data, start, program, sparse)
-    if not 0 <= start <= len(data):
-        reader.fail("truncated", len(data), "")
     value = reader.value(program.plan.root, "")
     if not trailing and reader.at < len(data):
         reader.fail("trailing_bytes", reader.at, "")
@@ -208,7 +194,7 @@ class _Reader:
         self.expansion = 0
 
     def fail(self, code: str, offset: int, path: str, reason: str = "") -> NoReturn:
-        raise BadRow(code, offset, path, reason)
+        raise RowError(code, offset, path, reason)
 
     def take(self, size: int, path: str) -> bytes:
         if size > len(self.data) - self.at:
@@ -439,8 +425,8 @@ def encode(
         if value is not None and program is not None:
             try:
                 data = _write(value, program)
-            except BadRow as bad:
-                faults.append(bad.fault(number))
+            except RowError as error:
+                faults.append(error.fault(number))
                 if stop:
                     break
         done.append(data)
@@ -468,8 +454,8 @@ def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None
         return None, Fault(0, None, "", "type_mismatch", "a message is a dict")
     try:
         return _write(value, program), None
-    except BadRow as bad:
-        return None, bad.fault(0)
+    except RowError as error:
+        return None, error.fault(0)
 
 
 def _write(value: Any, program: Program) -> bytes:
@@ -489,7 +475,7 @@ def _uvarint(value: int) -> bytes:
 
 class _Writer:
     def fail(self, code: str, path: str, reason: str = "") -> NoReturn:
-        raise BadRow(code, None, path, reason)
+        raise RowError(code, None, path, reason)
 
     def value(self, node: Node, value: Any, out: bytearray, path: str) -> None:
         path = step(path, node.name)
