@@ -6,7 +6,7 @@ again with each text checked where it stands, so that the first error of a row i
 over with null.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.columns._builder cimport Builder, set_null

@@ -1,4 +1,4 @@
-"""What a row kernel offers, compiled or in plain Python."""
+"""What the row loops of a format offer, compiled or in plain Python."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -8,33 +8,21 @@ import pyarrow as pa
 from kcodec.errors import Fault
 from kcodec.plan.node import Limits, Plan
 
-__all__ = ["Program", "RowKernel"]
-
-
-class Program(Protocol):
-    """A plan made ready to run; never changed once made, so that threads may share it."""
-
-    @property
-    def plan(self) -> Plan:
-        """The plan."""
-
-    @property
-    def limits(self) -> Limits:
-        """Bounds on what a row may cost."""
+__all__ = ["RowKernel"]
 
 
 class RowKernel(Protocol):
-    """The row loops of a format. `kcodec._impl.kernel` returns the compiled module or its twin in plain Python."""
+    """A compiled module or its twin in plain Python. Each format also has an ``encode`` of its own."""
 
     __name__: str
 
-    def Program(self, plan: Plan, limits: Limits = ...) -> Program:  # noqa: N802
-        """Make a plan ready to run."""
+    def Program(self, plan: Plan, limits: Limits = ...) -> Any:
+        """Make a plan ready to run: an object that is never changed, so that threads may share it."""
 
     def decode(
         self,
         values: pa.Array,
-        programs: Sequence[Program | None],
+        programs: Sequence[Any],
         *,
         selector: Any = None,
         starts: Any = None,
@@ -62,39 +50,4 @@ class RowKernel(Protocol):
         -------
         tuple of (pyarrow.Array, list of Fault)
             A value per row, null for rows that failed; and these rows, in order.
-        """
-
-    def encode(
-        self,
-        array: pa.Array,
-        program: Program,
-        *,
-        prefix: bytes = b"",
-        large: bool = False,
-        stop: bool = False,
-    ) -> tuple[pa.Array, list[Fault]]:
-        """Encode one payload per row.
-
-        Parameters
-        ----------
-        array : pyarrow.Array
-            Of the type of the program's plan.
-        program : Program
-            Of an encode plan.
-        prefix : bytes
-            Put before each payload.
-        large : bool
-            Whether the result has 64-bit offsets.
-        stop : bool
-            Whether to return after the first fault; the array is then not meaningful.
-
-        Returns
-        -------
-        tuple of (pyarrow.Array, list of Fault)
-            Binary, null for null rows and for rows that failed; and these rows, in order.
-
-        Raises
-        ------
-        CapacityError
-            If the payloads hold more than 2 GiB and `large` is not set.
         """

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.wire.column cimport no_buffers, read_buffer, release_buffers, write_buffer
-from kcodec.wire.cursor cimport read_varint32, read_varint64, unzigzag32, unzigzag64, zigzag64
+from kcodec.wire.cursor cimport read_varint32, read_varint64, unzigzag32, unzigzag64, write_varint, zigzag64
 from kcodec.wire.status cimport OK, OUT_OF_RANGE, TRUNCATED, Status
 
 from kcodec.wire._faults import decode_error, encode_error
@@ -44,15 +44,6 @@ cdef Status decode64(
     return OK
 
 
-cdef uint8_t *write_varint(uint64_t value, uint8_t *out) noexcept nogil:
-    while value >= 0x80:
-        out[0] = <uint8_t>value | 0x80
-        value >>= 7
-        out += 1
-    out[0] = <uint8_t>value
-    return out + 1
-
-
 cdef Status encode64(
     const uint64_t *values, Py_ssize_t *row, Py_ssize_t count, bint is_signed, bint zigzag, int bits,
     uint8_t **out
@@ -70,7 +61,7 @@ cdef Status encode64(
             value = zigzag64(number)
         elif is_signed and value >> 63 or bits == 32 and value >> 32:
             return OUT_OF_RANGE
-        out[0] = write_varint(value, out[0])
+        out[0] = write_varint(out[0], value)
         row[0] += 1
     return OK
 

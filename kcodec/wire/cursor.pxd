@@ -59,3 +59,12 @@ cdef inline uint32_t zigzag32(int32_t value) noexcept nogil:
 
 cdef inline uint64_t zigzag64(int64_t value) noexcept nogil:
     return (<uint64_t>value << 1) ^ <uint64_t>(value >> 63)
+
+
+cdef inline uint8_t *write_varint(uint8_t *out, uint64_t value) noexcept nogil:
+    while value >= 0x80:
+        out[0] = <uint8_t>value | 0x80
+        out += 1
+        value >>= 7
+    out[0] = <uint8_t>value
+    return out + 1

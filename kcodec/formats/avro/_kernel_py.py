@@ -18,6 +18,7 @@ from kcodec.formats.avro.defaults import varint
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import MAX_DEPTH, Node, Op
 from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
+from kcodec.wire._varint_py import read as read_varint
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -104,20 +105,10 @@ class _Row(ColumnRow):
             self.fail("size_limit", self.at, path)
 
     def varint(self, path: str, bits: int) -> int:
-        begin, value = self.at, 0
-        last = (bits - 1) // 7
-        for i in range(last + 1):
-            if self.at >= len(self.data):
-                self.fail("truncated", begin, path)
-            byte = self.data[self.at]
-            self.at += 1
-            if i == last and byte >= 0x80:
-                self.fail("varint_overlong", begin, path)
-            if i == last and byte >= 1 << (bits - 7 * last):
-                self.fail("varint_overflow", begin, path)
-            value |= (byte & 0x7F) << 7 * i
-            if byte < 0x80:
-                break
+        value, end, code = read_varint(self.data, self.at, bits)
+        if code:
+            self.fail(code, self.at, path)
+        self.at = end
         return (value >> 1) ^ -(value & 1)
 
     def take(self, size: int, path: str) -> bytes:

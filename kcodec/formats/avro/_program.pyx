@@ -5,7 +5,7 @@ an op before the value's, which it jumps over when there is none. Only collectio
 once per item. What an op needs beside its numbers (symbols, branch tables, constants) it points to.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
 from kcodec.plan._program cimport Program, inside, status_of
 

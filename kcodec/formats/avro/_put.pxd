@@ -28,15 +28,6 @@ cdef inline uint8_t *fail(Context *context, Status status, const Op *op, int64_t
     return NULL
 
 
-cdef inline uint8_t *write_varint(uint8_t *out, uint64_t value) noexcept nogil:
-    while value >= 0x80:
-        out[0] = <uint8_t>value | 0x80
-        out += 1
-        value >>= 7
-    out[0] = <uint8_t>value
-    return out + 1
-
-
 cdef int64_t read_integer(const Op *op, const Input *column, int64_t index, Status *status) noexcept nogil
 cdef uint8_t *write_decimal(
     const Op *op, const Input *column, int64_t index, uint8_t *out, Status *status

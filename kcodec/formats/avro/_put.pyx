@@ -11,7 +11,7 @@ from libc.string cimport memcmp, memcpy, memmove
 from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats.avro._program cimport *
 from kcodec.wire.cursor cimport (
-    copy32, likely, multiply_overflows, store_le32, store_le64, unlikely, zigzag64,
+    copy32, likely, multiply_overflows, store_le32, store_le64, unlikely, write_varint, zigzag64,
 )
 from kcodec.wire.decimal cimport (
     decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale, decimal_resize, decimal_to_bytes,

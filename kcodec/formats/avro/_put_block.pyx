@@ -16,9 +16,9 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcpy
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
-from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal, write_varint
+from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
 from kcodec.formats.avro._program cimport *
-from kcodec.wire.cursor cimport copy32, likely, load_le64, store_le64, unlikely, zigzag64
+from kcodec.wire.cursor cimport copy32, likely, load_le64, store_le64, unlikely, write_varint, zigzag64
 from kcodec.wire.status cimport OK, Status
 
 cdef enum:

@@ -12,7 +12,7 @@ Wire forms::
                             or, for skipping:               long -count | long bytes | items
     record                  its fields
 
-The ops of a program (kcodec/formats/avro/_program.pyx) store into columns that have room for all a block of rows can hold
+The ops of a program (_program.pyx) store into columns that have room for all a block of rows can hold
 (kcodec/columns/_builder.pyx), so storing is never checked; what can yield more than it takes from the wire is
 counted against `Budget.room` instead.
 """

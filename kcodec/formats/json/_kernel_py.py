@@ -80,9 +80,7 @@ def decode(
         row.document(program.plan.root, trailing)
         return row
 
-    rows, faults = decode_rows(
-        values, programs, read, selector=selector, starts=starts, ends=ends, stop=stop
-    )
+    rows, faults = decode_rows(values, programs, read, selector=selector, starts=starts, ends=ends, stop=stop)
     return join_rows(kind, rows), faults
 
 

@@ -5,7 +5,7 @@ and value of a map. A field's op holds its key as it stands in the text, quotes 
 has a hash table of its keys, without collisions where a seed for that was found.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.plan._program cimport Program, inside

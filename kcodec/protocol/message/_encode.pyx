@@ -6,7 +6,6 @@ moved.
 
 cimport cython
 from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memmove
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
@@ -17,7 +16,7 @@ from kcodec.protocol.message._program cimport (
     PUT_NULLABLE_RECORD, PUT_TAGGED_RECORD, PUT_CONSTANT, PUT_TAGS, PUT_UNSET, IS_FIXED, IS_FLOAT, IS_BOOLEAN,
     IS_TEXT, IS_EMPTY, IS_NULL, FAIL, NOT_A_NUMBER, UNSIGNED, MAX_STRING, TRAIL, Op,
 )
-from kcodec.wire.cursor cimport copy32, likely, store_be32, store_be64, unlikely
+from kcodec.wire.cursor cimport copy32, likely, store_be32, store_be64, unlikely, write_varint
 from kcodec.wire.status cimport (
     OUT_OF_RANGE, NULL_VALUE, STRING_LENGTH, TAG_ORDER, INVALID_TAG, Status,
 )
@@ -52,15 +51,6 @@ cdef inline uint8_t *refuse_item(Writing *context, Status status, const Op *op, 
     refuse(context, status, op)
     note(context, item)
     return NULL
-
-
-cdef inline uint8_t *write_uvarint(uint8_t *out, uint64_t value) noexcept nogil:
-    while value >= 0x80:
-        out[0] = <uint8_t>value | 0x80
-        out += 1
-        value >>= 7
-    out[0] = <uint8_t>value
-    return out + 1
 
 
 cdef inline void store_be16(uint8_t *out, int64_t value) noexcept nogil:
@@ -159,7 +149,7 @@ cdef uint8_t *put(
                     out[0] = <uint8_t>(length + 1)
                     out += 1
                 else:
-                    out = write_uvarint(out, length + 1)
+                    out = write_varint(out, length + 1)
                 if likely(length <= 32) and likely(column.limit - source >= 32):
                     copy32(out, source)
                 else:
@@ -192,7 +182,7 @@ cdef uint8_t *put(
                     out[0] = <uint8_t>(length + 1)
                     out += 1
                 else:
-                    out = write_uvarint(out, length + 1)
+                    out = write_varint(out, length + 1)
                 if op[1].code == PUT_32 and not op.records:
                     put_array32(out, <const uint32_t *>columns[op[1].column].data + begin, length)
                     out += 4 * length
@@ -313,7 +303,7 @@ cdef uint8_t *close_size(uint8_t *place, uint8_t *out, int64_t value) noexcept n
         rest >>= 7
     if more:
         memmove(place + 1 + more, place + 1, out - place - 1)
-    write_uvarint(place, value)
+    write_varint(place, value)
     return out + more
 
 
@@ -354,7 +344,7 @@ cdef uint8_t *put_tags(Writing *context, const Op *op, int64_t item, uint8_t *ou
             size = start_of(data, unknown + 1) - begin
             if size >= INT32_MAX:
                 return refuse(context, OUT_OF_RANGE, op)
-            out = write_uvarint(write_uvarint(out, last), size)
+            out = write_varint(write_varint(out, last), size)
             memcpy(out, data.data + begin, size)
             out += size
             unknown += 1
@@ -362,7 +352,7 @@ cdef uint8_t *put_tags(Writing *context, const Op *op, int64_t item, uint8_t *ou
         if known == stop:
             break
         if not at_default(columns, known + 1, known + known.split, item):
-            size_place = write_uvarint(out, known.size)
+            size_place = write_varint(out, known.size)
             out = put(context, known + known.split, known + known.next, item, 1, size_place + 1)
             if unlikely(out == NULL):
                 # A tag is no array: its value is where the section is.

@@ -15,6 +15,7 @@ from kcodec.plan import rows_py
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Node, Op, Plan
 from kcodec.protocol.message.plan import UNKNOWN, unknown_entries
+from kcodec.wire._varint_py import write as write_varint
 
 __all__ = ["Program", "decode", "decode_one", "encode", "encode_one", "version_selector"]
 
@@ -464,15 +465,6 @@ def _write(value: Any, program: Program) -> bytes:
     return bytes(out)
 
 
-def _uvarint(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 class _Writer:
     def fail(self, code: str, path: str, reason: str = "") -> NoReturn:
         raise RowError(code, None, path, reason)
@@ -552,7 +544,7 @@ class _Writer:
 
     def length(self, op: Op, length: int, out: bytearray) -> None:
         if op in _COMPACT:
-            out += _uvarint(length + 1)
+            out += write_varint(length + 1)
         else:
             out += length.to_bytes(2 if op is Op.SHORT_STRING else 4, "big", signed=True)
 
@@ -595,16 +587,16 @@ class _Writer:
                 if tag <= last:
                     self.fail("tag_order", step(path, UNKNOWN))
                 last = tag
-                entries.append(_uvarint(tag) + _uvarint(len(data)) + data)
+                entries.append(write_varint(tag) + write_varint(len(data)) + data)
 
         for tag in node.children:
             unknown(tag.size)
             if tag.name in value and not _is_default(tag.children[1], value[tag.name]):
                 data = bytearray()
                 self.value(tag.children[0], value[tag.name], data, step(path, tag.name))
-                entries.append(_uvarint(tag.size) + _uvarint(len(data)) + data)
+                entries.append(write_varint(tag.size) + write_varint(len(data)) + data)
         unknown(1 << 32)
-        out += _uvarint(len(entries))
+        out += write_varint(len(entries))
         for entry in entries:
             out += entry
 

@@ -1,0 +1,57 @@
+"""The row loops of Kafka's messages that are in use."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from kcodec import _impl
+from kcodec.errors import Fault
+from kcodec.plan import Limits, Plan
+from kcodec.plan.kernel import RowKernel
+
+if TYPE_CHECKING:
+    from kcodec.protocol.message import _kernel_py
+
+__all__ = ["MessageKernel", "kernel"]
+
+
+class MessageKernel(RowKernel, Protocol):
+    """The row loops of Kafka's messages, compiled or in plain Python."""
+
+    def Program(self, plan: Plan, limits: Limits = ..., lenient: bool = False) -> Any:
+        """Make a plan ready to run; if lenient, it reads all that Kafka's own reader accepts."""
+
+    def decode_one(
+        self, data: Any, program: Any, *, start: int = 0, trailing: bool = False
+    ) -> tuple[Any, Fault | None]:
+        """Decode one message to a dict, or return why it failed."""
+
+    def encode(
+        self,
+        array: pa.Array,
+        programs: Sequence[Any],
+        *,
+        selector: Any = None,
+        large: bool = False,
+        stop: bool = False,
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode one message per row, each by the program that it chooses."""
+
+    def encode_one(self, value: Any, program: Any) -> tuple[bytes | None, Fault | None]:
+        """Encode one message from a dict, or return why it failed."""
+
+    def version_selector(
+        self, values: pa.Array, versions: Sequence[int], at: int, key: int | None = None
+    ) -> Any:
+        """Return per row which of some versions an int16 near its start names."""
+
+
+def kernel() -> MessageKernel:
+    """Return the module that is in use."""
+    chosen: MessageKernel = _impl.kernel("protocol.message._kernel")
+    return chosen
+
+
+if TYPE_CHECKING:
+    _twin: MessageKernel = _kernel_py
