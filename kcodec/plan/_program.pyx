@@ -87,7 +87,7 @@ cdef class Program:
         return self.count - 1
 
     cdef uint8_t *constant(self, object data, int64_t margin) except NULL:
-        """Give bytes a place that lives as long as the program, with so many zeros behind them."""
+        """Copy bytes to memory that lives as long as the program, with so many zeros behind them."""
         block = bytearray(data)
         block += bytes(max(margin, 1))
         self.keep.append(block)

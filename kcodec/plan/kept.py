@@ -15,7 +15,7 @@ class Kept(Generic[Key, Value]):
 
     Parameters
     ----------
-    most : int
+    max_keys : int
         Keys that are kept; the oldest goes first. A column rarely has more types or schemas than this.
 
     Examples
@@ -26,8 +26,8 @@ class Kept(Generic[Key, Value]):
     [49, 49]
     """
 
-    def __init__(self, most: int = 32) -> None:
-        self._most = most
+    def __init__(self, max_keys: int = 32) -> None:
+        self._max_keys = max_keys
         self._values: dict[Key, Value] = {}
         self._lock = threading.Lock()
 
@@ -40,7 +40,7 @@ class Kept(Generic[Key, Value]):
         made = make()
         with self._lock:
             if key not in self._values:
-                while len(self._values) >= self._most:
+                while len(self._values) >= self._max_keys:
                     del self._values[next(iter(self._values))]
                 self._values[key] = made
             return self._values[key]

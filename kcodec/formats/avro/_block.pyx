@@ -120,7 +120,7 @@ cdef bint read_block(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
     const int32_t *selector, const int32_t *starts, int64_t start, bint trailing
 ) noexcept nogil:
-    """Decode `block.count` rows from `block.row` on; tell whether all went well."""
+    """Decode `block.count` rows from `block.row` on; return whether all went well."""
     if builder.wide:
         return read_all(
             block, builder, slices, programs, stops, program_count, selector, starts, start, trailing, <int64_t *>NULL
@@ -147,7 +147,7 @@ cdef bint read_all(
     cdef int64_t lane
     cdef int64_t begin
     cdef int64_t count = 0
-    cdef int64_t some
+    cdef int64_t chosen_count
     begin_row(&context.budget)
     context.depth = 0
     block.depth = 0
@@ -199,12 +199,12 @@ cdef bint read_all(
                     op += op.next
                 if op == heads[at]:
                     continue
-                some = 0
+                chosen_count = 0
                 for lane in range(count):
-                    lanes[some] = block.lanes[lane]
-                    some += selector[block.row + block.lanes[lane]] == used[at]
+                    lanes[chosen_count] = block.lanes[lane]
+                    chosen_count += selector[block.row + block.lanes[lane]] == used[at]
                 if not run_lanes(
-                    block, columns, heads[at], op, programs[used[at]], lanes, some, block.rows, True, tag
+                    block, columns, heads[at], op, programs[used[at]], lanes, chosen_count, block.rows, True, tag
                 ):
                     return False
                 heads[at] = op
@@ -254,7 +254,7 @@ cdef void no_items(Column *column, int64_t row, int64_t count, offset_t *tag) no
 
 
 cdef bint in_order(Block *block, const Column *columns, const Op *op, bint all_rows) noexcept nogil:
-    """Tell whether an op may be run row by row: if it stores text or lists, all rows must come by."""
+    """Return whether an op may skip rows: text and list columns need every row visited, in order."""
     cdef int32_t at
     cdef int32_t kind
     for at in range(columns[op.column].end - op.column):
@@ -277,7 +277,7 @@ cdef bint has_list(const Op *op) noexcept nogil:
 
 
 cdef bint same_ops(const Op *a, const Op *b) noexcept nogil:
-    """Tell whether two ops, with all that belongs to them, do the same."""
+    """Return whether two ops, with all that belongs to them, do the same."""
     cdef int32_t at
     cdef int32_t symbol
     if a.next != b.next:
@@ -324,8 +324,8 @@ cdef bint run_lanes(
     cdef int64_t present_lanes[LANES]
     cdef int64_t absent_lanes[LANES]
     cdef int32_t branches[LANES]
-    cdef int64_t some
-    cdef int64_t none
+    cdef int64_t chosen_count
+    cdef int64_t absent_count
     cdef int64_t at
     cdef int64_t lane
     cdef int64_t length
@@ -541,8 +541,8 @@ cdef bint run_lanes(
             continue
         elif op.code == DO_NULLABLE:
             null_branch = op.size
-            some = 0
-            none = 0
+            chosen_count = 0
+            absent_count = 0
             for at in range(count):
                 lane = lanes[at]
                 p = ats[lane]
@@ -550,16 +550,16 @@ cdef bint run_lanes(
                 if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
                     return False
                 ats[lane] = p + 1
-                present_lanes[some] = lane
-                absent_lanes[none] = lane
-                some += present
-                none += 1 - present
+                present_lanes[chosen_count] = lane
+                absent_lanes[absent_count] = lane
+                chosen_count += present
+                absent_count += 1 - present
                 if valid != NULL:
                     valid[index[lane]] = <uint8_t>present
-            for at in range(none):
+            for at in range(absent_count):
                 set_null(columns, op.column, index[absent_lanes[at]], offset_t is int64_t)
             if not run_lanes(
-                block, columns, op + 1, op + op.next, ops, present_lanes, some, index, of_rows, tag
+                block, columns, op + 1, op + op.next, ops, present_lanes, chosen_count, index, of_rows, tag
             ):
                 return False
             op += op.next
@@ -616,12 +616,12 @@ cdef bint run_lanes(
                 ats[lane] = q
                 branches[at] = <int32_t>(raw >> 1)
             for branch in range(op.size):
-                some = 0
+                chosen_count = 0
                 for at in range(count):
-                    present_lanes[some] = lanes[at]
-                    some += branches[at] == branch
+                    present_lanes[chosen_count] = lanes[at]
+                    chosen_count += branches[at] == branch
                 if not run_lanes(
-                    block, columns, ops + op.table[branch], NULL, ops, present_lanes, some, index, of_rows, tag
+                    block, columns, ops + op.table[branch], NULL, ops, present_lanes, chosen_count, index, of_rows, tag
                 ):
                     return False
             op += op.next
@@ -676,7 +676,7 @@ cdef bint read_lists(
     cdef int64_t active[LANES]
     cdef int64_t at
     cdef int64_t lane
-    cdef int64_t some
+    cdef int64_t chosen_count
     cdef int64_t length
     cdef int64_t total
     cdef int64_t begin
@@ -723,21 +723,21 @@ cdef bint read_lists(
             block.first[child] = begin
             if some_absent:
                 memset(block.texts[child], 0, total * sizeof(Text))
-    some = 0
+    chosen_count = 0
     for at in range(count):
-        active[some] = lanes[at]
-        some += counts[lanes[at]] > 0
-    while some:
-        if not run_lanes(block, columns, op + 1, op + op.next, ops, active, some, items, False, tag):
+        active[chosen_count] = lanes[at]
+        chosen_count += counts[lanes[at]] > 0
+    while chosen_count:
+        if not run_lanes(block, columns, op + 1, op + op.next, ops, active, chosen_count, items, False, tag):
             return False
         step += 1
-        length = some
-        some = 0
+        length = chosen_count
+        chosen_count = 0
         for at in range(length):
             lane = active[at]
             items[lane] += 1
-            active[some] = lane
-            some += counts[lane] > step
+            active[chosen_count] = lane
+            chosen_count += counts[lane] > step
     if not end_lists(block, lanes, count, counts):
         return False
     for child in range(op.column + 1, column.end):

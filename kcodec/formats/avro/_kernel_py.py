@@ -356,7 +356,7 @@ _DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
 
 
 def _is_empty(node: Node) -> bool:
-    """Tell whether a node never takes bytes."""
+    """Return whether a node never takes bytes."""
     if node.op in (Op.NULL, Op.ABSENT, Op.DEFAULT, Op.FAIL):
         return True
     if node.op is Op.FIXED:

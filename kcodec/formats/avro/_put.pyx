@@ -76,7 +76,7 @@ cdef Status read_float(const Input *column, int64_t index, float *value) noexcep
 
 
 cdef bint fits(const Op *op, const Input *column, int64_t index) noexcept nogil:
-    """Tell whether a branch of a union of two number types holds a value exactly."""
+    """Return whether a branch of a union of two number types holds a value exactly."""
     cdef Status status
     cdef float real
     if op.code == PUT_INTEGER or op.code == PUT_INT:

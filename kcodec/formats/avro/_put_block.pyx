@@ -27,7 +27,7 @@ cdef enum:
 
 
 cdef int64_t position(const Input *columns, int32_t scope, int32_t outer, int64_t index) noexcept nogil:
-    """Tell which item of a list, or of lists in lists, is the first of a value of the scope `outer`."""
+    """Return the first item of a value of the scope `outer`, through lists in lists."""
     if scope == outer:
         return index
     return start_of(&columns[scope], position(columns, columns[scope].scope, outer, index))
@@ -59,7 +59,7 @@ cdef void add_item_lengths(
 cdef bint make_slots(
     Block *block, const Input *columns, const int64_t *costs, int32_t scope, int64_t extra
 ) noexcept nogil:
-    """Give each value of a block room for all that it can take."""
+    """Reserve room for all that each value of a block can take."""
     cdef const Input *column
     cdef const Input *owner
     cdef uint8_t *memory
@@ -244,7 +244,7 @@ cdef bint run(
     cdef const int32_t *ints
     cdef int64_t chosen[LANES]
     cdef int32_t branches[LANES]
-    cdef int64_t some
+    cdef int64_t chosen_count
     cdef int64_t at
     cdef int64_t lane
     cdef int32_t branch
@@ -333,16 +333,16 @@ cdef bint run(
             op += op.next
             continue
         elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
-            some = 0
+            chosen_count = 0
             for at in range(count):
                 lane = lanes[at]
                 value = is_valid(column, row + lane)
                 out = outs[lane]
                 out[0] = <uint8_t>((value ^ null_branch) << 1)
                 outs[lane] = out + 1
-                chosen[some] = lane
-                some += value
-            if not run(block, context, costs, op + 1, op + op.next, chosen, some, level):
+                chosen[chosen_count] = lane
+                chosen_count += value
+            if not run(block, context, costs, op + 1, op + op.next, chosen, chosen_count, level):
                 return False
             op += op.next
             continue
@@ -384,12 +384,12 @@ cdef bint run(
                     return False
                 outs[lane] = write_varint(outs[lane], <uint64_t>branches[at] << 1)
             for branch in range(op.size):
-                some = 0
+                chosen_count = 0
                 for at in range(count):
-                    chosen[some] = lanes[at]
-                    some += branches[at] == branch
+                    chosen[chosen_count] = lanes[at]
+                    chosen_count += branches[at] == branch
                 if not run(
-                    block, context, costs, context.ops + op.table[3 * branch + 2], NULL, chosen, some, level
+                    block, context, costs, context.ops + op.table[3 * branch + 2], NULL, chosen, chosen_count, level
                 ):
                     return False
             op += op.next

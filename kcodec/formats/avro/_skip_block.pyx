@@ -56,7 +56,7 @@ cdef bint skip_lanes(
     cdef int64_t present
     cdef int64_t null_branch
     cdef int64_t size
-    cdef int64_t some
+    cdef int64_t chosen_count
     cdef int64_t step
     cdef int64_t counts[LANES]
     cdef int64_t active[LANES]
@@ -140,22 +140,22 @@ cdef bint skip_lanes(
                     return False
                 ats[lane] = p + length
         elif op.code == SKIP_ARRAY and op.minimum > 0 and short_lists(block, lanes, count, counts):
-            some = 0
+            chosen_count = 0
             for at in range(count):
-                active[some] = lanes[at]
+                active[chosen_count] = lanes[at]
                 ats[lanes[at]] += 1
-                some += counts[lanes[at]] > 0
+                chosen_count += counts[lanes[at]] > 0
             step = 0
-            while some:
-                if not skip_lanes(block, op + 1, op + op.next, active, some):
+            while chosen_count:
+                if not skip_lanes(block, op + 1, op + op.next, active, chosen_count):
                     return False
                 step += 1
-                length = some
-                some = 0
+                length = chosen_count
+                chosen_count = 0
                 for at in range(length):
                     lane = active[at]
-                    active[some] = lane
-                    some += counts[lane] > step
+                    active[chosen_count] = lane
+                    chosen_count += counts[lane] > step
             if not end_lists(block, lanes, count, counts):
                 return False
         else:

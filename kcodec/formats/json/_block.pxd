@@ -20,7 +20,7 @@ cdef struct Expected:              # a key with what stands around it, from the 
     uint64_t words[2]              # the first 16 bytes
     uint64_t masks[2]              # which of them count
     int64_t size
-    const uint8_t *rest            # from the 17th byte on
+    const uint8_t *tail            # from the 17th byte on
 
 
 cdef struct Block:

@@ -46,7 +46,7 @@ cdef void expect(Block *block, const Op *container, const Op *op, bint opening) 
     key.masks[0] = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
     key.masks[1] = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
     key.size = op.key_size + before
-    key.rest = op.name + 16 - before
+    key.tail = op.name + 16 - before
 
 
 cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
@@ -58,7 +58,7 @@ cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) 
     cdef const uint8_t *p = block.at[lane]
     if unlikely((load_le64(p) ^ key.words[0]) & key.masks[0] | (load_le64(p + 8) ^ key.words[1]) & key.masks[1]):
         return seek_value(block, op, lane)
-    if unlikely(key.size > 16) and (key.size > block.end[lane] - p or memcmp(p + 16, key.rest, key.size - 16) != 0):
+    if unlikely(key.size > 16) and (key.size > block.end[lane] - p or memcmp(p + 16, key.tail, key.size - 16) != 0):
         return seek_value(block, op, lane)
     prefetch(p + block.ahead)
     p += key.size
@@ -87,7 +87,7 @@ cdef void find_values(Block *block, const Op *op) noexcept nogil:
 
 
 cdef bint is_valid(Block *block, int64_t lane) noexcept nogil:
-    """Tell whether all of a document is UTF-8; what is not read as it mostly stands relies on that."""
+    """Return whether all of a document is UTF-8, which every slower path relies on."""
     if not block.checked[lane]:
         block.checked[lane] = utf8_valid(block.start[lane], block.end[lane] - block.start[lane])
     return block.checked[lane]
@@ -275,7 +275,7 @@ cdef void read_doubles(Block *block, const Op *op) noexcept nogil:
 
 
 cdef inline bint is_inner(int8_t byte) noexcept nogil:
-    """Tell whether a byte of UTF-8 is one that goes on with a character."""
+    """Return whether a byte of UTF-8 continues a character."""
     return byte < -64
 
 
@@ -426,7 +426,7 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
 
 
 cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
-    """Give the field that comes next in the first row, which `op` is expected to be, or `op` if that does not come."""
+    """Return the field that comes next in the first row, or `op`, the one expected, if none is found."""
     cdef Context *context = block.context
     cdef const Op *behind = container + container.next - 1
     cdef const Op *next = NULL
@@ -525,7 +525,7 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
 
 
 cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """Tell whether a space stands behind the first key of an object and its colon."""
+    """Return whether a space stands behind the first key of an object and its colon."""
     while p < end and p[0] != 58:
         p += 1
     return end - p > 1 and p[1] == 32

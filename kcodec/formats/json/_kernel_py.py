@@ -410,7 +410,7 @@ def _parts(number: bytes) -> tuple[bool, str, int]:
 
 
 def _bounds(kind: pa.DataType) -> tuple[int, int]:
-    """Give the least and the greatest integer that a column holds."""
+    """Return the least and the greatest integer that a column holds."""
     if pa.types.is_time(kind):
         return 0, 86400 * UNITS[kind.unit] - 1
     if pa.types.is_unsigned_integer(kind):

@@ -36,7 +36,7 @@ cdef bint is_digit(uint8_t byte) noexcept nogil:
 
 
 cdef bint is_integer(const uint8_t *at, const uint8_t *end) noexcept nogil:
-    """Tell whether a number has only digits."""
+    """Return whether a number has only digits."""
     if at[0] == 45:
         at += 1
     while at < end and is_digit(at[0]):
@@ -45,7 +45,7 @@ cdef bint is_integer(const uint8_t *at, const uint8_t *end) noexcept nogil:
 
 
 cdef bint is_canonical(const uint8_t *at, const uint8_t *end) noexcept nogil:
-    """Tell whether BigDecimal writes a number as it stands: it is not -0, and has no exponent, nor gets one."""
+    """Return whether BigDecimal would write a number as it stands: not -0, and no exponent before or after."""
     cdef const uint8_t *first = at + (at[0] == 45)
     cdef const uint8_t *point = first
     while point < end and is_digit(point[0]):
@@ -209,7 +209,7 @@ cdef void store_integer(const Op *op, Column *column, int64_t index, int64_t val
 
 
 cdef void set_end(Column *column, int64_t index, int64_t end, bint wide) noexcept nogil:
-    """Say where the text or the bytes of a value end."""
+    """Record where the text or the bytes of a value end."""
     if wide:
         (<int64_t *>column.offsets)[index + 1] = end
     else:

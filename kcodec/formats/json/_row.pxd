@@ -18,7 +18,7 @@ ctypedef fused values_t:
 
 
 cdef inline bint is_key(const Op *op, const uint8_t *p, const uint8_t *end, uint64_t never) noexcept nogil:
-    """Tell whether the key of an op stands here, which may go beyond the end; False if `never` is not 0."""
+    """Return whether the key of an op stands here, which may go beyond the end; False if `never` is not 0."""
     cdef uint64_t first = (load_le64(p) ^ op.key.words[0]) & op.key.masks[0]
     cdef uint64_t second = (load_le64(p + 8) ^ op.key.words[1]) & op.key.masks[1]
     if first | second | never:

@@ -27,7 +27,7 @@ from kcodec.wire.status cimport (
 
 
 cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:
-    """Tell whether the key of an op stands here, its letters in any case."""
+    """Return whether the key of an op stands here, its letters in any case."""
     cdef int32_t at
     cdef uint8_t letter
     if op.key.folds[0] == 0 or end - p < op.key_size:
@@ -141,7 +141,7 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
 
 
 cdef inline uint64_t *bits_of(Context *context, const Op *container, const Op *op, bint folded) noexcept nogil:
-    """Give the word of a field's bits, where its number is beyond the first word."""
+    """Return the word of a field's bits, where its number is beyond the first word."""
     cdef int32_t words = (container.fields - 1) // 64
     return &context.words[container.words + (op.number >> 6) - 1 + (words if folded else 0)]
 
@@ -169,7 +169,7 @@ cdef inline bint is_leaf(const Column *column) noexcept nogil:
 cdef const uint8_t *fill_missing(
     Context *context, const Op *container, uint64_t seen, int64_t index, const uint8_t *p, offset_t *tag
 ) noexcept nogil:
-    """Give the fields that did not come what they then are; `p` is behind the object."""
+    """Store defaults or nulls for the fields that did not come; `p` is behind the object."""
     cdef const Op *op = container + 1
     cdef const Op *stop = container + container.next - 1
     while op != stop:

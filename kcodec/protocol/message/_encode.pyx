@@ -76,7 +76,7 @@ cdef int64_t load_integer(const Input *column, int64_t index) noexcept nogil:
 
 
 cdef bint fits(const Op *op, const Input *column, int64_t value) noexcept nogil:
-    """Tell whether an integer of a column is one of an op."""
+    """Return whether an integer of a column is one of an op."""
     if column.width == 8 and not column.signed and value < 0:
         return False
     if op.size == 8:
@@ -249,7 +249,7 @@ cdef inline void put_array32(uint8_t *out, const uint32_t *source, int64_t count
 
 
 cdef bint at_default(const Input *columns, const Op *op, const Op *stop, int64_t item) noexcept nogil:
-    """Tell whether columns hold the constants of a range of ops."""
+    """Return whether columns hold the constants of a range of ops."""
     cdef const Input *column
     cdef int64_t begin
     cdef int64_t size
@@ -297,10 +297,10 @@ cdef bint at_default(const Input *columns, const Op *op, const Op *stop, int64_t
 cdef uint8_t *close_size(uint8_t *place, uint8_t *out, int64_t value) noexcept nogil:
     """Write a uvarint at a place where one byte was left for it; return the end of what follows it."""
     cdef int64_t more = 0
-    cdef int64_t rest = value >> 7
-    while rest:
+    cdef int64_t remaining_bits = value >> 7
+    while remaining_bits:
         more += 1
-        rest >>= 7
+        remaining_bits >>= 7
     if more:
         memmove(place + 1 + more, place + 1, out - place - 1)
     write_varint(place, value)

@@ -417,7 +417,7 @@ def encode(
         If the messages hold more than 2 GiB and `large` is not set.
     """
     selected = None if selector is None else memoryview(selector).cast("B").cast("i")
-    done: list[bytes | None] = []
+    messages: list[bytes | None] = []
     faults: list[Fault] = []
     for number, value in enumerate(array.to_pylist()):
         index = 0 if selected is None else selected[number]
@@ -430,8 +430,8 @@ def encode(
                 faults.append(error.fault(number))
                 if stop:
                     break
-        done.append(data)
-    return pa.array(done, pa.large_binary() if large else pa.binary()), faults
+        messages.append(data)
+    return pa.array(messages, pa.large_binary() if large else pa.binary()), faults
 
 
 def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None]:
@@ -574,14 +574,14 @@ class _Writer:
         """Write what is not at its default and the unknown tags, in the order of tags."""
         entries: list[bytes] = []
         last = -1
-        rest = unknown_entries(value.get(UNKNOWN)) if node.column >= 0 else []
-        if isinstance(rest, str):
-            self.fail(rest, step(path, UNKNOWN))
+        entries_left = unknown_entries(value.get(UNKNOWN)) if node.column >= 0 else []
+        if isinstance(entries_left, str):
+            self.fail(entries_left, step(path, UNKNOWN))
 
         def unknown(below: int) -> None:
             nonlocal last
-            while rest and rest[0][0] <= below:
-                tag, data = rest.pop(0)
+            while entries_left and entries_left[0][0] <= below:
+                tag, data = entries_left.pop(0)
                 if tag == below:
                     self.fail("invalid_tag", step(path, UNKNOWN))
                 if tag <= last:

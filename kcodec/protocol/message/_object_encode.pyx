@@ -317,11 +317,11 @@ cdef class _Writer:
     cdef int close_size(self, int64_t place, int64_t value) except -1:
         """Write a uvarint at a place where one byte was left for it."""
         cdef int more = 0
-        cdef int64_t rest = value >> 7
+        cdef int64_t remaining_bits = value >> 7
         cdef int64_t end
-        while rest:
+        while remaining_bits:
             more += 1
-            rest >>= 7
+            remaining_bits >>= 7
         if more:
             self.reserve(more)
             memmove(self.data + place + 1 + more, self.data + place + 1, self.used - place - 1)
