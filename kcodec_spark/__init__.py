@@ -3,9 +3,9 @@
 Nothing of Spark is imported until a function is called.
 """
 
+from kcodec_spark.avro import from_avro, to_avro
 from kcodec_spark.connect import from_connect_json, to_connect_json
 from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
-from kcodec_spark.functions import from_avro, to_avro
 from kcodec_spark.ksql import from_ksql, to_ksql
 from kcodec_spark.metrics import metrics, schema_id
 from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message

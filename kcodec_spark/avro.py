@@ -4,17 +4,34 @@ They take what ``pyspark.sql.avro.functions`` takes, in the same places, and wha
 schema registry. What they return is a `Column` of the session type that is active when they are called.
 """
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from kcodec import AvroCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.options import read_options, write_options
-from kcodec_spark.udf import decode_udf, encode_udf
+from kcodec_spark.codecs import registry_place, schema_reader, schema_writer
+from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
+from kcodec_spark.options import flag, integer, read_options, write_options
+from kcodec_spark.types import from_arrow_type, to_avro_type
+from kcodec_spark.udf import TypedWriter, Writer, encode_packed, pack
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["as_column", "as_struct", "from_avro", "reader_of", "ready", "to_avro", "writer_of"]
+__all__ = ["from_avro", "to_avro"]
+
+#: Spark's options of Avro.
+_OPTIONS = (
+    "avroSchema",
+    "avroSchemaEvolutionMode",
+    "recursiveFieldMaxDepth",
+    "enableStableIdentifiersForUnionType",
+    "stableIdentifierPrefixForUnionType",
+)
+_MAX_RECURSION = 15
 
 
 def from_avro(
@@ -77,45 +94,22 @@ def from_avro(
     >>> df.select(from_avro("value", subject="orders-value",                            # doctest: +SKIP
     ...                     schemaRegistryAddress="http://registry:8081").alias("order"))
     """
-    settings = read_options(options)
-    codec_options = dict(settings.codec)
+    settings = read_options(options, _OPTIONS)
+    codec_options = _codec_options(settings.format)
     if fields is not None:
         if not isinstance(fields, Iterable):
             raise TypeError(f"fields are a sequence of str, not {type(fields).__name__}")
         codec_options["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
     if wide_decimals is not None:
         codec_options["wide_decimals"] = wide_decimals
-    reader_schema = settings.avro_schema
-    place = _place(subject, schemaRegistryAddress)
-    if place is not None:
-        if reader_schema is None:
-            reader_schema = jsonFormatSchema
-        if reader_schema is not None and not isinstance(reader_schema, str):
-            raise TypeError(
-                f"with a registry, the schema to read as is its text, not {type(reader_schema).__name__}"
-            )
-        from kcodec_spark.framed import framed_reader
-
-        read, arrow_type = framed_reader(*place, settings.registry, reader_schema, codec_options)
-    else:
-        _no_registry_settings(settings.registry)
-        if isinstance(jsonFormatSchema, str):
-            from kcodec import AvroCodec
-
-            codec = AvroCodec(jsonFormatSchema, reader_schema, **codec_options)
-        else:
-            if reader_schema is not None:
-                codec_options["avroSchema"] = reader_schema
-            codec = ready(jsonFormatSchema, codec_options)
-        read, arrow_type = reader_of(codec)
-    udf = decode_udf(
-        read,
-        arrow_type,
-        permissive=settings.permissive,
-        corrupt_column=settings.corrupt_column,
-        deterministic=deterministic,
+    reader = schema_reader(
+        AvroCodec,
+        jsonFormatSchema,
+        ("avroSchema", settings.format.get("avroSchema")),
+        codec_options,
+        registry_place(subject, schemaRegistryAddress, settings.registry),
     )
-    return udf(as_column(data))
+    return decoded(data, reader, settings.rows, "from_avro", deterministic=deterministic)
 
 
 def to_avro(
@@ -158,111 +152,76 @@ def to_avro(
     >>> df.select(to_avro(struct("*")))                                                 # doctest: +SKIP
     >>> df.select(to_avro(["id", "name"], schema))                                      # doctest: +SKIP
     """
-    from pyspark.sql import functions as F
-
-    settings = write_options(options)
-    if isinstance(jsonFormatSchema, str) and not jsonFormatSchema:
-        jsonFormatSchema = None
-    place = _place(subject, schemaRegistryAddress)
-    if place is not None:
-        from kcodec_spark.framed import framed_writer
-
-        write = framed_writer(*place, settings.registry, jsonFormatSchema)
-    else:
-        _no_registry_settings(settings.registry)
-        if jsonFormatSchema is None:
-            write = None
-        elif isinstance(jsonFormatSchema, str):
-            from kcodec import AvroCodec
-
-            write = AvroCodec(jsonFormatSchema).encode
-        else:
-            write = writer_of(ready(jsonFormatSchema, {}))
-    packed = isinstance(data, (list, tuple))
-    columns = [as_column(item) for item in data] if packed else [as_column(data)]
-    if not columns:
-        raise ConfigError("to_avro needs a column")
-    udf = encode_udf(write, packed=packed)
-    if not packed and write is not None:
-        return udf(columns[0])
-    # A null that the optimizer folds to a literal: only its type reaches the executors.
-    whole = F.struct(*columns) if packed else columns[0]
-    return udf(F.when(F.lit(False), F.array(whole)), *columns)
+    place = registry_place(subject, schemaRegistryAddress, write_options(options))
+    schema = None if isinstance(jsonFormatSchema, str) and not jsonFormatSchema else jsonFormatSchema
+    if schema is None and place is None:
+        write = functools.partial(_encode_derived, TypedWriter(_derived_writer), is_several(data))
+        return encoded_by_shape(data, write, "to_avro")
+    known = schema_writer(AvroCodec, schema, place)
+    if is_several(data):
+        return encoded_by_shape(data, functools.partial(encode_packed, known), "to_avro")
+    return encoded(data, known, "to_avro")
 
 
-def reader_of(codec: Any) -> Any:
-    """Return what decodes with a codec or a serde, and the Arrow type of what it gives."""
-    if _has_versions(codec) and codec.header not in ("version", "request"):
+def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return Spark's options as those of `kcodec.AvroCodec`."""
+    if str(given.get("avroSchemaEvolutionMode", "none")).lower() != "none":
         raise ConfigError(
-            f"{codec.spec.name} has several versions: give the version, or the column that has it"
+            f"avroSchemaEvolutionMode {given['avroSchemaEvolutionMode']!r}: only none is supported, "
+            "the reader's schema stays what it was when the query was made"
         )
-    if codec.arrow_type is None:
-        raise ConfigError("Spark must know the type before the first value: give the serde a reader_schema")
-    return (codec.deserialize if hasattr(codec, "deserialize") else codec.decode), codec.arrow_type
+    options: dict[str, Any] = {}
+    depth = integer(given, "recursiveFieldMaxDepth")
+    if depth > _MAX_RECURSION:
+        raise ConfigError(f"recursiveFieldMaxDepth {depth} is more than {_MAX_RECURSION}")
+    if depth > 0:
+        options["recursive_depth"] = depth
+    if flag(given, "enableStableIdentifiersForUnionType"):
+        options["union_members"] = "type"
+        options["union_prefix"] = str(given.get("stableIdentifierPrefixForUnionType", "member_"))
+    return options
 
 
-def writer_of(codec: Any) -> Any:
-    """Return what encodes with a codec or a serde."""
-    if _has_versions(codec):
-        raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
-    return codec.serialize if hasattr(codec, "serialize") else codec.encode
+def _derived_writer(item: pa.Field) -> Writer:
+    """Return what encodes by the schema that Spark's ``to_avro`` derives where none is given.
+
+    Parameters
+    ----------
+    item : pyarrow.Field
+        Type and nullability of the column.
+
+    Returns
+    -------
+    callable
+        Takes an array of the type, returns binary.
+
+    Raises
+    ------
+    SchemaError
+        If Spark derives no Avro schema from the type either.
+    """
+    codec = AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable))
+    plain = _without_durations(item.type)
+
+    def encode(array: pa.Array) -> pa.Array:
+        return codec.encode(array if plain == item.type else array.cast(plain))
+
+    return encode
 
 
-def _has_versions(codec: Any) -> bool:
-    from kcodec import MessageCodec
-
-    return isinstance(codec, MessageCodec) and len(codec.versions) > 1
+def _encode_derived(write: TypedWriter, is_packed: bool, shape: pa.Array, *columns: pa.Array) -> pa.Array:
+    return write(pack(shape, columns) if is_packed else columns[0], shape.type.value_field)
 
 
-def _place(subject: str | None, address: str | None) -> tuple[str, str] | None:
-    """Return subject and address, or None without a registry."""
-    for name, value in (("subject", subject), ("schemaRegistryAddress", address)):
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} is a str, not {type(value).__name__}")
-    if subject is None and address is None:
-        return None
-    if subject is None or address is None:
-        raise ConfigError("subject and schemaRegistryAddress are given together, or neither")
-    return subject, address
-
-
-def _no_registry_settings(settings: Mapping[str, Any]) -> None:
-    if settings:
-        raise ConfigError("settings of a registry without subject and schemaRegistryAddress")
-
-
-def ready(codec: Any, options: Mapping[str, Any], name: str = "jsonFormatSchema is a schema's text,") -> Any:
-    """Check that a codec or serde was given, without options that had to be given to it."""
-    if isinstance(codec, (str, bytes, type)) or not (
-        hasattr(codec, "decode") or hasattr(codec, "deserialize")
-    ):
-        raise TypeError(f"{name} a codec or a serde, not {type(codec).__name__}")
-    if options:
-        raise ConfigError(f"{', '.join(options)}: to be given to the {type(codec).__name__} itself")
-    return codec
-
-
-def _is_column(data: Any) -> bool:
-    from pyspark.sql import Column
-
-    return isinstance(data, (str, Column))
-
-
-def as_column(data: Any) -> "Column":
-    """Return a column, or the one of a name."""
-    from pyspark.sql import functions as F
-
-    if not _is_column(data):
-        raise TypeError(f"data is a Column or the name of one, not {type(data).__name__}")
-    return F.col(data) if isinstance(data, str) else data
-
-
-def as_struct(data: Any, name: str) -> "Column":
-    """Return a column, or the struct of several, for the function of a name."""
-    from pyspark.sql import functions as F
-
-    if isinstance(data, str) or not isinstance(data, Sequence):
-        return as_column(data)
-    if not data:
-        raise ConfigError(f"{name} needs a column")
-    return F.struct(*(as_column(item) for item in data))
+def _without_durations(kind: pa.DataType) -> pa.DataType:
+    """Return a type with longs for its intervals, as Spark writes them."""
+    if pa.types.is_duration(kind):
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_durations(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_durations(kind.value_type)))
+    if pa.types.is_map(kind):
+        value = kind.item_field.with_type(_without_durations(kind.item_type))
+        return pa.map_(kind.key_field, value)
+    return kind

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
 from kcodec.errors import ConfigError, SchemaError
-from kcodec_spark.functions import as_column, as_struct, reader_of, writer_of
-from kcodec_spark.options import read_options
+from kcodec_spark.codecs import reader_of, ready, writer_of
+from kcodec_spark.columns import decoded, encoded
+from kcodec_spark.options import rows_options
 from kcodec_spark.types import to_arrow_type
-from kcodec_spark.udf import decode_udf, encode_udf
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -65,25 +65,10 @@ def from_connect_json(
     >>> from kcodec_spark import from_connect_json
     >>> df.select(from_connect_json("value", "id BIGINT, price DECIMAL(9,2)").alias("order"))     # doctest: +SKIP
     """
-    converter, rest = _settings(options)
-    settings = read_options(rest)
-    if settings.codec or settings.registry or settings.avro_schema is not None:
-        raise ConfigError(
-            "from_connect_json takes the options mode and columnNameOfCorruptRecord, and Connect's"
-        )
+    converter, others = _settings(options)
+    rows = rows_options(others, "from_connect_json", ", and Connect's")
     codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals)
-    if codec.arrow_type is None:
-        raise ConfigError("Spark must know the type before the first value: give a schema")
-    read, arrow_type = reader_of(codec)
-    udf = decode_udf(
-        read,
-        arrow_type,
-        permissive=settings.permissive,
-        corrupt_column=settings.corrupt_column,
-        deterministic=deterministic,
-        name="from_connect_json",
-    )
-    return udf(as_column(data))
+    return decoded(data, reader_of(codec), rows, "from_connect_json", deterministic=deterministic)
 
 
 def to_connect_json(
@@ -125,32 +110,29 @@ def to_connect_json(
     >>> from kcodec_spark import to_connect_json
     >>> df.select(to_connect_json(["id", "price"], options={"decimal.format": "NUMERIC"}))        # doctest: +SKIP
     """
-    converter, rest = _settings(options)
-    if rest:
-        raise ConfigError(f"to_connect_json takes Connect's settings, not {', '.join(rest)}")
+    converter, others = _settings(options)
+    if others:
+        raise ConfigError(f"to_connect_json takes Connect's settings, not {', '.join(others)}")
     codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals)
-    return encode_udf(writer_of(codec), name="to_connect_json")(as_struct(data, "to_connect_json"))
+    return encoded(data, writer_of(codec), "to_connect_json")
 
 
 def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Part options with a dot in their name, which are Connect's, from others."""
+    """Return the options with a dot in their name, which are Connect's, and the others."""
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options are a dict, not {type(options).__name__}")
     converter: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
+    others: dict[str, Any] = {}
     for name, value in (options or {}).items():
         dotted = "." in str(name)
-        (converter if dotted else rest)[str(name).lower() if dotted else name] = value
-    return converter, rest
+        (converter if dotted else others)[str(name).lower() if dotted else name] = value
+    return converter, others
 
 
 def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
     arguments = {name: value for name, value in arguments.items() if value}
     if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
-        given = {**converter, **arguments}
-        if given:
-            raise ConfigError(f"{', '.join(given)}: to be given to the {type(schema).__name__} itself")
-        return schema
+        return ready(schema, {**converter, **arguments})
     if isinstance(schema, str) and not schema.lstrip().startswith("{"):
         from pyspark.errors import ParseException
         from pyspark.sql.types import DataType

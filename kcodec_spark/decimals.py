@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from kcodec import DecimalCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.functions import as_column
-from kcodec_spark.options import read_options
-from kcodec_spark.udf import arrow_function, decode_udf
+from kcodec_spark.codecs import reader_of
+from kcodec_spark.columns import computed, decoded
+from kcodec_spark.options import rows_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -115,9 +115,7 @@ def encode_decimal(col: "Column | str", scale: int, *, base64: bool = False) -> 
     >>> df.select(encode_decimal("price", 2))                                           # doctest: +SKIP
     """
     codec = DecimalCodec(scale, output="base64" if base64 else "bytes")
-    return arrow_function(codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal")(
-        as_column(col)
-    )
+    return computed(col, codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal")
 
 
 def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> "Column":
@@ -143,7 +141,7 @@ def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> 
     >>> df.select(decimal_to_text("price", 2))                                          # doctest: +SKIP
     """
     codec = DecimalCodec(scale, as_text=True, plain=plain)
-    return arrow_function(codec.decode, pa.string(), "decimal_to_text")(as_column(col))
+    return computed(col, codec.decode, pa.string(), "decimal_to_text")
 
 
 def _decoded(
@@ -155,10 +153,5 @@ def _decoded(
             "Spark's decimals have up to 38 digits, none to all of them behind the point: "
             f"not precision={kind.precision} and scale={kind.scale}"
         )
-    settings = read_options(options)
-    if settings.codec or settings.registry or settings.avro_schema is not None or settings.corrupt_column:
-        raise ConfigError(f"{name} takes the option mode")
-    udf = decode_udf(
-        codec.decode, codec.arrow_type, permissive=settings.permissive, deterministic=True, name=name
-    )
-    return udf(as_column(col))
+    rows = rows_options(options, name, has_error_column=False)
+    return decoded(col, reader_of(codec), rows, name, deterministic=True)

@@ -1,16 +1,18 @@
 """``from_ksql`` and ``to_ksql``: keys and values of ksqlDB's streams and tables, in ksqlDB's formats."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kcodec import KsqlCodec
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import SchemaError
 from kcodec.formats.ksql.types import SqlColumn, SqlField, SqlType
-from kcodec_spark.functions import as_column, as_struct
-from kcodec_spark.options import read_options
-from kcodec_spark.udf import Writer, decode_udf, encode_udf
+from kcodec_spark.codecs import reader_of
+from kcodec_spark.columns import decoded, encoded
+from kcodec_spark.options import rows_options
+from kcodec_spark.udf import TypedWriter, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -69,9 +71,7 @@ def from_ksql(
     >>> from kcodec_spark import from_ksql
     >>> df.select(from_ksql("value", "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)").alias("order"))    # doctest: +SKIP
     """
-    settings = read_options(options)
-    if settings.codec or settings.registry or settings.avro_schema is not None:
-        raise ConfigError("from_ksql takes the options mode and columnNameOfCorruptRecord")
+    rows = rows_options(options, "from_ksql")
     codec = KsqlCodec(
         format,
         _columns(columns),
@@ -81,15 +81,7 @@ def from_ksql(
         properties=properties,
         wide_decimals=wide_decimals or "decimal256",
     )
-    udf = decode_udf(
-        codec.decode,
-        codec.arrow_type,
-        permissive=settings.permissive,
-        corrupt_column=settings.corrupt_column,
-        deterministic=deterministic,
-        name="from_ksql",
-    )
-    return udf(as_column(data))
+    return decoded(data, reader_of(codec), rows, "from_ksql", deterministic=deterministic)
 
 
 def to_ksql(
@@ -131,38 +123,27 @@ def to_ksql(
     >>> from kcodec_spark import to_ksql
     >>> df.select(to_ksql(["id", "total"], "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)"))             # doctest: +SKIP
     """
-    whole = as_struct(data, "to_ksql")
     arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties}
-    if columns is None:
-        write = _deriving(format, arguments)
-        # Whatever the columns will be: what else is wrong is wrong for these too.
-        some = () if str(format).upper() == "NONE" else (SqlColumn("C", SqlType("STRING")),)
-        _writer(format, some, arguments)
-    else:
-        write = _writer(format, _columns(columns), arguments)
-    return encode_udf(write, name="to_ksql")(whole)
+    if columns is not None:
+        return encoded(data, _writer(format, arguments, _columns(columns)), "to_ksql")
+    # Whatever the columns will be: what else is wrong is wrong for these too.
+    some = () if str(format).upper() == "NONE" else (SqlColumn("C", SqlType("STRING")),)
+    _writer(format, arguments, some)
+    return encoded(data, TypedWriter(functools.partial(_derived_writer, format, arguments)), "to_ksql")
 
 
-def _writer(format: str, columns: Any, arguments: Mapping[str, Any]) -> Writer:
+def _writer(format: str, arguments: Mapping[str, Any], columns: Any) -> Writer:
     return KsqlCodec(format, columns, **arguments).encode
 
 
-def _deriving(format: str, arguments: Mapping[str, Any]) -> Writer:
-    # One codec per type; a worker sees one type for as long as the query runs.
-    writers: dict[pa.DataType, Writer] = {}
-
-    def encode(array: pa.Array) -> pa.Array:
-        if array.type not in writers:
-            if not pa.types.is_struct(array.type):
-                raise SchemaError(f"to_ksql needs columns for {array.type}: only a struct has names")
-            writers[array.type] = _writer(format, array.type, arguments)
-        return writers[array.type](array)
-
-    return encode
+def _derived_writer(format: str, arguments: Mapping[str, Any], kind: pa.DataType) -> Writer:
+    if not pa.types.is_struct(kind):
+        raise SchemaError(f"to_ksql needs columns for {kind}: only a struct has names")
+    return _writer(format, arguments, kind)
 
 
 def _columns(columns: Any) -> Any:
-    """Take columns as text; or of a Spark schema, as value columns."""
+    """Return columns that are text as they are, and a Spark schema as value columns."""
     if isinstance(columns, str):
         return columns
     from pyspark.sql.types import StructType

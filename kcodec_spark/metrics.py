@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kcodec_spark.functions import as_column
+from kcodec_spark.columns import as_column
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -11,7 +11,7 @@ __all__ = ["metrics", "schema_id"]
 
 
 def schema_id(value: "Column | str") -> "Column":
-    """Tell the schema id that a framed value begins with.
+    """Return the schema id that each framed value begins with.
 
     Parameters
     ----------

@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from kcodec import MessageCodec, protocol
 from kcodec.errors import ConfigError
-from kcodec_spark.functions import as_column, reader_of
-from kcodec_spark.options import ReadOptions, read_options
-from kcodec_spark.udf import decode_udf
+from kcodec_spark.codecs import reader_of
+from kcodec_spark.columns import decoded
+from kcodec_spark.options import RowsOptions, rows_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -64,24 +64,12 @@ def from_kafka_message(
     >>> df.select(from_kafka_message("value", spec, 3).alias("message"))                        # doctest: +SKIP
     >>> df.select(from_kafka_message("value", spec, "api_version", header="request"))           # doctest: +SKIP
     """
-    settings = _settings(options, "from_kafka_message")
+    rows = rows_options(options, "from_kafka_message")
     codec = _codec(spec, version, header=header, compat=compat, unknown_tags=unknown_tags)
-    columns = [as_column(data)]
-    read: Any
     if version is None or isinstance(version, int):
-        read, _ = reader_of(codec)
-    else:
-        columns.append(as_column(version))
-        read = _by_version(codec)
-    udf = decode_udf(
-        read,
-        codec.arrow_type,
-        permissive=settings.permissive,
-        corrupt_column=settings.corrupt_column,
-        deterministic=deterministic,
-        name="from_kafka_message",
-    )
-    return udf(*columns)
+        return decoded(data, reader_of(codec), rows, "from_kafka_message", deterministic=deterministic)
+    reader = _by_version(codec), codec.arrow_type
+    return decoded(data, reader, rows, "from_kafka_message", deterministic=deterministic, beside=[version])
 
 
 def _codec(spec: Any, version: Any, **options: Any) -> MessageCodec:
@@ -106,13 +94,6 @@ def _by_version(codec: MessageCodec) -> Any:
         return codec.decode(values, errors, versions=versions)
 
     return read
-
-
-def _settings(options: Mapping[str, Any] | None, name: str) -> ReadOptions:
-    settings = read_options(options)
-    if settings.codec or settings.registry or settings.avro_schema is not None:
-        raise ConfigError(f"{name} takes the options mode and columnNameOfCorruptRecord")
-    return settings
 
 
 def decode_consumer_offsets(
@@ -201,15 +182,15 @@ def _decode_topic(
         raise TypeError(
             f"definitions are those that kcodec.protocol.load reads, not {type(definitions).__name__}"
         )
-    settings = _settings(options, topic.strip("_"))
-    if settings.corrupt_column is not None:
-        raise ConfigError("columnNameOfCorruptRecord: rows of kind error keep their key and value")
+    name = topic.strip("_")
+    reason = ": rows of kind error keep their key and value"
+    rows = rows_options(options, f"decode_{name}", reason, has_error_column=False)
     codec = protocol.TopicCodec(topic, definitions, unknown_tags=unknown_tags)
     names = {name.lower() for name in df.columns}
     taken = [name for name in codec.schema.names if name.lower() in names]
     if taken:
         raise ConfigError(f"the data frame has a column {taken[0]} already")
-    errors = "null" if settings.permissive else "raise"
+    errors = "null" if rows.permissive else "raise"
     kind = pa.struct(list(codec.schema))
 
     def read(keys: pa.Array, values: pa.Array) -> pa.Array:
@@ -220,7 +201,6 @@ def _decode_topic(
 
     # Named so that no column of the data frame can be meant.
     record = f"kcodec{topic}"
-    udf = decode_udf(read, kind, name=topic.strip("_"))
-    read_too = df.select("*", udf(as_column(key), as_column(value)).alias(record))
+    column = decoded(key, (read, kind), RowsOptions(), name, beside=[value])
     # Columns may share a name, which nothing but a star can select.
-    return read_too.select("*", f"{record}.*").drop(record)
+    return df.select("*", column.alias(record)).select("*", f"{record}.*").drop(record)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import ConfigError
-from kcodec_spark.functions import reader_of, ready, writer_of
-from kcodec_spark.options import read_options
-from kcodec_spark.udf import decode_udf, encode_udf
+from kcodec_spark.codecs import reader_of, ready, writer_of
+from kcodec_spark.columns import decode_udf, encode_udf
+from kcodec_spark.options import rows_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,11 +48,7 @@ def register(
     >>> register(spark, {"order_of": codec, "order_bytes": (codec, "encode")})          # doctest: +SKIP
     >>> spark.sql("SELECT order_of(value).id FROM orders")                              # doctest: +SKIP
     """
-    settings = read_options(options)
-    if settings.codec or settings.registry or settings.avro_schema is not None:
-        raise ConfigError(
-            "register takes the options mode and columnNameOfCorruptRecord; others are the codec's"
-        )
+    rows = rows_options(options, "register", "; others are the codec's")
     if not isinstance(functions, Mapping):
         raise TypeError(f"functions are a dict, not {type(functions).__name__}")
     made = {}
@@ -66,16 +62,9 @@ def register(
             )
         codec, direction = ready(pair[0], {}, f"{name} is"), pair[1]
         if direction == "decode":
-            read, arrow_type = reader_of(codec)
-            made[name] = decode_udf(
-                read,
-                arrow_type,
-                permissive=settings.permissive,
-                corrupt_column=settings.corrupt_column,
-                deterministic=deterministic,
-            )
+            made[name] = decode_udf(reader_of(codec), rows, name, deterministic)
         elif direction == "encode":
-            made[name] = encode_udf(writer_of(codec))
+            made[name] = encode_udf(writer_of(codec), name)
         else:
             raise ConfigError(f"{name}: {direction!r} is neither decode nor encode")
     for name, udf in made.items():

@@ -1,30 +1,26 @@
-"""Types: Arrow and Avro to Spark, Spark to Arrow and Avro, as Spark's own ``SchemaConverters`` (4.3) has them.
+"""Types: Arrow to Spark, Spark to Arrow; and by their public names those of Avro, which have files of their own.
 
 Only public names of ``pyspark.sql.types`` are used, and only once a function is called.
 """
 
-import json
-import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from kcodec.errors import SchemaError
+from kcodec_spark.avro_schemas import to_avro_type
+from kcodec_spark.avro_types import to_sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-    from kcodec.formats.avro.schema import Schema
-
-__all__ = ["from_arrow_type", "to_arrow_type", "to_avro_type", "to_sql_type"]
-
-CATALYST_TYPE = "spark.sql.catalyst.type"
+__all__ = ["all_nullable", "from_arrow_type", "to_arrow_type", "to_avro_type", "to_sql_type"]
 
 _ROOT = "the value"
 
 
 def from_arrow_type(arrow_type: pa.DataType) -> "DataType":
-    """Give the Spark type into which Spark's Python worker casts an Arrow type without loss.
+    """Return the Spark type into which Spark's Python worker casts an Arrow type without loss.
 
     Parameters
     ----------
@@ -147,7 +143,7 @@ _ARROW_TYPES = {
 
 
 def to_arrow_type(kind: "DataType") -> pa.DataType:
-    """Give the Arrow type of a Spark type; `from_arrow_type` gives the Spark type back.
+    """Return the Arrow type of a Spark type; `from_arrow_type` returns the Spark type again.
 
     Lengths of text are not kept.
 
@@ -180,320 +176,16 @@ def to_arrow_type(kind: "DataType") -> pa.DataType:
     return found
 
 
-def to_sql_type(
-    schema: str,
-    *,
-    stable_identifiers: bool = False,
-    stable_prefix: str = "member_",
-    recursive_depth: int = -1,
-    wide_decimals: str | None = None,
-) -> "DataType":
-    """Give the Spark type of an Avro schema, as ``SchemaConverters.toSqlType`` does.
-
-    Parameters
-    ----------
-    schema : str
-        Avro schema, as JSON.
-    stable_identifiers : bool
-        Name the members of unions after their types rather than ``member0``, ``member1``, ... (Spark's option
-        ``enableStableIdentifiersForUnionType``).
-    stable_prefix : str
-        What these names begin with (``stableIdentifierPrefixForUnionType``).
-    recursive_depth : int
-        How often a record may stand within itself before it is left out (``recursiveFieldMaxDepth``); 0 and
-        less refuse recursive records.
-    wide_decimals : {None, "string"}
-        What decimals over 38 digits are: refused, or text.
-
-    Returns
-    -------
-    pyspark.sql.types.DataType
-        The type of the values that Spark's ``from_avro`` gives.
-
-    Raises
-    ------
-    SchemaError
-        If the schema is not valid, or Spark has no type for it.
-
-    Notes
-    -----
-    One difference: nanosecond timestamps are longs, since pyspark has no class for Spark's preview type.
-
-    Examples
-    --------
-    >>> to_sql_type('["null", {"type": "int", "logicalType": "date"}]').simpleString()
-    'date'
-    """
-    from kcodec.formats.avro.schema import parse
-
-    converter = _ToSql(stable_identifiers, stable_prefix, recursive_depth, wide_decimals)
-    # The root is never left out: only a record within itself is.
-    return cast("DataType", converter.convert(parse(schema), {}))
-
-
-class _ToSql:
-    """The options of one conversion from Avro to Spark."""
-
-    def __init__(self, stable: bool, prefix: str, depth: int, wide_decimals: str | None) -> None:
-        self.stable = stable
-        self.prefix = prefix
-        self.depth = depth
-        self.wide_decimals = wide_decimals
-
-    def convert(self, schema: "Schema", around: dict[str, int]) -> "DataType | None":
-        """Return the Spark type; None where only a recursive record deeper than allowed would be left."""
-        from pyspark.sql import types as spark
-
-        if schema.type == "union":
-            return self.union(schema, around)
-        if schema.type == "record":
-            return self.record(schema, around)
-        if schema.type in ("array", "map"):
-            assert schema.item is not None
-            item = self.convert(schema.item, around)
-            if item is None:
-                return None
-            if schema.type == "array":
-                return spark.ArrayType(item, schema.item.nullable)
-            return spark.MapType(spark.StringType(), item, schema.item.nullable)
-        if schema.logical == "decimal":
-            return self.decimal(schema)
-        logical = _logical_types().get(schema.logical)
-        if logical is not None and (schema.logical in _BEFORE_CATALYST or CATALYST_TYPE not in schema.props):
-            return logical
-        if schema.type in ("int", "long") and CATALYST_TYPE in schema.props:
-            return _from_catalyst_name(schema.props[CATALYST_TYPE])
-        return _sql_primitives()[schema.type]
-
-    def decimal(self, schema: "Schema") -> "DataType":
-        from pyspark.sql import types as spark
-
-        if schema.precision <= 38:
-            return spark.DecimalType(schema.precision, schema.scale)
-        if self.wide_decimals == "string":
-            return spark.StringType()
-        raise SchemaError(
-            f"Spark's decimals have at most 38 digits, not {schema.precision}; "
-            f'wide_decimals="string" reads them as text'
-        )
-
-    def record(self, schema: "Schema", around: dict[str, int]) -> "DataType | None":
-        from pyspark.sql import types as spark
-
-        depth = around.get(schema.name, 0)
-        if depth and self.depth <= 0:
-            raise SchemaError(
-                f"{schema.name} is recursive: recursiveFieldMaxDepth, 1 to 15, says how deep to read it"
-            )
-        if depth and depth >= self.depth:
-            return None
-        around = {**around, schema.name: depth + 1}
-        fields = []
-        for field in schema.fields:
-            kind = self.convert(field.type, around)
-            if kind is not None:
-                fields.append(spark.StructField(field.name, kind, field.type.nullable))
-        return spark.StructType(fields)
-
-    def union(self, schema: "Schema", around: dict[str, int]) -> "DataType | None":
-        from pyspark.sql import types as spark
-
-        values = schema.values
-        kinds = {value.type for value in values}
-        if len(values) == 1:
-            return self.convert(values[0], around)
-        if len(values) == 2 and kinds == {"int", "long"}:
-            return spark.LongType()
-        if len(values) == 2 and kinds == {"float", "double"}:
-            return spark.DoubleType()
-        members = []
-        for number, value in enumerate(values):
-            kind = self.convert(value, around)
-            if kind is not None:
-                name = f"{self.prefix}{value.simple_name}" if self.stable else f"member{number}"
-                members.append(spark.StructField(name, kind, True))
-        names = [member.name.lower() for member in members]
-        if len(set(names)) != len(names):
-            raise SchemaError(f"the members of a union cannot be named after their types: {sorted(names)}")
-        return spark.StructType(members)
-
-
-#: Logical types that Spark looks at before its own property.
-_BEFORE_CATALYST = frozenset(
-    ["date", "timestamp-millis", "timestamp-micros", "local-timestamp-millis", "local-timestamp-micros"]
-)
-
-
-def _logical_types() -> "dict[str, DataType]":
+def all_nullable(kind: "DataType") -> "DataType":
+    """Return a type without its constraints: all fields, items and values may be null."""
     from pyspark.sql import types as spark
 
-    return {
-        "date": spark.DateType(),
-        "time-micros": spark.TimeType(6),
-        "timestamp-millis": spark.TimestampType(),
-        "timestamp-micros": spark.TimestampType(),
-        "local-timestamp-millis": spark.TimestampNTZType(),
-        "local-timestamp-micros": spark.TimestampNTZType(),
-    }
-
-
-def _sql_primitives() -> "dict[str, DataType]":
-    from pyspark.sql import types as spark
-
-    return {
-        "null": spark.NullType(),
-        "boolean": spark.BooleanType(),
-        "int": spark.IntegerType(),
-        "long": spark.LongType(),
-        "float": spark.FloatType(),
-        "double": spark.DoubleType(),
-        "bytes": spark.BinaryType(),
-        "fixed": spark.BinaryType(),
-        "string": spark.StringType(),
-        "enum": spark.StringType(),
-    }
-
-
-def _from_catalyst_name(name: object) -> "DataType":
-    """Return the type that Spark itself noted in a schema it wrote: an interval or a time of day."""
-    from pyspark.sql import types as spark
-
-    text = str(name).strip().lower()
-    if match := re.fullmatch(r"time\(([0-6])\)", text):
-        return spark.TimeType(int(match[1]))
-    if match := re.fullmatch(r"interval (\w+)(?: to (\w+))?", text):
-        start, end = match[1], match[2] or match[1]
-        months, times = ("year", "month"), ("day", "hour", "minute", "second")
-        for units, kind in ((months, spark.YearMonthIntervalType), (times, spark.DayTimeIntervalType)):
-            if start in units and end in units and units.index(start) <= units.index(end):
-                return kind(units.index(start), units.index(end))
-    for simple in (spark.ByteType(), spark.ShortType(), spark.IntegerType(), spark.LongType()):
-        if text == simple.simpleString():
-            return simple
-    raise SchemaError(f"{CATALYST_TYPE} {name!r} is not a type that Spark writes as a number")
-
-
-def to_avro_type(
-    data_type: "DataType", nullable: bool = False, record_name: str = "topLevelRecord", namespace: str = ""
-) -> str:
-    """Give the Avro schema of a Spark type, as ``SchemaConverters.toAvroType`` does.
-
-    Parameters
-    ----------
-    data_type : pyspark.sql.types.DataType
-        Type of a column.
-    nullable : bool
-        Whether the column may be null: the schema is then a union with null as its second branch.
-    record_name, namespace : str
-        Name and namespace of the record, where the type is a struct; names of nested records follow.
-
-    Returns
-    -------
-    str
-        JSON text, laid out as Java's ``Schema.toString()``.
-
-    Raises
-    ------
-    SchemaError
-        If Spark refuses the type too (variants, maps whose keys are no strings), or a name is not one in
-        Avro.
-
-    Examples
-    --------
-    >>> from pyspark.sql.types import LongType
-    >>> to_avro_type(LongType(), nullable=True)
-    '["long","null"]'
-    """
-    tree = _to_avro(data_type, nullable, record_name, namespace)
-    return json.dumps(tree, separators=(",", ":"), ensure_ascii=False)
-
-
-def _to_avro(kind: "DataType", nullable: bool, record_name: str, namespace: str) -> Any:
-    from pyspark.sql import types as spark
-
-    tree: Any
     if isinstance(kind, spark.StructType):
-        tree = _record(kind, record_name, namespace)
-    elif isinstance(kind, spark.ArrayType):
-        items = _to_avro(kind.elementType, kind.containsNull, record_name, namespace)
-        tree = {"type": "array", "items": items}
-    elif isinstance(kind, spark.MapType) and kind.keyType == spark.StringType():
-        values = _to_avro(kind.valueType, kind.valueContainsNull, record_name, namespace)
-        tree = {"type": "map", "values": values}
-    elif isinstance(kind, spark.DecimalType):
-        full_name = f"{namespace}.{record_name}.fixed" if namespace else f"{record_name}.fixed"
-        tree = {
-            "type": "fixed",
-            **_name(full_name, ""),
-            "size": _bytes_for(kind.precision),
-            "logicalType": "decimal",
-            "precision": kind.precision,
-            "scale": kind.scale,
-        }
-    elif isinstance(kind, spark.TimeType):
-        tree = {"type": "long", "logicalType": "time-micros", CATALYST_TYPE: kind.simpleString()}
-    elif isinstance(kind, spark.DayTimeIntervalType):
-        tree = {"type": "long", CATALYST_TYPE: kind.simpleString()}
-    elif isinstance(kind, spark.YearMonthIntervalType):
-        tree = {"type": "int", CATALYST_TYPE: kind.simpleString()}
-    else:
-        # A collated string is a StringType that differs from the plain one.
-        plain = type(kind) is not spark.StringType or kind == spark.StringType()
-        tree = _avro_primitives().get(type(kind)) if plain else None
-        if tree is None:
-            raise SchemaError(f"Spark's type {kind.simpleString()} has no Avro schema")
-    return [tree, "null"] if nullable and tree != "null" else tree
-
-
-def _avro_primitives() -> "dict[type[DataType], Any]":
-    from pyspark.sql import types as spark
-
-    return {
-        spark.NullType: "null",
-        spark.BooleanType: "boolean",
-        spark.ByteType: "int",
-        spark.ShortType: "int",
-        spark.IntegerType: "int",
-        spark.LongType: "long",
-        spark.FloatType: "float",
-        spark.DoubleType: "double",
-        spark.StringType: "string",
-        spark.BinaryType: "bytes",
-        spark.DateType: {"type": "int", "logicalType": "date"},
-        spark.TimestampType: {"type": "long", "logicalType": "timestamp-micros"},
-        spark.TimestampNTZType: {"type": "long", "logicalType": "local-timestamp-micros"},
-    }
-
-
-def _record(kind: Any, record_name: str, namespace: str) -> dict[str, Any]:
-    below = f"{namespace}.{record_name}" if namespace else record_name
-    names = [field.name for field in kind.fields]
-    if len(set(names)) != len(names):
-        raise SchemaError(f"record {record_name}: a field's name stands twice: {names}")
-    fields = [
-        {"name": _checked(field.name), "type": _to_avro(field.dataType, field.nullable, field.name, below)}
-        for field in kind.fields
-    ]
-    return {"type": "record", **_name(record_name, namespace), "fields": fields}
-
-
-def _name(name: str, namespace: str) -> dict[str, str]:
-    space, _, name = name.rpartition(".") if "." in name else (namespace, "", name)
-    for part in space.split(".") if space else ():
-        _checked(part)
-    return {"name": _checked(name), **({"namespace": space} if space else {})}
-
-
-def _checked(name: str) -> str:
-    letters = name.replace("_", "a")
-    if not letters or not letters[0].isalpha() or not letters.isalnum():
-        raise SchemaError(f"{name!r} is not a name in Avro: rename the column")
-    return name
-
-
-def _bytes_for(precision: int) -> int:
-    """Return the bytes that hold every decimal of a precision, as ``Decimal.minBytesForPrecision``."""
-    size = 1
-    while 2 ** (8 * size - 1) < 10**precision:
-        size += 1
-    return size
+        return spark.StructType(
+            [spark.StructField(field.name, all_nullable(field.dataType)) for field in kind.fields]
+        )
+    if isinstance(kind, spark.ArrayType):
+        return spark.ArrayType(all_nullable(kind.elementType))
+    if isinstance(kind, spark.MapType):
+        return spark.MapType(kind.keyType, all_nullable(kind.valueType))
+    return kind
