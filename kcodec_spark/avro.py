@@ -183,23 +183,7 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _derived_writer(item: pa.Field) -> Writer:
-    """Return what encodes by the schema that Spark's ``to_avro`` derives where none is given.
-
-    Parameters
-    ----------
-    item : pyarrow.Field
-        Type and nullability of the column.
-
-    Returns
-    -------
-    callable
-        Takes an array of the type, returns binary.
-
-    Raises
-    ------
-    SchemaError
-        If Spark derives no Avro schema from the type either.
-    """
+    """Return what encodes by the schema that Spark's ``to_avro`` derives where none is given."""
     codec = AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable))
     plain = _without_durations(item.type)
 

@@ -37,20 +37,11 @@ def schema_reader(
     codec_options: Mapping[str, Any],
     place: Place | None,
 ) -> tuple[Reader, pa.DataType]:
-    """Return what decodes values of a schema, and the Arrow type of what it returns.
+    """Return what decodes values of a schema, and the Arrow type of its result.
 
-    Parameters
-    ----------
-    codec_class : type
-        Makes a codec of the writer's schema, the reader's schema or None, and options.
-    schema : str or codec or serde
-        The writer's schema, or a codec or serde made ready; with a registry, the reader's schema.
-    reader_schema : tuple
-        The option that has the reader's schema, and its value or None.
-    codec_options : mapping
-        Options of the codec.
-    place : tuple or None
-        The registry, from `registry_place`.
+    `schema` is the writer's schema, or a codec or serde made ready; with a registry, the reader's schema. That may also
+    be given as an option, in `reader_schema`: the option's name and its value, or None. `codec_class` makes a codec of
+    the writer's schema, the reader's schema or None, and `codec_options`.
     """
     option, text = reader_schema
     if place is not None:

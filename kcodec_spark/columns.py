@@ -42,26 +42,7 @@ def decoded(
     deterministic: bool = False,
     beside: "Sequence[Column | str]" = (),
 ) -> "Column":
-    """Return the column that decodes another.
-
-    Parameters
-    ----------
-    data : Column or str
-        What to decode.
-    reader, rows, name, deterministic
-        As for `decode_udf`.
-    beside : sequence of Column or str
-        Further columns that the reader takes.
-
-    Returns
-    -------
-    Column
-
-    Raises
-    ------
-    TypeError, SchemaError, ConfigError
-        If `data` is no column, and as for `decode_udf`.
-    """
+    """Return the column that decodes another; `beside` are further ones that the reader takes. See `decode_udf`."""
     udf = decode_udf(reader, rows, name, deterministic)
     return udf(as_column(data), *(as_column(column) for column in beside))
 
@@ -87,17 +68,10 @@ def decode_udf(
     deterministic : bool
         Whether Spark may evaluate the UDF again where it pushes a filter through it.
 
-    Returns
-    -------
-    function
-        An Arrow UDF of Spark.
-
     Raises
     ------
-    SchemaError
-        If Spark has no type for the Arrow type.
-    ConfigError
-        If there is no place for the error column.
+    SchemaError, ConfigError
+        If Spark has no type for the Arrow type, or the record no place for the error column.
     """
     read, arrow_type = reader
     column = rows.corrupt_column
@@ -117,27 +91,7 @@ def decode_udf(
 
 
 def encoded(data: "Column | str | Sequence[Column | str]", write: Writer, name: str) -> "Column":
-    """Return the column that encodes another, or several as the struct that Spark makes of them.
-
-    Parameters
-    ----------
-    data : Column or str or sequence of these
-        What to encode.
-    write : Writer
-        Encodes an array.
-    name : str
-        What plans and errors show.
-
-    Returns
-    -------
-    Column
-        Binary.
-
-    Raises
-    ------
-    TypeError, ConfigError
-        If `data` is neither a column nor several columns.
-    """
+    """Return the column that encodes another, or several as the struct that Spark makes of them."""
     return encode_udf(write, name)(_columns(data, name)[0])
 
 
@@ -146,18 +100,8 @@ def encoded_by_shape(
 ) -> "Column":
     """Return the column that encodes others as one, and for which the executors get them one by one.
 
-    Parameters
-    ----------
-    data, name
-        As for `encoded`.
-    write : callable
-        Takes the shape and the columns. The shape is a null of type array of what is to be encoded: it has the names
-        and the nullability that no column carries.
-
-    Returns
-    -------
-    Column
-        Binary.
+    `write` takes the shape and the columns. The shape is a null of type array of what is to be encoded: it has the
+    names and the nullability that no column carries.
     """
     from pyspark.sql import functions as F
 
@@ -176,23 +120,7 @@ def encode_udf(write: Callable[..., pa.Array], name: str) -> Any:
 def computed(
     data: "Column | str", function: Callable[[pa.Array], pa.Array], returns: pa.DataType, name: str
 ) -> "Column":
-    """Return the column of a function of arrays, which returns the same for the same values.
-
-    Parameters
-    ----------
-    data : Column or str
-        What the function takes.
-    function : callable
-        Takes and returns an array.
-    returns : pyarrow.DataType
-        Type of what it returns.
-    name : str
-        What plans show.
-
-    Returns
-    -------
-    Column
-    """
+    """Return the column of a function of arrays, which returns the same for the same values."""
     return _udf(name, function, from_arrow_type(returns), True)(as_column(data))
 
 

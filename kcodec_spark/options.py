@@ -1,9 +1,11 @@
-"""Options as Spark and Databricks spell them: what becomes of bad rows, apart from the options of a format."""
+"""Options as Spark and Databricks spell them: what becomes of bad rows, apart from the options of a format.
+
+Names are compared without regard to case, as Spark does. Options that are unknown or not valid are a `ConfigError`.
+"""
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError
 
@@ -25,59 +27,27 @@ _ROWS = ("mode", "columnNameOfCorruptRecord")
 _MODES = ("FAILFAST", "PERMISSIVE")
 
 
-@dataclass(frozen=True)
-class RowsOptions:
-    """What becomes of rows that cannot be decoded.
+class RowsOptions(NamedTuple):
+    """What becomes of rows that cannot be decoded."""
 
-    Attributes
-    ----------
-    permissive : bool
-        Whether such a row becomes nulls rather than an error.
-    corrupt_column : str or None
-        Name of the field that says what is wrong with such a row.
-    """
-
+    #: Whether such a row becomes nulls rather than an error.
     permissive: bool = False
+    #: Name of the field that says what is wrong with such a row.
     corrupt_column: str | None = None
 
 
-@dataclass(frozen=True)
-class ReadOptions:
-    """The options of a function that decodes by a schema.
+class ReadOptions(NamedTuple):
+    """The options of a function that decodes by a schema."""
 
-    Attributes
-    ----------
-    rows : RowsOptions
-        What becomes of bad rows.
-    format : dict
-        Options of the format, by their names in Spark.
-    registry : dict
-        Settings of the registry's client.
-    """
-
-    rows: RowsOptions = RowsOptions()
-    format: dict[str, Any] = field(default_factory=dict)
-    registry: dict[str, Any] = field(default_factory=dict)
+    rows: RowsOptions
+    #: Options of the format, by their names in Spark.
+    format: dict[str, Any]
+    #: Settings of the registry's client.
+    registry: dict[str, Any]
 
 
 def read_options(options: Mapping[str, Any] | None, names: tuple[str, ...] = ()) -> ReadOptions:
-    """Read the options of a function that decodes by a schema, such as `from_avro`.
-
-    Parameters
-    ----------
-    options : mapping or None
-        Names are compared without regard to case, as Spark does.
-    names : tuple of str
-        The options of the format.
-
-    Returns
-    -------
-    ReadOptions
-
-    Raises
-    ------
-    ConfigError
-        If an option is unknown, or the mode or the name of the error column is not valid.
+    """Read the options of a function that decodes by a schema; `names` are those of its format.
 
     Examples
     --------
@@ -92,27 +62,7 @@ def read_options(options: Mapping[str, Any] | None, names: tuple[str, ...] = ())
 def rows_options(
     options: Mapping[str, Any] | None, function: str, others: str = "", *, has_error_column: bool = True
 ) -> RowsOptions:
-    """Read the options of a function that takes no others than those for bad rows.
-
-    Parameters
-    ----------
-    options : mapping or None
-        As for `read_options`.
-    function : str
-        Name of the function, for errors.
-    others : str
-        What errors add to the list of options.
-    has_error_column : bool
-        Whether ``columnNameOfCorruptRecord`` is one of them.
-
-    Returns
-    -------
-    RowsOptions
-
-    Raises
-    ------
-    ConfigError
-        As for `read_options`.
+    """Read the options of a function that has none but those for bad rows; errors add `others` to their list.
 
     Examples
     --------
@@ -129,20 +79,6 @@ def rows_options(
 
 def write_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Read the options of a function that encodes by a schema: the settings of the registry's client.
-
-    Parameters
-    ----------
-    options : mapping or None
-        As for `read_options`.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ConfigError
-        If an option is unknown.
 
     Examples
     --------
@@ -196,10 +132,10 @@ def _split(
             registry[str(name)[len(REGISTRY_PREFIX) :]] = value
         elif lower not in proper:
             near = difflib.get_close_matches(lower, [*proper, *prefixes], 1)
-            hint = f"; did you mean {proper.get(near[0], near[0] + '...')}?" if near else ""
-            if not near and known:
-                hint = f": {known}"
-            elif not near and "." in lower:
+            hint = f": {known}" if known else ""
+            if near:
+                hint = f"; did you mean {proper.get(near[0], near[0] + '...')}?"
+            elif "." in lower and not known:
                 hint = f": settings of the registry begin with {REGISTRY_PREFIX}"
             raise ConfigError(f"unknown option {name!r}{hint}")
         elif proper[lower] in given:

@@ -15,23 +15,14 @@ from kcodec.errors import CODES, ConfigError, DecodeError
 from kcodec.protocol import stream_segment
 from kcodec.protocol.batch.read import BatchOptions
 from kcodec.protocol.batch.segment import ISOLATION
+from kcodec_spark.types import from_arrow_type
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType
 
 __all__ = ["ARROW", "SCHEMA", "SegmentDataSource"]
 
 #: Names and types of Spark's own Kafka source, then what else a batch says of its records.
-SCHEMA = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
-    "headers array<struct<key: string, value: binary>>, partitionLeaderEpoch int, producerId bigint, "
-    "producerEpoch smallint, sequence int, transactional boolean, controlType string, batch int, file string"
-)
-
-#: The same as Spark's types print it.
-_COLUMNS = f"struct<{re.sub(':? ', ':', SCHEMA.replace(', ', ','))}>"
-
-#: The same in Arrow, as Spark wants it.
 ARROW = pa.schema(
     [
         ("key", pa.binary()),
@@ -55,6 +46,9 @@ ARROW = pa.schema(
         ("file", pa.string()),
     ]
 )
+
+#: The same in Spark.
+SCHEMA = from_arrow_type(pa.struct(list(ARROW)))
 
 #: Column -> the one of the reader that it is.
 _SOURCES = {name: re.sub("([A-Z])", lambda match: "_" + match[1].lower(), name) for name in ARROW.names}
@@ -97,13 +91,13 @@ class SegmentDataSource(DataSource):  # type: ignore[misc]
         """Return the name of the format."""
         return "kcodec_segment"
 
-    def schema(self) -> str:
+    def schema(self) -> "DataType":
         """Return the columns."""
         return SCHEMA
 
-    def reader(self, schema: "StructType") -> "SegmentReader":
+    def reader(self, schema: "DataType") -> "SegmentReader":
         """Return what lists and reads the segments."""
-        if schema.simpleString() != _COLUMNS:
+        if schema.simpleString() != SCHEMA.simpleString():
             raise ConfigError(
                 "the columns of kcodec_segment are fixed: read without .schema(), and select some"
             )

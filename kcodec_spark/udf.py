@@ -43,28 +43,8 @@ Writer = Callable[[pa.Array], pa.Array]
 def decode_permissive(
     read: Callable[..., Any], corrupt_column: str | None, values: pa.Array, *beside: pa.Array
 ) -> pa.Array:
-    """Decode values by a reader, with nulls for bad rows; see `keep_bad_rows`."""
+    """Decode values, each bad row to a struct of nulls, as Spark does, with what is wrong in the error column."""
     array, report = read(values, *beside, errors="report")
-    return keep_bad_rows(values, array, report, corrupt_column)
-
-
-def keep_bad_rows(
-    values: pa.Array, array: pa.Array, report: pa.Table, corrupt_column: str | None
-) -> pa.Array:
-    """Turn the null of each bad row into a struct of nulls, as Spark does, and say there what is wrong.
-
-    Parameters
-    ----------
-    values, array, report
-        The bytes, and what they were decoded to.
-    corrupt_column : str or None
-        Name of the field to add.
-
-    Returns
-    -------
-    pyarrow.Array
-        Null only where `values` is; `array` itself if that has no fields.
-    """
     if not pa.types.is_struct(array.type):
         return array
     fields = [field.with_nullable(True) for field in array.type]

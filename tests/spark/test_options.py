@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from kcodec import ConfigError
-from kcodec_spark.options import ReadOptions, read_options, write_options
+from kcodec_spark import from_avro, from_connect_json, from_kafka_message, from_ksql, register
+from kcodec_spark.options import ReadOptions, RowsOptions, read_options, rows_options, write_options
 
 
 def test_names_in_any_case():
@@ -14,24 +15,20 @@ def test_names_in_any_case():
         "MODE": "Permissive",
         "columnnameofcorruptrecord": "_bad",
         "AVROSCHEMA": '"int"',
-        "recursivefieldmaxdepth": 2,
-        "EnableStableIdentifiersForUnionType": True,
-        "avroSchemaEvolutionMode": "none",
         "Confluent.Schema.Registry.basic.auth.user.info": "a:b",
     }
-    codec = {"recursive_depth": 2, "union_members": "type", "union_prefix": "member_"}
     registry = {"basic.auth.user.info": "a:b"}
-    assert read_options(options) == ReadOptions(True, "_bad", '"int"', codec, registry)
+    found = read_options(options, ("avroSchema",))
+    assert found == ReadOptions(RowsOptions(True, "_bad"), {"avroSchema": '"int"'}, registry)
+    options.pop("AVROSCHEMA")
+    options.pop("Confluent.Schema.Registry.basic.auth.user.info")
+    assert rows_options(options, "from_ksql") == RowsOptions(True, "_bad")
 
 
 def test_nothing_given():
-    assert read_options(None) == read_options({}) == ReadOptions()
-    assert write_options(None).registry == {}
-
-
-def test_depths_that_spark_takes_for_none():
-    assert read_options({"recursiveFieldMaxDepth": "0"}).codec == {}
-    assert read_options({"recursiveFieldMaxDepth": "-1"}).codec == {}
+    assert read_options(None) == read_options({}) == ReadOptions(RowsOptions(), {}, {})
+    assert rows_options(None, "from_ksql") == RowsOptions(False, None)
+    assert write_options(None) == {}
 
 
 @pytest.mark.parametrize(
@@ -52,9 +49,24 @@ def test_depths_that_spark_takes_for_none():
         ({"confluent.schema.registry": "x"}, r"did you mean confluent\.schema\.registry\.\.\.\.\?"),
     ],
 )
-def test_what_is_refused(options, reason):
+def test_what_from_avro_refuses(options, reason):
     with pytest.raises(ConfigError, match=reason):
-        read_options(options)
+        from_avro("value", '"int"', options)
+
+
+@pytest.mark.parametrize(
+    "name", ["avroSchema", "avroSchemaEvolutionMode", "confluent.schema.registry.timeout"]
+)
+def test_functions_without_schemas_in_a_registry_take_no_options_of_avro(name):
+    known = "takes the options mode and columnNameOfCorruptRecord"
+    for function, arguments in ((from_ksql, ("JSON", "A INT")), (from_kafka_message, ("{}",))):
+        with pytest.raises(ConfigError, match=f"{function.__name__} {known}$"):
+            function("value", *arguments, options={name: "none"})
+    with pytest.raises(ConfigError, match=f"register {known}; others are the codec's$"):
+        register(None, {}, options={name: "none"})
+    if "." not in name:
+        with pytest.raises(ConfigError, match=f"from_connect_json {known}, and Connect's$"):
+            from_connect_json("value", "INT", {name: "none"})
 
 
 def test_importing_the_package_imports_nothing_of_spark():
