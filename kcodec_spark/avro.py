@@ -52,7 +52,7 @@ def from_avro(
     data : Column or str
         Binary column. Null gives null.
     jsonFormatSchema : str or codec or serde, optional
-        Without a registry: the schema that the values were written with, or a codec or serde made ready
+        Without a registry: the schema that the values were written with, or a codec or serde
         (`kcodec.AvroCodec`, `kcodec.Serde`). With a registry: the schema to read as.
     options : dict, optional
         ``mode``: FAILFAST (default: a row that cannot be decoded fails the query) or PERMISSIVE (it becomes a
@@ -71,15 +71,15 @@ def from_avro(
     wide_decimals : {"string"}, optional
         Read decimals over 38 digits, which Spark cannot hold, as text.
     deterministic : bool
-        Let Spark treat the result as it treats a built-in function's: a filter on it may then decode twice,
-        but it may stand in aggregates and join conditions.
+        Let Spark treat the function as it treats built-in ones: it may then stand in aggregates and join
+        conditions, but a filter on its result may decode twice.
 
     Returns
     -------
     Column
-        Of the type that Spark's ``from_avro`` gives (`kcodec_spark.types.to_sql_type`), but that nanosecond
-        timestamps are longs, and so are intervals and times that Spark itself wrote with a type of its own:
-        Spark takes neither back from Python.
+        Of the type that Spark's ``from_avro`` returns (`kcodec_spark.types.to_sql_type`), with one exception:
+        nanosecond timestamps are longs, and so are intervals and times that Spark itself wrote with a type of
+        its own, since Spark takes none of these from Python.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def to_avro(
         What to encode, such as ``struct("*")``; null gives null. Several columns are what ``struct`` of them
         is.
     jsonFormatSchema : str or codec or serde, optional
-        The schema to write as, or a codec or serde made ready. Without one the schema is derived from the
+        The schema to write as, or a codec or serde. Without one the schema is derived from the
         column's type, as Spark does; with a registry, it is the subject's latest.
     subject, schemaRegistryAddress : str, optional
         Subject and address of the registry: each value is framed with the id that the schema has there. A

@@ -1,4 +1,4 @@
-"""What decodes and encodes: a codec or serde made ready, a codec of a schema's text, or a registry's subject."""
+"""What decodes and encodes: a given codec or serde, a codec of a schema's text, or the schemas of a registry."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,15 @@ from kcodec.errors import ConfigError
 from kcodec_spark.framed import framed_reader, framed_writer
 from kcodec_spark.udf import Reader, Writer
 
-__all__ = ["Place", "reader_of", "ready", "registry_place", "schema_reader", "schema_writer", "writer_of"]
+__all__ = [
+    "Place",
+    "check_codec",
+    "reader_of",
+    "registry_place",
+    "schema_reader",
+    "schema_writer",
+    "writer_of",
+]
 
 #: Subject, address and settings of a registry.
 Place = tuple[str, str, Mapping[str, Any]]
@@ -39,7 +47,7 @@ def schema_reader(
 ) -> tuple[Reader, pa.DataType]:
     """Return what decodes values of a schema, and the Arrow type of its result.
 
-    `schema` is the writer's schema, or a codec or serde made ready; with a registry, the reader's schema. That may also
+    `schema` is the writer's schema, or a codec or serde; with a registry, the reader's schema. That may also
     be given as an option, in `reader_schema`: the option's name and its value, or None. `codec_class` makes a codec of
     the writer's schema, the reader's schema or None, and `codec_options`.
     """
@@ -51,7 +59,7 @@ def schema_reader(
         return framed_reader(*place, text, codec_options)
     if isinstance(schema, str):
         return reader_of(codec_class(schema, text, **codec_options))
-    return reader_of(ready(schema, codec_options if text is None else {**codec_options, option: text}))
+    return reader_of(check_codec(schema, codec_options if text is None else {**codec_options, option: text}))
 
 
 def schema_writer(codec_class: type, schema: Any, place: Place | None) -> Writer:
@@ -59,7 +67,7 @@ def schema_writer(codec_class: type, schema: Any, place: Place | None) -> Writer
     if place is not None:
         writer: Writer = framed_writer(*place, schema)
         return writer
-    return writer_of(codec_class(schema) if isinstance(schema, str) else ready(schema, {}))
+    return writer_of(codec_class(schema) if isinstance(schema, str) else check_codec(schema, {}))
 
 
 def reader_of(codec: Any) -> tuple[Reader, pa.DataType]:
@@ -87,8 +95,10 @@ def _has_versions(codec: Any) -> bool:
     return isinstance(codec, MessageCodec) and len(codec.versions) > 1
 
 
-def ready(codec: Any, options: Mapping[str, Any], name: str = "jsonFormatSchema is a schema's text,") -> Any:
-    """Return the codec or serde that was given, having checked that it is one, and given without options."""
+def check_codec(
+    codec: Any, options: Mapping[str, Any], name: str = "jsonFormatSchema is a schema's text,"
+) -> Any:
+    """Return `codec`, checked to be a codec or serde, and to come without options that it would not heed."""
     if isinstance(codec, (str, bytes, type)) or not (
         hasattr(codec, "decode") or hasattr(codec, "deserialize")
     ):

@@ -15,7 +15,7 @@ from kcodec.errors import ConfigError
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.ship import shipped
 from kcodec_spark.types import all_nullable, from_arrow_type
-from kcodec_spark.udf import CORRUPT_FIELDS, Reader, Writer, decode_permissive, sent
+from kcodec_spark.udf import CORRUPT_FIELDS, Reader, Writer, decode_permissive, loader
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -156,7 +156,7 @@ def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", dete
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
 
-    work = sent(cloudpickle.dumps(function), shipped(), logging.getLogger("kcodec").level)
+    work = loader(cloudpickle.dumps(function), shipped(), logging.getLogger("kcodec").level)
     # What plans and unnamed columns show.
     work.__name__ = name
     udf = arrow_udf(work, returns)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
 from kcodec.errors import ConfigError, SchemaError
-from kcodec_spark.codecs import reader_of, ready, writer_of
+from kcodec_spark.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.options import rows_options
 from kcodec_spark.types import to_arrow_type
@@ -33,8 +33,8 @@ def from_connect_json(
     data : Column or str
         Binary or string column. Null gives null.
     schema : str, dict, ConnectSchema, DataType or ConnectJsonCodec
-        What the rows are read as: Connect's schema, as envelopes carry it; a type of Spark or its DDL; or a codec
-        made ready. Rows with a schema of their own are read by it, and projected to this one.
+        What the rows are read as: Connect's schema, as envelopes carry it; a type of Spark or its DDL; or a codec.
+        Rows with a schema of their own are read by it, and projected to this one.
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`; and the converter's settings under
         Connect's names: ``schemas.enable``, ``decimal.format``, ``replace.null.with.default``,
@@ -42,7 +42,7 @@ def from_connect_json(
     compat : {"connect"}, optional
         Answer as JsonConverter does, silent narrowing included.
     key : bool
-        Whether the settings, if they are those of a worker, are those of ``key.converter``.
+        Whether to use a worker's settings of ``key.converter``, rather than of ``value.converter``.
     wide_decimals : {"string"}, optional
         Read decimals over 38 digits, which Spark cannot hold, as text.
     deterministic : bool
@@ -132,7 +132,7 @@ def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[s
 def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
     arguments = {name: value for name, value in arguments.items() if value}
     if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
-        return ready(schema, {**converter, **arguments})
+        return check_codec(schema, {**converter, **arguments})
     if isinstance(schema, str) and not schema.lstrip().startswith("{"):
         from pyspark.errors import ParseException
         from pyspark.sql.types import DataType

@@ -2,7 +2,7 @@
 
 ``python -m kcodec_spark.demo classic VALUES REGISTRY SUBJECT`` and ``... connect ...`` read Parquet with the
 columns ``value`` (framed orders) and ``expected`` (the same written again with the latest schema, or
-null). Each step that is done is a line of JSON on standard output.
+null). Each finished step is a line of JSON on standard output.
 """
 
 import json
@@ -41,17 +41,17 @@ def main(arguments: list[str]) -> None:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     os.environ["SPARK_LOCAL_IP"] = _HOST
-    kind, *rest = arguments
+    kind, *parameters = arguments
     if kind == "server":
-        _serve(rest[0])
+        _serve(parameters[0])
     elif kind == "classic":
         spark = _classic({})
         try:
-            _show(spark, *rest)
+            _show(spark, *parameters)
         finally:
             spark.stop()
     else:
-        _connect(*rest)
+        _connect(*parameters)
 
 
 def _classic(settings: dict[str, str]) -> "SparkSession":
@@ -107,7 +107,7 @@ def _connect(values: str, registry: str, subject: str) -> None:
                 server.kill()
 
 
-def _tell(step: str, **facts: Any) -> None:
+def _report(step: str, **facts: Any) -> None:
     print(json.dumps({"step": step, **facts}, default=str), flush=True)
 
 
@@ -116,7 +116,7 @@ def _show(spark: "SparkSession", values: str, registry: str, subject: str) -> No
 
     from kcodec_spark import from_avro, to_avro
 
-    _tell("started", version=spark.version)
+    _report("started", version=spark.version)
     rows = spark.read.parquet(values)
     decoded = rows.select(
         from_avro(
@@ -132,7 +132,7 @@ def _show(spark: "SparkSession", values: str, registry: str, subject: str) -> No
     shown = decoded.where("order.id is not null").select("order.id", "order.customer", "order.total").limit(3)
     bad = decoded.where(f"order.{_ERROR} is not null").select(f"order.{_ERROR}.*")
     codes = sorted(row["code"] for row in bad.select("code").collect())
-    _tell("decoded", seconds=seconds, rows=[list(row) for row in shown.collect()], codes=codes)
+    _report("decoded", seconds=seconds, rows=[list(row) for row in shown.collect()], codes=codes)
 
     # Kept as columns, so that the time to encode is not that of decoding as well.
     kept = f"{values}.{os.getpid()}"
@@ -144,7 +144,7 @@ def _show(spark: "SparkSession", values: str, registry: str, subject: str) -> No
     encoded = orders.select(bytes_again.alias("encoded"), "expected")
     seconds = min(_seconds(encoded) for _ in range(2))
     counted = encoded.select(F.count("*"), F.count_if(F.col("encoded") == F.col("expected"))).collect()[0]
-    _tell("encoded", seconds=seconds, count=counted[0], equal=counted[1])
+    _report("encoded", seconds=seconds, count=counted[0], equal=counted[1])
 
 
 def _seconds(frame: Any) -> float:

@@ -43,8 +43,8 @@ def from_ksql(
     format : str
         ksqlDB's name of the format, such as ``"JSON"``.
     columns : str or StructType
-        What ``CREATE STREAM`` has between its parentheses; or a struct of columns, whose names are taken as
-        they are.
+        What stands between the parentheses of ``CREATE STREAM``; or a struct, whose names are taken as they
+        are.
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`.
     key, wrap, compat, properties
@@ -126,9 +126,9 @@ def to_ksql(
     arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties}
     if columns is not None:
         return encoded(data, _writer(format, arguments, _columns(columns)), "to_ksql")
-    # Whatever the columns will be: what else is wrong is wrong for these too.
-    some = () if str(format).upper() == "NONE" else (SqlColumn("C", SqlType("STRING")),)
-    _writer(format, arguments, some)
+    # The columns are not known yet; all other arguments are checked with sample ones.
+    sample_columns = () if str(format).upper() == "NONE" else (SqlColumn("C", SqlType("STRING")),)
+    _writer(format, arguments, sample_columns)
     return encoded(data, TypedWriter(functools.partial(_derived_writer, format, arguments)), "to_ksql")
 
 

@@ -59,10 +59,10 @@ def metrics(value: "Column | str" = "value", error: "Column | str | None" = None
     from pyspark.sql import functions as F
 
     column = as_column(value)
-    made = [
+    columns = [
         F.count(F.lit(1)).alias("rows"),
         F.count_if(column.isNull()).alias("tombstones"),
         # Not the exact number: that takes memory for each id, and foreign bytes may hold any.
         F.approx_count_distinct(schema_id(column), 0.01).alias("schema_ids"),
     ]
-    return made if error is None else [*made, F.count(as_column(error)).alias("bad_rows")]
+    return columns if error is None else [*columns, F.count(as_column(error)).alias("bad_rows")]

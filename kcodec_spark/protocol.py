@@ -35,10 +35,10 @@ def from_kafka_message(
     data : Column or str
         Binary column. Null gives null.
     spec : MessageSpec, str or MessageCodec
-        The definition, its JSON text, or a codec made ready.
+        The definition, its JSON text, or a codec.
     version : int, Column or str, optional
-        Of all messages; or the column of integers that has each row's. It may be left out where the messages begin
-        with their version or the header of a request.
+        The version of all messages, or the column of integers with the version of each row. Messages that begin with
+        their version or the header of a request need none.
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`.
     header, compat, unknown_tags

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import reader_of, ready, writer_of
+from kcodec_spark.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.columns import decode_udf, encode_udf
 from kcodec_spark.options import rows_options
 
@@ -51,7 +51,7 @@ def register(
     rows = rows_options(options, "register", "; others are the codec's")
     if not isinstance(functions, Mapping):
         raise TypeError(f"functions are a dict, not {type(functions).__name__}")
-    made = {}
+    udfs = {}
     for name, given in functions.items():
         if not isinstance(name, str):
             raise TypeError(f"the name of a function is a str, not {type(name).__name__}")
@@ -60,12 +60,12 @@ def register(
             raise TypeError(
                 f"{name} is a codec or serde, or a tuple of one and a direction, not {len(pair)} items"
             )
-        codec, direction = ready(pair[0], {}, f"{name} is"), pair[1]
+        codec, direction = check_codec(pair[0], {}, f"{name} is"), pair[1]
         if direction == "decode":
-            made[name] = decode_udf(reader_of(codec), rows, name, deterministic)
+            udfs[name] = decode_udf(reader_of(codec), rows, name, deterministic)
         elif direction == "encode":
-            made[name] = encode_udf(writer_of(codec), name)
+            udfs[name] = encode_udf(writer_of(codec), name)
         else:
             raise ConfigError(f"{name}: {direction!r} is neither decode nor encode")
-    for name, udf in made.items():
+    for name, udf in udfs.items():
         spark.udf.register(name, udf)

@@ -9,7 +9,7 @@ __all__ = ["register_segments"]
 
 
 def register_segments(spark: "SparkSession") -> None:
-    """Give a session the format ``kcodec_segment``: batch reads of log segments, one task a segment.
+    """Register the format ``kcodec_segment`` in a session: batch reads of log segments, one task a segment.
 
     Parameters
     ----------

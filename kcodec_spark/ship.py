@@ -1,4 +1,4 @@
-"""Getting kcodec to where Spark runs Python: looking what is there, and sending what is missing."""
+"""Getting kcodec to where Spark runs Python: checking what is there, and sending what is missing."""
 
 import atexit
 import functools
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["ServerReport", "check_server", "ship", "shipped"]
 
 _PACKAGES = ("kcodec", "kcodec_spark")
-_LEFT_OUT = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
+_EXCLUDED_SUFFIXES = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
 _OLDEST_PYARROW = 18
 
-#: Per package the name of an empty file in the archive that was made of it last.
+#: Package -> name of the empty file that marks the latest archive of it.
 _markers: dict[str, str] = {}
 
 
@@ -84,7 +84,7 @@ def ship(spark: "SparkSession") -> None:
 
 
 def shipped() -> str | None:
-    """Name the file that marks what `ship` sent from this process; None if it has sent nothing."""
+    """Return the name of the file that marks what `ship` sent from this process, or None if it sent nothing."""
     return _markers.get("kcodec")
 
 
@@ -121,12 +121,12 @@ def _content(package: str) -> list[tuple[str, bytes]]:
     return [
         (path.relative_to(root).as_posix(), path.read_bytes())
         for path in sorted(root.rglob("*"))
-        if path.is_file() and path.suffix not in _LEFT_OUT and "__pycache__" not in path.parts
+        if path.is_file() and path.suffix not in _EXCLUDED_SUFFIXES and "__pycache__" not in path.parts
     ]
 
 
 def check_server(spark: "SparkSession") -> ServerReport:
-    """Look whether the Python workers of a session can run kcodec's functions.
+    """Check whether the Python workers of a session can run kcodec's functions.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def _advice(found: dict[str, Any]) -> str:
 
 def _worker_advice(error: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
-    told = next((line for line in lines if "different version" in line or "PYTHON_VERSION" in line), "")
+    reason = next((line for line in lines if "different version" in line or "PYTHON_VERSION" in line), "")
     minor = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if told:
-        return f"the server's Python is not {minor} as here: set PYSPARK_PYTHON on the server ({told})"
+    if reason:
+        return f"the server's Python is not {minor} as here: set PYSPARK_PYTHON on the server ({reason})"
     return f"no Python worker could be started: {lines[0] if lines else 'no reason given'}"

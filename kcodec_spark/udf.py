@@ -14,8 +14,8 @@ __all__ = [
     "Writer",
     "decode_permissive",
     "encode_packed",
+    "loader",
     "pack",
-    "sent",
 ]
 
 #: The struct that says what is wrong with a row. ``offset`` counts from the first byte of ``bytes``.
@@ -71,7 +71,7 @@ def _corrupt_rows(values: pa.Array, report: pa.Table) -> pa.Array:
 
 
 class TypedWriter:
-    """Encodes by what a type determines: one writer per type, of which a worker sees one for as long as a query runs.
+    """Encodes by a writer that is made for the type of the column: one per query, as long as the query runs.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:
     return pa.StructArray.from_arrays(list(columns), fields=fields)
 
 
-def sent(content: bytes, marker: str | None, level: int) -> Callable[..., pa.Array]:
-    """Return what Spark sends: it names nothing of these packages, so that it can look for them first."""
+def loader(content: bytes, marker: str | None, level: int) -> Callable[..., pa.Array]:
+    """Return the function that Spark sends; it uses nothing of these packages, so that it can look for them first."""
 
     def work(*columns: pa.Array) -> pa.Array:
         try:

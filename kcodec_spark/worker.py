@@ -8,14 +8,14 @@ from typing import Any
 
 __all__ = ["load"]
 
-#: How many functions a worker keeps; workers serve one task after another, of any query.
-_KEPT = 32
+#: Functions that a worker keeps; workers serve one task after another, of any query.
+_MAX_FUNCTIONS = 32
 
 _logger = logging.getLogger("kcodec")
 
 
 def load(content: bytes, level: int) -> Callable[..., Any]:
-    """Load a pickled function, or give the one that this process has loaded before.
+    """Return a pickled function, loaded once per process.
 
     What it holds (compiled programs, schemas fetched by their id, the registry's client) thus serves all
     tasks that this process gets.
@@ -25,7 +25,7 @@ def load(content: bytes, level: int) -> Callable[..., Any]:
     content : bytes
         The pickled function.
     level : int
-        What the logger ``kcodec`` is to tell from now on: its level where the query was made.
+        Level for the logger ``kcodec`` from now on: the one that it has where the query was made.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def load(content: bytes, level: int) -> Callable[..., Any]:
     return _unpickled(content)
 
 
-@functools.lru_cache(maxsize=_KEPT)
+@functools.lru_cache(maxsize=_MAX_FUNCTIONS)
 def _unpickled(content: bytes) -> Callable[..., Any]:
     function: Callable[..., Any] = pickle.loads(content)
     return function

@@ -1,7 +1,7 @@
 """A binary array that grows, a row after the other.
 
-Rows stand one behind the other in one buffer, which with the offsets of the rows is already the Arrow array. Who writes
-asks for room for all that a block of rows can take before the block, so that writing is not checked.
+Rows stand one behind the other in one buffer, which with the offsets of the rows is already the Arrow array. Before
+each block of rows, the writer asks for room for all that the block can take, so writing needs no checks.
 """
 
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
@@ -30,7 +30,7 @@ cdef class BinaryBuilder:
             self.offsets32[0] = 0
 
     cdef bint has_room(self, int64_t needed) noexcept nogil:
-        """Tell whether the next rows have room; if not, `grow` makes it."""
+        """Return whether the next rows have room; if not, `grow` makes it."""
         self.needed = needed
         return self.used + needed <= self.room
 
@@ -46,7 +46,7 @@ cdef class BinaryBuilder:
             sample = <int64_t>(1.02 * self.used / self.row * self.rows) + 2 * self.needed - room
         room += max(0, min(sample, ahead))
         if self.offsets32 != NULL:
-            # No more room than offsets reach: what does not fit must come by here.
+            # No more room than offsets reach, so that a block that does not fit is noticed here.
             room = min(room, INT32_MAX)
         self.data_buffer.resize(room, False)
         self.data = <uint8_t *><uintptr_t>self.data_buffer.address
@@ -54,7 +54,7 @@ cdef class BinaryBuilder:
         return 0
 
     cdef void end_row(self, uint8_t *out) noexcept nogil:
-        """Say where the next row ends; NULL: it is null."""
+        """Record where the next row ends; NULL marks a null row."""
         if out == NULL:
             self.nulls += 1
         else:
@@ -67,7 +67,7 @@ cdef class BinaryBuilder:
             self.offsets32[self.row] = <int32_t>self.used
 
     cdef object finish(self):
-        """Give the array."""
+        """Return the array."""
         self.data_buffer.resize(self.used, True)
         return pa.Array.from_buffers(
             pa.large_binary() if self.offsets64 != NULL else pa.binary(), self.rows,

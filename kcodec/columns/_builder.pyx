@@ -1,7 +1,7 @@
 """Output columns that grow in pyarrow's memory pool; see the .pxd for how they are kept.
 
-Memory is asked for per block of rows, before the block: its payloads bound what they can yield in any column. Row
-loops therefore store without a check. Validity and booleans are bytes while a block is decoded, and packed into
+Before each block of rows, room is made for all that its payloads can yield in any column. Row loops therefore store
+without a check. Validity and booleans are bytes while a block is decoded, and packed into
 bits when it is done; text is checked for UTF-8 then too, all of a block at once.
 """
 
@@ -101,7 +101,7 @@ cdef class Builder:
             free(self.columns)
 
     cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil:
-        """Count the values of a column after so many rows."""
+        """Return the number of values of a column after so many rows."""
         cdef int32_t scope = self.columns[column].scope
         if scope < 0:
             return row
@@ -117,7 +117,7 @@ cdef class Builder:
     cdef bint has_room(
         self, int64_t row, int64_t block, int64_t payload, int64_t extra, const int64_t *divisor
     ) noexcept nogil:
-        """Tell whether a block fits.
+        """Return whether a block fits.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ cdef class Builder:
         extra : int64_t
             Bytes and items that it may yield beyond what its payloads hold.
         divisor : const int64_t *
-            Per list or map: the bytes that one of its items takes at least.
+            Per list or map: the fewest bytes of one of its items.
         """
         cdef int32_t at
         cdef Column *column
@@ -164,7 +164,7 @@ cdef class Builder:
         cdef int64_t items
         cdef int64_t used
         cdef int64_t needed
-        cdef int64_t most
+        cdef int64_t max_offset
         for at in range(self.count):
             column = &self.columns[at]
             length = self.length(at, row)
@@ -173,12 +173,12 @@ cdef class Builder:
                 items = length + payload // divisor[column.scope] + extra + 1
                 if items > column.items_room:
                     # Offsets of a map have 32 bits always.
-                    most = INT64_MAX if self.wide and self.columns[column.scope].kind != MAP else INT32_MAX
-                    if items > most:
+                    max_offset = INT64_MAX if self.wide and self.columns[column.scope].kind != MAP else INT32_MAX
+                    if items > max_offset:
                         raise self.too_large(at, "items")
-                    # No more room than offsets reach: what does not fit must come by here.
+                    # No more room than offsets reach, so that a block that does not fit is noticed here.
                     items = max(items, self.predict(length, row, items, ahead // divisor[column.scope]))
-                    self.grow_items(at, min(items, most))
+                    self.grow_items(at, min(items, max_offset))
                     items = length + payload // divisor[column.scope] + extra + 1
             if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
                 self.grow_scratch(at, items - column.first + (items - column.first) // 2 + 8)
@@ -186,15 +186,15 @@ cdef class Builder:
                 used = self.bytes_used(at, length)
                 needed = used + payload + extra + SLOP
                 if needed > column.bytes_room:
-                    most = INT64_MAX if self.wide else INT32_MAX
-                    if needed > most:
+                    max_offset = INT64_MAX if self.wide else INT32_MAX
+                    if needed > max_offset:
                         raise self.too_large(at, "bytes")
-                    column.bytes_room = min(max(needed, self.predict(used, row, needed, ahead)), most)
+                    column.bytes_room = min(max(needed, self.predict(used, row, needed, ahead)), max_offset)
                     column.data = self.resize(at, DATA, column.bytes_room)
         return 0
 
     cdef int64_t predict(self, int64_t used, int64_t row, int64_t needed, int64_t ahead):
-        """Guess what all rows will take from those that are done, but no more than their bytes can hold."""
+        """Estimate what all rows take from the finished ones, bounded by what their bytes can hold."""
         cdef int64_t guess
         if row == 0:
             return 0
@@ -226,7 +226,7 @@ cdef class Builder:
         return buffer.slice(margin, size)
 
     cdef int grow_items(self, int32_t at, int64_t items) except -1:
-        """Give a column room for so many values; bytes of text and blobs come apart."""
+        """Make room for so many values of a column, without the bytes of text and blobs."""
         cdef Column *column = &self.columns[at]
         cdef bint fresh = column.items_room == 0
         cdef int64_t width
@@ -372,15 +372,15 @@ cdef bint is_ascii(const uint8_t *data, int64_t size) noexcept nogil:
 
 
 cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length) noexcept nogil:
-    """Pack bytes that stand for values `first` (a multiple of 8) to `length`, and keep those of the last byte."""
+    """Pack the byte map of values `first` (a multiple of 8) to `length`; those of a last, partial byte stay in it."""
     cdef int64_t at
     cdef int64_t whole = (length & ~<int64_t>7) - first
-    cdef int64_t rest = length & 7
+    cdef int64_t tail = length & 7
     for at in range(0, whole, 8):
         bits[(first + at) >> 3] = pack8(source + at)
-    if rest:
-        memmove(source, source + whole, rest)
-        for at in range(rest, 8):
+    if tail:
+        memmove(source, source + whole, tail)
+        for at in range(tail, 8):
             source[at] = 0
         bits[(first + whole) >> 3] = pack8(source)
 

@@ -1,4 +1,4 @@
-"""Removing items from the end of a scope: what duplicate keys of a map ask for."""
+"""Removing items from the end of a scope, as duplicate keys of a map require."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

@@ -1,4 +1,4 @@
-"""Maps hold a key once: of several entries with one key the last is kept."""
+"""Duplicate keys of a map: of the entries with one key, the last is kept."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memmove, memset
 from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
 
 cdef enum:
-    FEW = 8  # up to so many keys are compared with each other, more are hashed
+    FEW = 8  # up to this many keys are compared with each other; more are hashed
 
 
 cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) noexcept nogil:
@@ -20,7 +20,7 @@ cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) no
 cdef void move_items(
     Column *columns, int32_t scope, int64_t start, int64_t end, int64_t to, bint wide
 ) noexcept nogil:
-    """Move the items from `start` to `end` of a list or map down to `to`; what stood there is gone."""
+    """Move the items from `start` to `end` of a list or map down to `to`, over what stood there."""
     cdef int32_t at = scope + 1
     cdef Column *column
     cdef int64_t count = end - start
@@ -101,7 +101,7 @@ cdef bint mark_by_comparing(
 cdef int mark_by_hash(
     const Column *keys, int64_t first, int64_t last, uint8_t *dropped, bint wide
 ) noexcept nogil:
-    """Mark all but the last entry of each key; 1 if there are any, 0 if not, -1 without memory."""
+    """Mark all but the last entry of each key; return 1 if any was marked, 0 if none, -1 without memory."""
     cdef int64_t size = 16
     cdef int64_t *slots
     cdef int64_t item

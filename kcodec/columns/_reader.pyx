@@ -92,27 +92,27 @@ cdef class Inputs:
     cdef int64_t max_bytes(
         self, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end
     ) noexcept nogil:
-        """Bound what some rows take: so much for each value of a column, and for each byte of text (NULL: one)."""
+        """Bound the bytes that rows take: `costs` per value of a column, `stretch` per byte of text (NULL: one)."""
         cdef int32_t at
         cdef int64_t total = 0
         cdef int64_t first
         cdef int64_t last
-        cdef int64_t longer
+        cdef int64_t factor
         cdef const Input *column
         for at in range(self.count):
             column = &self.columns[at]
             span(self.columns, at, row, end, &first, &last)
             total += (last - first) * costs[at]
-            longer = stretch[at] if stretch != NULL else column.data != NULL
-            if longer and column.offsets != NULL and last > first:
-                total += (start_of(column, last) - start_of(column, first)) * longer
+            factor = stretch[at] if stretch != NULL else column.data != NULL
+            if factor and column.offsets != NULL and last > first:
+                total += (start_of(column, last) - start_of(column, first)) * factor
         return total
 
 
 cdef void span(
     const Input *columns, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last
 ) noexcept nogil:
-    """Tell which values of a column belong to some rows."""
+    """Find the values of a column that belong to the rows from `row` to `end`."""
     cdef int32_t scope = columns[at].scope
     first[0] = row
     last[0] = end

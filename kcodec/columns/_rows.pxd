@@ -32,7 +32,7 @@ cdef class Rows:
     cdef void slice(self, int64_t row, Slice *out) noexcept nogil
     cdef int64_t bytes_from(self, int64_t row) noexcept nogil
     cdef int64_t fill(
-        self, int64_t row, Slice *out, int64_t most, int64_t most_bytes, int64_t *total
+        self, int64_t row, Slice *out, int64_t max_rows, int64_t max_bytes, int64_t *total
     ) noexcept nogil
 
 

@@ -99,7 +99,7 @@ cdef class Rows:
             out.limit = out.start
 
     cdef int64_t bytes_from(self, int64_t row) noexcept nogil:
-        """Count the bytes of the rows from `row` on; those behind null rows may be among them."""
+        """Return the bytes of the rows from `row` on, perhaps with those that stand behind null rows."""
         cdef Slice value
         cdef int64_t total = 0
         if row == self.length:
@@ -119,9 +119,9 @@ cdef class Rows:
         return total
 
     cdef int64_t fill(
-        self, int64_t row, Slice *out, int64_t most, int64_t most_bytes, int64_t *total
+        self, int64_t row, Slice *out, int64_t max_rows, int64_t max_bytes, int64_t *total
     ) noexcept nogil:
-        """Take rows from `row` on: at most so many, and beyond the first at most so many bytes.
+        """Take at most `max_rows` rows from `row` on; beyond the first row, at most `max_bytes` bytes of them.
 
         Returns their number; `total` is set to their bytes.
         """
@@ -129,11 +129,11 @@ cdef class Rows:
         cdef int64_t count = 0
         cdef int64_t bytes = 0
         cdef int64_t size
-        most = min(most, self.length - row)
+        max_rows = min(max_rows, self.length - row)
         if self.layout == OFFSETS32 and self.validity == NULL and self.data != NULL:
-            while count < most:
+            while count < max_rows:
                 size = offsets[count + 1] - offsets[count]
-                if count and bytes + size > most_bytes:
+                if count and bytes + size > max_bytes:
                     break
                 out[count].start = self.data + offsets[count]
                 out[count].end = out[count].start + size
@@ -141,10 +141,10 @@ cdef class Rows:
                 bytes += size
                 count += 1
         else:
-            while count < most:
+            while count < max_rows:
                 self.slice(row + count, &out[count])
                 size = out[count].end - out[count].start
-                if count and bytes + size > most_bytes:
+                if count and bytes + size > max_bytes:
                     break
                 bytes += size
                 count += 1

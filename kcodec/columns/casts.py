@@ -24,8 +24,8 @@ def cast_rows(
     kind : pyarrow.DataType
         What it is cast to. Structs may have more fields at their end, which are null.
     code : callable, optional
-        Gives the code of a fault for an array of the one value that is lost, and the type that it is cast to; by
-        default `code_of`.
+        Returns the code of a fault, given an array of the one value that is lost and the type that it is cast to;
+        by default `code_of`.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def cast_rows(
 
 
 def _nullable(kind: pa.DataType) -> pa.DataType:
-    """Let all fields be null: behind nulls they are, and Arrow does not cast these to fields without nulls."""
+    """Return the type with all fields nullable, since Arrow refuses to cast what stands behind nulls otherwise."""
     types = pa.types
 
     def item(field: pa.Field) -> pa.Field:
@@ -62,7 +62,7 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
 
 
 def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Give an array its type again, which has other fields without nulls."""
+    """Return an array with its own type again, after a cast that made all fields nullable."""
     if array.type == kind:
         return array
     if pa.types.is_struct(kind):
@@ -73,7 +73,7 @@ def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Tell why a number or a time is not cast to a type: it is out of its range, or has digits that it has not.
+    """Return the code for a number or a time that a type cannot hold: out of range, or with too many digits.
 
     Examples
     --------
@@ -92,14 +92,14 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
 
 
 def _rows(array: pa.Array, start: int, stop: int) -> pa.Array:
-    """Copy rows: unlike a slice, without the values of others."""
+    """Copy rows; unlike a slice, the copy has no values of other rows."""
     return array.take(pa.array(range(start, stop), pa.int64()))
 
 
 def _cast_apart(
     array: pa.Array, kind: pa.DataType, code: Callable[[pa.Array, pa.DataType], str]
 ) -> tuple[pa.Array, list[Fault]]:
-    """Cast by halves, down to the rows that cannot be."""
+    """Cast half by half, down to the rows that cannot be cast."""
     try:
         return array.cast(kind), []
     except pa.ArrowInvalid:
@@ -115,7 +115,7 @@ def _cast_apart(
 
 
 def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array, pa.DataType]:
-    """Find which value of a single row is not cast, and what to."""
+    """Find the value of a single row that cannot be cast: its path, itself, and the type."""
     types = pa.types
     if types.is_struct(kind):
         parts = [
@@ -136,4 +136,4 @@ def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array,
             part.cast(wanted)
         except pa.ArrowInvalid:
             return _lost(part, wanted, inner)
-    raise AssertionError("what is not cast has a part that is not cast")
+    raise AssertionError("a value that cannot be cast has a part that cannot be cast")

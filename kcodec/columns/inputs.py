@@ -18,7 +18,7 @@ class Inputs:
     Attributes
     ----------
     arrays : list of pyarrow.Array
-        Each column, as `leaf` gives it.
+        Each column, as `leaf` returns it.
     offsets : list
         Where the items of each list or map start; None for other columns.
     """
@@ -29,7 +29,7 @@ class Inputs:
         self._add(array)
 
     def leaf(self, array: pa.Array) -> pa.Array:
-        """Make a column without columns below it one of what is written."""
+        """Return the column to read for one that has no columns below it."""
         return array
 
     def _add(self, array: pa.Array) -> None:

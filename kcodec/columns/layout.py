@@ -38,7 +38,7 @@ class Column(NamedTuple):
 
 
 def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
-    """Give the columns of an Arrow type numbers, in pre-order.
+    """Return the columns of an Arrow type, numbered in pre-order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From plain lists of values to Arrow columns: what the pure-Python twins of the row loops end with."""
+"""From plain lists of values to Arrow columns: the last step of the pure-Python twins of the row loops."""
 
 import struct
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def from_lists(columns: tuple[Column, ...], data: Sequence[list[Any]]) -> pa.Arr
     Parameters
     ----------
     columns : tuple of Column
-        The columns, as `kcodec.columns.layout.layout` gives them.
+        The columns, as `kcodec.columns.layout.layout` returns them.
     data : sequence of list
         For each column: None for null; of booleans a bool; of text and binary the bytes; of lists and maps the
         number of items; of structs anything; of numbers the integer, or the bytes as they stand in memory.

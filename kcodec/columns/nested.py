@@ -1,4 +1,4 @@
-"""Nested columns made again with other columns below them: what `pyarrow.Array.cast` does not do."""
+"""Nested columns rebuilt with other columns below them, which `pyarrow.Array.cast` does not do."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ __all__ = ["add_columns", "arrange", "hide_nulls", "unpack"]
 
 
 def unpack(array: pa.Array) -> pa.Array:
-    """Give an array a layout that Arrow's cast takes everywhere.
+    """Return an array in a layout that Arrow's cast takes everywhere.
 
-    Dictionaries become their values, of views too, extension types what they are stored as, lists of a fixed size
-    lists. Nothing is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
+    Dictionaries (of views too) become their values, extension types their storage, lists of a fixed size lists. No
+    part is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def unpack(array: pa.Array) -> pa.Array:
 
 
 def _listed(array: pa.Array, kind: pa.DataType, offsets: pa.Array, values: pa.Array) -> pa.Array:
-    """Make lists of some values, null where an array is."""
+    """Make lists of values, null where the array is null."""
     valid = array.is_valid().buffers()[1] if array.null_count else None
     child = unpack(values)
     kind = _lists(kind, kind.field(0), child)
@@ -52,7 +52,7 @@ def _listed(array: pa.Array, kind: pa.DataType, offsets: pa.Array, values: pa.Ar
 
 
 def _lists(kind: pa.DataType, field: pa.Field, child: pa.Array) -> pa.DataType:
-    """Give the type of lists or maps of some values."""
+    """Return the type of lists or maps of such values."""
     if pa.types.is_map(kind):
         # Counted here, as Arrow 18 ends the process where they have not been.
         if child.null_count or child.field(0).null_count:
@@ -63,12 +63,12 @@ def _lists(kind: pa.DataType, field: pa.Field, child: pa.Array) -> pa.DataType:
 
 
 def add_columns(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Give structs the columns of nulls that they lack, which Arrow's cast adds in its newer versions only.
+    """Add the columns of nulls that structs lack, which only newer versions of Arrow's cast add.
 
     Parameters
     ----------
     array : pyarrow.Array
-        As `unpack` gives it.
+        As `unpack` returns it.
     kind : pyarrow.DataType
         The same with more fields of the null type at the end of structs; other differences do not matter.
 
@@ -87,7 +87,7 @@ def add_columns(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def hide_nulls(array: pa.Array) -> pa.Array:
-    """Make null what is behind the nulls of structs, which Arrow's cast looks at.
+    """Set values behind the nulls of structs to null, since Arrow's cast reads them.
 
     Examples
     --------
@@ -101,12 +101,12 @@ def hide_nulls(array: pa.Array) -> pa.Array:
 
 
 def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
-    """Bring an array into the form of a type; only its numbers and times may then still be of other types.
+    """Rebuild an array in the form of a type; only its numbers and times may still be of other types.
 
     Parameters
     ----------
     array : pyarrow.Array
-        As `unpack` gives it. Fields of structs are found by their names; nullable ones may be missing.
+        As `unpack` returns it. Fields of structs are found by their names; nullable ones may be missing.
     kind : pyarrow.DataType
         What it is to be cast to.
     path : str
@@ -115,7 +115,7 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
     Raises
     ------
     TypeError
-        If it is of another kind: a double is no decimal, a timestamp no date, one with a zone none without.
+        If it is of another kind: a double for a decimal, a timestamp for a date, a zoned for a local timestamp.
 
     Examples
     --------
@@ -123,25 +123,25 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
     >>> print(arrange(pa.array([{"a": 1}]), kind).type)
     struct<a: int64, b: string>
     """
-    types, given = pa.types, array.type
-    if given == kind:
+    types, source = pa.types, array.type
+    if source == kind:
         return array
-    if types.is_null(given):
+    if types.is_null(source):
         return pa.nulls(len(array), kind)
-    if types.is_struct(given) and types.is_struct(kind):
+    if types.is_struct(source) and types.is_struct(kind):
         return _arrange_fields(array, kind, path)
-    if _is_list(given) and _is_list(kind):
+    if _is_list(source) and _is_list(kind):
         return _again(array, [arrange(array.values, kind.value_type, f"{path}[]")], [kind.value_field])
-    if types.is_map(given) and types.is_map(kind):
+    if types.is_map(source) and types.is_map(kind):
         keys = arrange(array.values.field(0), kind.key_type, f"{path}[].key")
         items = arrange(array.values.field(1), kind.item_type, f"{path}[].value")
         fields = [kind.key_field.with_type(keys.type), kind.item_field.with_type(items.type)]
         entries = pa.StructArray.from_arrays([keys, items], fields=fields)
         return _again(array, [entries], [pa.field("entries", entries.type, False)])
-    if not _is_kin(given, kind):
-        raise TypeError(f"{path or 'the column'}: {given} is not written as {kind}; cast it before")
+    if not _is_kin(source, kind):
+        raise TypeError(f"{path or 'the column'}: {source} is not written as {kind}; cast it before")
     # Arrow casts integers to decimals by their types alone.
-    return array.cast(pa.decimal128(20, 0)) if types.is_integer(given) and types.is_decimal(kind) else array
+    return array.cast(pa.decimal128(20, 0)) if types.is_integer(source) and types.is_decimal(kind) else array
 
 
 def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
@@ -170,21 +170,21 @@ _TEXTS = (pa.string(), pa.large_string(), pa.string_view())
 _BINARIES = (pa.binary(), pa.large_binary(), pa.binary_view())
 
 
-def _is_kin(given: pa.DataType, kind: pa.DataType) -> bool:
-    """Tell whether Arrow casts a type without types below it to another, and refuses what would be lost."""
+def _is_kin(source: pa.DataType, kind: pa.DataType) -> bool:
+    """Return whether Arrow casts one leaf type to another and refuses values that would be lost."""
     types = pa.types
-    if types.is_integer(given):
+    if types.is_integer(source):
         return bool(types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind))
-    if types.is_floating(given):
-        return bool(types.is_floating(kind) and given.bit_width <= kind.bit_width)
-    if types.is_timestamp(given):
-        return bool(types.is_timestamp(kind) and (given.tz is None) == (kind.tz is None))
+    if types.is_floating(source):
+        return bool(types.is_floating(kind) and source.bit_width <= kind.bit_width)
+    if types.is_timestamp(source):
+        return bool(types.is_timestamp(kind) and (source.tz is None) == (kind.tz is None))
     for is_same in (types.is_decimal, types.is_date, types.is_time):
-        if is_same(given):
+        if is_same(source):
             return bool(is_same(kind))
-    if types.is_fixed_size_binary(given):
+    if types.is_fixed_size_binary(source):
         return kind in _BINARIES
-    return any(given in same and kind in same for same in (_TEXTS, _BINARIES))
+    return any(source in same and kind in same for same in (_TEXTS, _BINARIES))
 
 
 def _below(array: pa.Array) -> list[pa.Array]:

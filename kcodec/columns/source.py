@@ -9,7 +9,7 @@ __all__ = ["arrays", "payloads"]
 
 
 def arrays(values: Any) -> tuple[list[pa.Array], bool]:
-    """Take a column of any type.
+    """Return a column of any type as Arrow arrays.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def arrays(values: Any) -> tuple[list[pa.Array], bool]:
     Returns
     -------
     tuple of (list of pyarrow.Array, bool)
-        The chunks, which share the memory of what was given, and whether it came in chunks.
+        The chunks, which share the memory of `values`, and whether these came in chunks.
 
     Raises
     ------
@@ -37,8 +37,8 @@ def arrays(values: Any) -> tuple[list[pa.Array], bool]:
             values = pa.array(values, pa.binary())
         except (pa.ArrowTypeError, UnicodeEncodeError) as error:
             raise TypeError(
-                f"a list is one of bytes and None ({error}); other values come as an Arrow column, which "
-                "pyarrow.array makes of them"
+                f"a list holds bytes and None ({error}); pass other values as an Arrow column, "
+                "such as pyarrow.array makes"
             ) from None
     elif not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
         if hasattr(values, "__arrow_c_array__"):
@@ -57,7 +57,7 @@ def arrays(values: Any) -> tuple[list[pa.Array], bool]:
 
 
 def payloads(values: Any) -> tuple[list[pa.Array], bool]:
-    """Take a column of payloads: as `arrays`, but all of its chunks are binary or string of some layout.
+    """Return a column of payloads: as `arrays`, but with chunks that are binary or string, in any layout.
 
     Dictionaries and run ends are unpacked, extension types are replaced by their storage, and a column
     without a type is all null.

@@ -6,7 +6,7 @@ from kcodec.errors import SchemaError
 
 __all__ = ["plain_type"]
 
-#: Levels that an Arrow type may have which is written. Schemas have fewer: this is for what does not fit anyway.
+#: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200
 
 
@@ -61,5 +61,5 @@ def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
 
 
 def _plain_field(field: pa.Field, depth: int) -> pa.Field:
-    # Not a new field: Spark has nulls without nulls as the items of empty arrays, which pyarrow does not make.
+    # Not a new field: items of Spark's empty arrays are nulls that are not nullable, which pyarrow refuses to make.
     return field.with_type(_plain(field.type, depth + 1)).remove_metadata()

@@ -11,7 +11,7 @@ from kcodec.wire._faults import bad_slice
 
 
 cdef Py_ssize_t sums(const Column *column, uint32_t *out) noexcept nogil:
-    """Sum up every slice; the row that is none, or the number of rows."""
+    """Sum up every slice; return the number of rows, or the row whose slice is not within the data."""
     cdef const uint8_t *start = NULL
     cdef int64_t size = 0
     cdef Py_ssize_t row

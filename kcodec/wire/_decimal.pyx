@@ -155,7 +155,7 @@ def to_text(
     data, offsets, width: int, stride: int, rows: int, first: int, scale: int, plain: bool, precision: int,
     out, out_offsets,
 ) -> int:
-    """Write the text of rows ``first`` and on, while there is room; the row to go on with."""
+    """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
     cdef Py_buffer views[4]
     cdef Column column
     cdef Py_ssize_t row = first
@@ -187,7 +187,7 @@ def from_text(
     data, offsets, width: int, stride: int, rows: int, first: int, scale: int, precision: int, size: int,
     out, out_offsets,
 ) -> int:
-    """Write the unscaled bytes of rows ``first`` and on, while there is room; the row to go on with."""
+    """Write the unscaled bytes of rows ``first`` and on, while there is room; return the row to go on with."""
     cdef Py_buffer views[4]
     cdef Column column
     cdef Py_ssize_t row = first
@@ -245,7 +245,7 @@ def to_slots(
 
 
 def from_slots(slots, words: int, rows: int, rescale: int, size: int, out, out_offsets) -> None:
-    """Write the unscaled bytes of Arrow slots: the fewest, or with a size not below 0 exactly that many."""
+    """Write the unscaled bytes of Arrow slots: the fewest, or exactly ``size`` of them unless it is negative."""
     cdef Py_buffer views[3]
     cdef Py_ssize_t c_rows = rows
     cdef Py_ssize_t row = 0

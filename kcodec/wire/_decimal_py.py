@@ -25,7 +25,7 @@ def to_text(
     out: Any,
     out_offsets: Any,
 ) -> int:
-    """Write the text of rows ``first`` and on, while there is room; the row to go on with."""
+    """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
     for row, start, value in elements(data, offsets, width, stride, rows, first):
@@ -55,7 +55,7 @@ def from_text(
     out: Any,
     out_offsets: Any,
 ) -> int:
-    """Write the unscaled bytes of rows ``first`` and on, while there is room; the row to go on with."""
+    """Write the unscaled bytes of rows ``first`` and on, while there is room; return the row to go on with."""
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
     at = ends[first]
     for row, start, text in elements(data, offsets, width, stride, rows, first):
@@ -98,7 +98,7 @@ def to_slots(
 def from_slots(
     slots: Any, words: int, rows: int, rescale: int, size: int, out: Any, out_offsets: Any
 ) -> None:
-    """Write the unscaled bytes of Arrow slots: the fewest, or with a size not below 0 exactly that many."""
+    """Write the unscaled bytes of Arrow slots: the fewest, or exactly ``size`` of them unless it is negative."""
     if words not in (2, 4) or rows < 0:
         raise ValueError("words or rows out of range")
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
@@ -152,7 +152,7 @@ def _number(text: bytes, scale: int, precision: int) -> tuple[str, int]:
 
 
 def _rescale(number: int, digits: int, precision: int, before: int) -> tuple[str, int]:
-    """Multiply by ``10**digits``; values of more digits than ``before`` are refused first."""
+    """Multiply by ``10**digits``; refuse a value that has more digits than ``before`` to begin with."""
     if digits and abs(number) >= 10**before:
         return "decimal_precision", 0
     if number and digits < 0:

@@ -124,7 +124,7 @@ def decode(data, start: int, count: int, bits: int, zigzag: bool, out) -> int:
 
 
 def encode(values, count: int, is_signed: bool, zigzag: bool, bits: int, out) -> int:
-    """Encode 64-bit integers; the bytes written, at most ten (with 32 bits five) each."""
+    """Encode 64-bit integers; return the bytes written, at most ten (with 32 bits five) each."""
     cdef Py_buffer views[2]
     cdef uint8_t *at
     cdef Py_ssize_t row = 0
@@ -132,14 +132,14 @@ def encode(values, count: int, is_signed: bool, zigzag: bool, bits: int, out) ->
     cdef bint c_signed = is_signed
     cdef bint c_zigzag = zigzag
     cdef int c_bits = bits
-    cdef int most
+    cdef int max_bytes
     cdef Status status
     no_buffers(views, sizeof(views))
     try:
         read_buffer(values, &views[0])
         write_buffer(out, &views[1])
-        most = 5 if c_bits == 32 else 10
-        if c_count < 0 or views[0].len // 8 < c_count or views[1].len // most < c_count:
+        max_bytes = 5 if c_bits == 32 else 10
+        if c_count < 0 or views[0].len // 8 < c_count or views[1].len // max_bytes < c_count:
             raise ValueError("no room for the varints")
         at = <uint8_t *>views[1].buf
         with nogil:

@@ -11,7 +11,7 @@ def count_ends(data: Any) -> int:
 
 
 def decode(data: Any, start: int, count: int, bits: int, zigzag: bool, out: Any) -> int:
-    """Decode ``count`` varints from byte ``start`` on; the byte after the last."""
+    """Decode ``count`` varints from byte ``start`` on; return the byte after the last."""
     data, out = memoryview(data).cast("B"), memoryview(out).cast("B").cast("I" if bits == 32 else "Q")
     if not 0 <= start <= len(data) or count < 0:
         raise ValueError("start or count out of range")
@@ -29,7 +29,7 @@ def decode(data: Any, start: int, count: int, bits: int, zigzag: bool, out: Any)
 
 
 def encode(values: Any, count: int, is_signed: bool, zigzag: bool, bits: int, out: Any) -> int:
-    """Encode 64-bit integers; the bytes written, at most ten (with 32 bits five) each."""
+    """Encode 64-bit integers; return the bytes written, at most ten (with 32 bits five) each."""
     values, out = memoryview(values).cast("B").cast("q" if is_signed else "Q"), memoryview(out).cast("B")
     if count < 0 or len(values) < count or len(out) // (5 if bits == 32 else 10) < count:
         raise ValueError("no room for the varints")
@@ -46,10 +46,10 @@ def encode(values: Any, count: int, is_signed: bool, zigzag: bool, bits: int, ou
 
 
 def read(data: Any, at: int, bits: int) -> tuple[int, int, str]:
-    """Read one varint: value, the byte after it, code of the error or ``""``."""
-    most = (bits + 6) // 7
+    """Read one varint; return its value, the byte after it, and the error's code or ``""``."""
+    max_bytes = (bits + 6) // 7
     value = 0
-    for length in range(most):
+    for length in range(max_bytes):
         if at + length >= len(data):
             return 0, at, "truncated"
         byte = data[at + length]

@@ -6,7 +6,7 @@ from libc.string cimport memset
 
 
 cdef enum:
-    # Answer of a kernel besides Status: the slice reaches outside the data.
+    # Returned by a kernel besides Status: the slice reaches outside the data.
     BAD_SLICE = -1
 
 
@@ -30,7 +30,7 @@ cdef inline int64_t offset_at(const Column *column, Py_ssize_t row) noexcept nog
 cdef inline bint slice_at(
     const Column *column, Py_ssize_t row, const uint8_t **start, int64_t *size
 ) noexcept nogil:
-    """Give one slice; False if it is not within the data."""
+    """Find the bytes of one slice; return False if it is not within the data."""
     cdef int64_t first = offset_at(column, row)
     cdef int64_t last = offset_at(column, row + 1)
     start[0] = column.data + first
@@ -39,7 +39,7 @@ cdef inline bint slice_at(
 
 
 cdef inline void no_buffers(Py_buffer *views, size_t size) noexcept:
-    """Make an array of that many bytes safe to release before all of it is filled."""
+    """Make an array of Py_buffer, of that many bytes, safe to release before all of it is filled."""
     memset(views, 0, size)
 
 

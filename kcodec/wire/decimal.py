@@ -266,11 +266,11 @@ def _words(bits: int) -> int:
     return int(bits) // 64
 
 
-def _number(name: str, value: int, least: int, most: int) -> int:
+def _number(name: str, value: int, lowest: int, highest: int) -> int:
     """Check a number that a C type must hold; what is no whole number is a TypeError."""
     number = operator.index(value)
-    if not least <= number <= most:
-        raise ValueError(f"{name} must be within {least} and {most}")
+    if not lowest <= number <= highest:
+        raise ValueError(f"{name} must be within {lowest} and {highest}")
     return number
 
 

@@ -115,7 +115,7 @@ def write_fixed(
 
     Returns
     -------
-    numpy.ndarray of uint8, or what was given as `into`
+    numpy.ndarray of uint8, or `into`
         What was written to.
 
     Raises
@@ -138,15 +138,15 @@ def write_fixed(
     step = size if stride is None else stride
     if offset < 0 or step < size:
         raise ValueError("offset or stride out of range")
-    given = np.asarray(values)
-    numbers = np.ascontiguousarray(given.astype(type))
+    source = np.asarray(values)
+    numbers = np.ascontiguousarray(source.astype(type))
     if numbers.ndim != 1:
         raise ValueError("values must be one-dimensional")
-    if numbers.dtype.kind in "iu" and len(given):
-        if given.dtype.kind not in "iu":
+    if numbers.dtype.kind in "iu" and len(source):
+        if source.dtype.kind not in "iu":
             raise TypeError("values must be integers")
         limits = np.iinfo(type)
-        if int(given.min()) < limits.min or int(given.max()) > limits.max:
+        if int(source.min()) < limits.min or int(source.max()) > limits.max:
             raise OverflowError(f"a value is outside the range of {type}")
     target = into
     if target is None:

@@ -105,8 +105,8 @@ static inline int64_t kc_iso_floor(int64_t value, int64_t unit) {
     return value / unit - (value % unit < 0);
 }
 
-/* The reverse, with all digits of the unit and zone Z, into 32 bytes; NULL for a year that has not four digits, and for
- * a time that is not of one day. */
+/* The reverse, with all digits of the unit and zone Z, into 32 bytes; NULL for a year that does not have four digits,
+ * and for a time outside one day. */
 static inline uint8_t *kc_iso_write(int64_t value, int form, int digits, uint8_t *out) {
     int64_t days = value, seconds = 0, part = 0;
     if (form != KC_ISO_DATE) {

@@ -17,7 +17,7 @@ cdef extern from "isotime.h" nogil:
 
     int kc_iso_read(const uint8_t *at, int64_t size, int form, int digits, int64_t *value) noexcept
 
-    # At most 32 bytes; NULL for a year that has not four digits, and for a time that is not of one day.
+    # At most 32 bytes; NULL for a year that does not have four digits, and for a time outside one day.
     uint8_t *iso_write "kc_iso_write"(int64_t value, int form, int digits, uint8_t *out) noexcept
 
 

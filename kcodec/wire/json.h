@@ -83,7 +83,7 @@ static KC_INLINE const uint8_t *kc_json_plain(const uint8_t *at, const uint8_t *
     return at;
 }
 
-/* Copy 32 bytes; tell how many of them, from the first on, are plain text. All at once, as lengths cannot be predicted. */
+/* Copy 32 bytes; return how many of them, from the first on, are plain text. All at once, as lengths cannot be predicted. */
 static KC_INLINE int kc_json_plain32(const uint8_t *at, uint8_t *target) {
 #if defined(KC_JSON_SSE2)
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1F);

@@ -1,4 +1,4 @@
-"""Columns of byte slices, as every function of `kcodec.wire` takes and gives them."""
+"""Columns of byte slices, as every function of `kcodec.wire` takes and returns them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def column(data: Any, offsets: Any, size: int | None = None) -> Column:
     import numpy as np
 
     if (offsets is None) == (size is None):
-        raise TypeError("give either offsets, or the size that all elements have")
+        raise TypeError("give either offsets or the size that all elements have")
     if size is not None:
         size = operator.index(size)
         if size < 1:
@@ -96,7 +96,7 @@ class Growing:
         self.buffer.resize(2 * self.buffer.size)
 
     def finish(self, size: int) -> NDArray[np.uint8]:
-        """Return the first bytes, and give the rest back."""
+        """Return the first bytes, and free the others."""
         import numpy as np
 
         self.buffer.resize(size, shrink_to_fit=True)

@@ -1,4 +1,4 @@
-"""What a kernel answers. The order after OK is that of ``kcodec.errors.CODES``; a test compares the two."""
+"""What a kernel returns. The order after OK is that of ``kcodec.errors.CODES``; a test compares the two."""
 
 cdef enum Status:
     OK = 0

@@ -1,8 +1,8 @@
 /* Bounds-checked reads of varints: 7 bits a byte, the lowest group first; the top bit says that another byte follows.
  *
  * `end` is where the value's bytes end, `limit` where the memory behind it ends (limit >= end): up to there eight bytes
- * are loaded at once, even if the varint is shorter. A failed read leaves the position untouched. Answers are the first
- * of the enum Status in status.pxd.
+ * are loaded at once, even if the varint is shorter. A failed read leaves the position untouched. Results are the first
+ * values of the enum Status in status.pxd.
  *
  * These are C rather than Cython for one attribute: unless they are inlined, the address of the row loop's position is
  * handed out, and the compiler must then load it again after every byte that is stored. */
@@ -24,8 +24,8 @@ static KC_INLINE uint64_t kc_gather7(uint64_t word) {
 
 static KC_INLINE int64_t kc_unzigzag(uint64_t value) { return (int64_t)((value >> 1) ^ (0 - (value & 1))); }
 
-/* Byte by byte: near the end of memory, and the longest forms. `last` is the most that the last byte of the longest
- * form may be: 1 of ten bytes, 15 of five. */
+/* Byte by byte: near the end of memory, and the longest forms. `last` is the largest last byte of the longest form:
+ * 1 of ten bytes, 15 of five. */
 KC_COLD static int kc_varint_bytes(const uint8_t **at, const uint8_t *end, int longest, uint8_t last, uint64_t *value) {
     const uint8_t *p = *at;
     uint64_t result = 0;

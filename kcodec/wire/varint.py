@@ -2,8 +2,8 @@
 
 A varint is 7 bits a byte, the lowest group first; the top bit of a byte says that another follows. Zigzag
 maps 0, -1, 1, -2 ... to 0, 1, 2, 3 ... so that small negative numbers stay short (Avro int and long,
-Protobuf sint32 and sint64, Kafka records). What is read strictly: at most 5 or 10 bytes, and no bits beyond
-the type; forms padded with zero groups within that are read.
+Protobuf sint32 and sint64, Kafka records). Reading is strict: at most 5 or 10 bytes, and no bits
+beyond the type. Within that, forms padded with zero groups are read.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def test_what_is_no_column(codec, values):
 def test_a_list_of_something_else(codec):
     for values in ([1, 2], [{"n": 1}], [b"", object()], ["\ud800"]):
         for call in (codec.decode, codec.encode):
-            with pytest.raises(TypeError, match=r"a list is one of bytes and None.*pyarrow\.array makes"):
+            with pytest.raises(TypeError, match=r"a list holds bytes and None.*pyarrow\.array makes"):
                 call(values)
 
 
