@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from kcodec import MessageCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.framed import framed_reader, framed_writer
 from kcodec_spark.udf import Reader, Writer
 
 __all__ = [
@@ -56,6 +55,9 @@ def schema_reader(
         text = schema if text is None else text
         if text is not None and not isinstance(text, str):
             raise TypeError(f"with a registry, the schema to read as is its text, not {type(text).__name__}")
+        # Only here: functions without a registry, and workers, load nothing of one.
+        from kcodec_spark.framed import framed_reader
+
         return framed_reader(*place, text, codec_options)
     if isinstance(schema, str):
         return reader_of(codec_class(schema, text, **codec_options))
@@ -65,6 +67,8 @@ def schema_reader(
 def schema_writer(codec_class: type, schema: Any, place: Place | None) -> Writer:
     """Return what encodes values of a schema; without one, of the registry's latest."""
     if place is not None:
+        from kcodec_spark.framed import framed_writer
+
         writer: Writer = framed_writer(*place, schema)
         return writer
     return writer_of(codec_class(schema) if isinstance(schema, str) else check_codec(schema, {}))
