@@ -9,12 +9,19 @@ import pyarrow as pa
 
 from kcodec.errors import SchemaError
 from kcodec_spark.avro_schemas import to_avro_type
-from kcodec_spark.avro_types import to_sql_type
+from kcodec_spark.avro_types import CATALYST_TYPE, to_sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["all_nullable", "from_arrow_type", "to_arrow_type", "to_avro_type", "to_sql_type"]
+__all__ = [
+    "CATALYST_TYPE",
+    "all_nullable",
+    "from_arrow_type",
+    "to_arrow_type",
+    "to_avro_type",
+    "to_sql_type",
+]
 
 _ROOT = "the value"
 

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from kcodec import AvroCodec, ConfigError, MessageCodec
+from kcodec import AvroCodec, ConfigError, ConnectJsonCodec, MessageCodec
 from kcodec_spark import from_avro, register, to_avro
 
 FIELDS = [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]
@@ -37,6 +37,8 @@ def test_modes_in_sql(spark, codec):
 def test_registering_refuses_what_it_does_not_know(spark, codec):
     with pytest.raises(ConfigError, match="neither decode nor encode"):
         register(spark, {"f": (codec, "decod")})
+    with pytest.raises(ConfigError, match="Spark must know the type before the first value: give a schema"):
+        register(spark, {"f": ConnectJsonCodec()})
     with pytest.raises(ConfigError, match="others are the codec's"):
         register(spark, {"f": codec}, options={"avroSchema": POINT})
     for functions, reason in (
