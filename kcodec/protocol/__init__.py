@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from kcodec.protocol.message.codec import MessageCodec
     from kcodec.protocol.spec.definitions import Definitions, load
     from kcodec.protocol.spec.evolution import Violation, check_evolution
-    from kcodec.protocol.spec.model import FieldSpec, FieldType, MessageSpec, SpecError, StructSpec
+    from kcodec.protocol.spec.json import SpecError
+    from kcodec.protocol.spec.message import MessageSpec
+    from kcodec.protocol.spec.model import FieldSpec, FieldType, StructSpec
     from kcodec.protocol.spec.versions import Versions
     from kcodec.protocol.topics.codec import TopicCodec, decode_topic
 
@@ -53,7 +55,7 @@ _MODULES = {
     "FieldSpec": "spec.model",
     "FieldType": "spec.model",
     "MessageCodec": "message.codec",
-    "MessageSpec": "spec.model",
+    "MessageSpec": "spec.message",
     "SpecError": "spec.json",
     "StructSpec": "spec.model",
     "TopicCodec": "topics.codec",

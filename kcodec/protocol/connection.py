@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from kcodec.errors import CODES, ConfigError, DecodeError
 from kcodec.protocol.message.codec import MessageCodec
 from kcodec.protocol.spec.definitions import Definitions
-from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.spec.message import MessageSpec
 
 __all__ = ["MAX_FRAME", "Connection", "Exchange", "join_frames", "split_frames"]
 

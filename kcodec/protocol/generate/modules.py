@@ -15,7 +15,8 @@ from typing import Any
 from kcodec.errors import ConfigError
 from kcodec.protocol.generated import UNKNOWN_ATTRIBUTE, attributes, class_names, keys
 from kcodec.protocol.spec.definitions import Definitions
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec, snake_case
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec, StructSpec, snake_case
 from kcodec.protocol.spec.text import spec_text
 
 __all__ = ["module_name", "module_text", "package", "write_package"]

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from kcodec.protocol.message.plan import message_type
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec
 
 __all__ = ["arrow_page", "markdown_page"]
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from kcodec.protocol.message.codec import UNKNOWN, MessageCodec
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec, StructSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Self

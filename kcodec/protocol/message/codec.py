@@ -17,7 +17,7 @@ from kcodec.plan import Limits, Plan
 from kcodec.protocol.message.headers import HEADERS, header_spec
 from kcodec.protocol.message.json import from_json, to_json
 from kcodec.protocol.message.plan import UNKNOWN, Part, decode_plan, encode_plan, failing_plan, message_type
-from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.versions import MAX_VERSION, Versions
 
 __all__ = ["UNKNOWN", "MessageCodec"]

@@ -3,7 +3,7 @@
 import functools
 
 from kcodec.errors import ConfigError
-from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.spec.message import MessageSpec
 
 __all__ = ["HEADERS", "header_spec"]
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from kcodec.errors import EncodeError
 from kcodec.protocol.message.plan import UNKNOWN, default_of
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec, StructSpec
 
 __all__ = ["from_json", "to_json"]
 

@@ -13,7 +13,8 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.plan.node import Node, Op, Plan
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec, StructSpec
 
 __all__ = ["UNKNOWN", "Part", "decode_plan", "encode_plan", "failing_plan", "message_type", "unknown_entries"]
 

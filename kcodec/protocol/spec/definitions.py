@@ -8,7 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from kcodec.errors import ConfigError
-from kcodec.protocol.spec.model import MessageSpec, SpecError
+from kcodec.protocol.spec.json import SpecError
+from kcodec.protocol.spec.message import MessageSpec
 
 __all__ = ["Definitions", "load"]
 

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kcodec.protocol.spec.definitions import Definitions
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec, StructSpec
 from kcodec.protocol.spec.versions import Versions
 
 __all__ = ["VIOLATIONS", "Violation", "check_all", "check_evolution"]

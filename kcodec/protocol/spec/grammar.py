@@ -1,7 +1,7 @@
 """The grammar of a message version, in the manner of Kafka's protocol guide."""
 
 from kcodec.errors import ConfigError
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec
+from kcodec.protocol.spec.model import FieldSpec, MessageModel, StructSpec
 
 __all__ = ["check_version", "grammar"]
 
@@ -9,13 +9,13 @@ __all__ = ["check_version", "grammar"]
 _WITH_LENGTH = ("string", "bytes", "records")
 
 
-def check_version(spec: MessageSpec, version: int) -> None:
+def check_version(spec: MessageModel, version: int) -> None:
     """Raise `ConfigError` if a message has no such version."""
     if version not in spec.valid_versions:
         raise ConfigError(f"{spec.name} has no version {version}: its versions are {spec.valid_versions}")
 
 
-def grammar(spec: MessageSpec, version: int) -> str:
+def grammar(spec: MessageModel, version: int) -> str:
     """Print the grammar of a version: see `MessageSpec.describe`.
 
     Notes
@@ -30,7 +30,7 @@ def grammar(spec: MessageSpec, version: int) -> str:
     return "\n".join(lines)
 
 
-def _names(spec: MessageSpec, struct: StructSpec, version: int) -> str:
+def _names(spec: MessageModel, struct: StructSpec, version: int) -> str:
     names = [
         f"[{field.snake_name}]" if field.type.is_array else field.snake_name
         for field in struct.regular_fields(version)
@@ -41,7 +41,7 @@ def _names(spec: MessageSpec, struct: StructSpec, version: int) -> str:
 
 
 def _fields(
-    spec: MessageSpec,
+    spec: MessageModel,
     structs: dict[str, StructSpec],
     struct: StructSpec,
     version: int,
@@ -58,7 +58,7 @@ def _fields(
 
 
 def _field(
-    spec: MessageSpec,
+    spec: MessageModel,
     structs: dict[str, StructSpec],
     field: FieldSpec,
     label: str,

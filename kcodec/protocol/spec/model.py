@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from kcodec.protocol.spec import defaults
 from kcodec.protocol.spec.json import SpecError
 from kcodec.protocol.spec.versions import Versions
 
@@ -14,8 +15,7 @@ __all__ = [
     "PRIMITIVES",
     "FieldSpec",
     "FieldType",
-    "MessageSpec",
-    "SpecError",
+    "MessageModel",
     "StructSpec",
     "snake_case",
 ]
@@ -108,6 +108,13 @@ class FieldType:
     def has_struct(self) -> bool:
         """Whether it is a struct or an array of structs."""
         return self.element not in PRIMITIVES
+
+    @property
+    def kind(self) -> str:
+        """``array``, ``struct``, or the name of the primitive type."""
+        if self.is_array:
+            return "array"
+        return self.element if self.element in PRIMITIVES else "struct"
 
     @property
     def nullable(self) -> bool:
@@ -210,9 +217,12 @@ class FieldSpec:
         >>> FieldSpec("F", FieldType("int8"), Versions(0, 3), default="010").default_value
         8
         """
-        from kcodec.protocol.spec.defaults import default_value
+        self.check_default()
+        return defaults.value(self.name, self.type.kind, self.default)
 
-        return default_value(self)
+    def check_default(self) -> None:
+        """Raise `SpecError`, in the words of Kafka's generator, if it refuses the default."""
+        defaults.check(self.name, self.type.kind, self.default, self.nullable_versions.covers(self.versions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,39 +262,8 @@ class StructSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class MessageSpec:
-    """A message definition.
-
-    Attributes
-    ----------
-    name : str
-        Such as ``MetadataRequest``.
-    type : str
-        One of `MESSAGE_TYPES`.
-    struct : StructSpec
-        The message's own fields; its versions are the valid versions.
-    flexible_versions : Versions
-        Those with compact forms and tagged fields.
-    api_key : int or None
-        Number of the API or record type.
-    common_structs : tuple of StructSpec
-        Those that any field may refer to.
-    listeners : tuple of str
-        Where a request is served.
-    latest_version_unstable : bool
-        Whether the highest version of a request may still change.
-    header_versions : tuple of (Versions, int), or None
-        Header version of each range of versions, where the definition says so itself.
-    file : str
-        Where it was read from.
-
-    Examples
-    --------
-    >>> spec = MessageSpec.parse('''{"type": "data", "name": "Marker", "validVersions": "0-1",
-    ...   "flexibleVersions": "1+", "fields": [{"name": "Epoch", "type": "int32", "versions": "0+"}]}''')
-    >>> spec.valid_versions, [field.name for field in spec.fields]
-    (Versions(lowest=0, highest=1), ['Epoch'])
-    """
+class MessageModel:
+    """What a definition says of its message: the attributes of `kcodec.protocol.MessageSpec`."""
 
     name: str
     type: str
@@ -296,32 +275,6 @@ class MessageSpec:
     latest_version_unstable: bool = False
     header_versions: tuple[tuple[Versions, int], ...] | None = None
     file: str = field(default="", compare=False)
-
-    @classmethod
-    def parse(cls, text: str, file: str = "", *, retired: bool = False) -> "MessageSpec":
-        """Read and check a definition.
-
-        Parameters
-        ----------
-        text : str
-            JSON, with ``//`` and ``/* */`` comments.
-        file : str
-            Its name, for errors.
-        retired : bool
-            Whether there may be no valid version, as in Kafka since 4.0 where an API is gone.
-
-        Raises
-        ------
-        SpecError
-            If Kafka's generator refuses it: see `kcodec.protocol.spec.validation`.
-        """
-        from kcodec.protocol.spec.parse import parse
-        from kcodec.protocol.spec.validation import validate
-
-        spec = parse(text, file)
-        if not (retired and spec.valid_versions.empty):
-            validate(spec)
-        return spec
 
     @property
     def valid_versions(self) -> Versions:
@@ -385,18 +338,6 @@ class MessageSpec:
         if self.type == "response":
             return int(self.flexible_in(version) and self.api_key != API_VERSIONS)
         raise ValueError(f"{self.name} is a {self.type} message: it has no header")
-
-    def describe(self, version: int) -> str:
-        """Print the grammar of a version: what a reader finds on the wire, in order.
-
-        Raises
-        ------
-        ConfigError
-            If the version is not a valid one.
-        """
-        from kcodec.protocol.spec.grammar import grammar
-
-        return grammar(self, version)
 
 
 def snake_case(name: str) -> str:

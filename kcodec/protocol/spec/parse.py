@@ -22,7 +22,7 @@ from kcodec.protocol.spec.model import (
     MESSAGE_TYPES,
     FieldSpec,
     FieldType,
-    MessageSpec,
+    MessageModel,
     StructSpec,
     snake_case,
 )
@@ -30,13 +30,14 @@ from kcodec.protocol.spec.versions import Versions, parse_int
 
 __all__ = ["parse"]
 
-Spec = TypeVar("Spec", MessageSpec, StructSpec, FieldSpec)
+Spec = TypeVar("Spec", bound=MessageModel | StructSpec | FieldSpec)
+Message = TypeVar("Message", bound=MessageModel)
 
 
-def parse(text: str, file: str) -> MessageSpec:
+def parse(text: str, file: str, make: type[Message]) -> Message:
     """Read a definition, without the rules that take the whole message; raise `SpecError` if it is wrong."""
     try:
-        return _message(parse_json(text), file)
+        return _message(parse_json(text), file, make)
     except SpecError as error:
         raise SpecError(error.reason, error.rule, error.path, file) from None
     except RecursionError:
@@ -62,7 +63,7 @@ def _some_versions(text: str | None, otherwise: Versions, path: str) -> Versions
     return _versions(text, otherwise, path) or otherwise
 
 
-def _message(value: Any, file: str) -> MessageSpec:
+def _message(value: Any, file: str, make: type[Message]) -> Message:
     readers = {
         "name": read_text,
         "validVersions": read_text,
@@ -96,7 +97,7 @@ def _message(value: Any, file: str) -> MessageSpec:
                 f"The `headerVersions` property must not be specified for message {name}, which has no valid versions.",
                 "header_versions",
             )
-        return _known(MessageSpec(name, kind, struct, Versions.NONE, api_key, common, file=file), unknown)
+        return _known(make(name, kind, struct, Versions.NONE, api_key, common, file=file), unknown)
     if given.get("flexibleVersions") is None:
         raise fail(
             "You must specify a value for flexibleVersions. Please use 0+ for all new messages.",
@@ -134,7 +135,7 @@ def _message(value: Any, file: str) -> MessageSpec:
                     "header_versions",
                 )
     _check_coordinator(name, kind, api_key, struct.versions, flexible)
-    spec = MessageSpec(name, kind, struct, flexible, api_key, common, listeners, unstable, headers, file)
+    spec = make(name, kind, struct, flexible, api_key, common, listeners, unstable, headers, file)
     return _known(spec, unknown)
 
 

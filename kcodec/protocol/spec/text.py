@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec, StructSpec
 from kcodec.protocol.spec.versions import Versions
 
 __all__ = ["spec_text"]

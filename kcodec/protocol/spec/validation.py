@@ -6,9 +6,8 @@ registered, schemas of all versions made, and then each class written, outer str
 
 from collections.abc import Callable
 
-from kcodec.protocol.spec.defaults import check_default
 from kcodec.protocol.spec.json import SpecError
-from kcodec.protocol.spec.model import FieldSpec, MessageSpec, StructSpec
+from kcodec.protocol.spec.model import FieldSpec, MessageModel, StructSpec
 from kcodec.protocol.spec.versions import MAX_VERSION, Versions
 
 __all__ = ["validate"]
@@ -21,7 +20,7 @@ _MOST_FIELDS = 10_000
 _MOST_LEVELS = 100
 
 
-def validate(spec: MessageSpec) -> None:
+def validate(spec: MessageModel) -> None:
     """Check a message definition.
 
     Raises
@@ -38,7 +37,7 @@ def validate(spec: MessageSpec) -> None:
 class _Generator:
     """The passes of the generator over one message."""
 
-    def __init__(self, spec: MessageSpec) -> None:
+    def __init__(self, spec: MessageModel) -> None:
         self.spec = spec
         self.common = {struct.name for struct in spec.common_structs}
         self.structs: dict[str, StructSpec] = {}
@@ -146,7 +145,7 @@ class _Generator:
 
     def _class(self, struct: StructSpec, parent: Versions, path: str) -> None:
         for field in struct.fields:
-            _at(path, field, check_default)
+            _at(path, field, FieldSpec.check_default)
         versions = parent & struct.versions
         if versions.empty:
             raise SpecError(

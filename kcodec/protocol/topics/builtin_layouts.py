@@ -9,7 +9,8 @@ import functools
 from typing import Any
 
 from kcodec.protocol.spec.definitions import Definitions
-from kcodec.protocol.spec.model import FieldSpec, FieldType, MessageSpec, StructSpec
+from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import FieldSpec, FieldType, StructSpec
 from kcodec.protocol.spec.versions import Versions
 
 __all__ = ["builtin_definitions"]

@@ -13,7 +13,7 @@ from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.plan import Limits
 from kcodec.protocol.message.plan import Part, decode_plan, message_type
 from kcodec.protocol.spec.definitions import Definitions
-from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 from kcodec.protocol.topics.prefix import frames, int16_prefix
 from kcodec.protocol.topics.records import FRAMED, RecordType, record_types

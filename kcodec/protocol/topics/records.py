@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kcodec.errors import ConfigError
 from kcodec.protocol.spec.definitions import Definitions
-from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.spec.message import MessageSpec
 
 __all__ = ["FRAMED", "TOPICS", "RecordType", "record_types"]
 

@@ -14,7 +14,8 @@ from kcodec.errors import ConfigError, DecodeError, EncodeError, SchemaError
 from kcodec.plan import Limits
 from kcodec.protocol.message.codec import UNKNOWN, MessageCodec
 from kcodec.protocol.message.json import from_json
-from kcodec.protocol.spec.model import MessageSpec, SpecError
+from kcodec.protocol.spec.json import SpecError
+from kcodec.protocol.spec.message import MessageSpec
 
 COMMIT = MessageSpec.parse("""{"type": "data", "name": "Commit", "validVersions": "0-4", "flexibleVersions": "4+",
     "fields": [

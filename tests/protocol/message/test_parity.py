@@ -11,7 +11,7 @@ from kcodec._impl import IMPLEMENTATIONS, kernel
 from kcodec.plan import Limits
 from kcodec.protocol.message.codec import UNKNOWN, MessageCodec
 from kcodec.protocol.message.plan import Part, decode_plan, encode_plan, message_type
-from kcodec.protocol.spec.model import MessageSpec
+from kcodec.protocol.spec.message import MessageSpec
 
 EVERYTHING = MessageSpec.parse("""{
     "type": "data", "name": "Everything", "validVersions": "0-3", "flexibleVersions": "2+", "fields": [

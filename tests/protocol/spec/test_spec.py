@@ -414,6 +414,7 @@ def test_scalars_are_converted():
         ("uuid", "", uuid.UUID(int=0)),
         ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ", uuid.UUID(int=1)),
         ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ==", uuid.UUID(int=1)),
+        ("float64", "\x011.5d\x02", 1.5),
         ("string", "x", "x"),
         ("string", "", ""),
         ("bytes", "", b""),
