@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kcodec.protocol.batch.read import list_batches, read_batches, stream_batches
     from kcodec.protocol.batch.segment import read_segment, stream_segment
     from kcodec.protocol.batch.write import write_batches
-    from kcodec.protocol.connection import Connection, Exchange, join_frames, split_frames
+    from kcodec.protocol.connection import Connection, Exchange, join_messages, split_messages
     from kcodec.protocol.message.codec import MessageCodec
     from kcodec.protocol.spec.definitions import Definitions, load
     from kcodec.protocol.spec.evolution import Violation, check_evolution
@@ -37,12 +37,12 @@ __all__ = [
     "check_evolution",
     "decode_topic",
     "expand_records",
-    "join_frames",
+    "join_messages",
     "list_batches",
     "load",
     "read_batches",
     "read_segment",
-    "split_frames",
+    "split_messages",
     "stream_batches",
     "stream_segment",
     "write_batches",
@@ -64,12 +64,12 @@ _MODULES = {
     "check_evolution": "spec.evolution",
     "decode_topic": "topics.codec",
     "expand_records": "batch.message_records",
-    "join_frames": "connection",
+    "join_messages": "connection",
     "list_batches": "batch.read",
     "load": "spec.definitions",
     "read_batches": "batch.read",
     "read_segment": "batch.segment",
-    "split_frames": "connection",
+    "split_messages": "connection",
     "stream_batches": "batch.read",
     "stream_segment": "batch.segment",
     "write_batches": "batch.write",

@@ -17,77 +17,78 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kcodec.errors import CODES, ConfigError, DecodeError
+from kcodec.plan.kept import Kept
 from kcodec.protocol.message.codec import MessageCodec
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol.spec.model import API_VERSIONS
 
-__all__ = ["MAX_FRAME", "Connection", "Exchange", "join_frames", "split_frames"]
+__all__ = ["MAX_SIZE", "Connection", "Exchange", "join_messages", "split_messages"]
 
-#: Bytes that a frame may have: Kafka's default for ``socket.request.max.bytes``.
-MAX_FRAME = 104_857_600
+#: Bytes that a message may have with its header: Kafka's default for ``socket.request.max.bytes``.
+MAX_SIZE = 104_857_600
+
+#: Codecs that a connection keeps: one for each message and version.
+_KEPT = 64
 
 _PRODUCE = 0
-_API_VERSIONS = 18
 _UNSUPPORTED_VERSION = 35
 
 
-def split_frames(data: Any, *, max_size: int = MAX_FRAME) -> tuple[list[memoryview], int]:
-    r"""Split what came over a connection into frames.
+def split_messages(data: Any, *, max_size: int = MAX_SIZE) -> tuple[list[memoryview], int]:
+    r"""Split what came over a connection into messages.
 
     Parameters
     ----------
     data : bytes-like
-        Frames with their sizes, the last one perhaps in part.
+        Messages with their sizes and headers; the last one may be incomplete.
     max_size : int
-        Bytes that a frame may have.
+        Bytes that a message may have with its header.
 
     Returns
     -------
-    frames : list of memoryview
-        Of `data`, without the sizes.
+    messages : list of memoryview
+        Slices of `data`: headers and messages, without the sizes.
     used : int
-        Bytes of the whole frames; what is behind them is the beginning of another.
+        Bytes of the complete messages; the next one begins behind them.
 
     Raises
     ------
     DecodeError
-        If a size is negative or above the limit; ``row`` is the number of the frame.
+        If a size is negative or above the limit; ``row`` is the number of the message.
 
     Examples
     --------
-    >>> frames, used = split_frames(b"\0\0\0\2ab\0\0\0\1c\0\0")
-    >>> [bytes(frame) for frame in frames], used
+    >>> messages, used = split_messages(b"\0\0\0\2ab\0\0\0\1c\0\0")
+    >>> [bytes(message) for message in messages], used
     ([b'ab', b'c'], 11)
     """
     view = memoryview(data).cast("B")
-    frames: list[memoryview] = []
+    messages: list[memoryview] = []
     at = 0
     while len(view) - at >= 4:
         size = int.from_bytes(view[at : at + 4], "big", signed=True)
         if size < 0:
-            raise DecodeError(len(frames), at, "", "negative_length", CODES["negative_length"])
+            raise DecodeError(len(messages), at, "", "negative_length", CODES["negative_length"])
         if size > max_size:
-            reason = f"a frame of {size} bytes is above the limit of {max_size}"
-            raise DecodeError(len(frames), at, "", "size_limit", reason)
+            reason = f"a message of {size} bytes is above the limit of {max_size}"
+            raise DecodeError(len(messages), at, "", "size_limit", reason)
         if size > len(view) - at - 4:
             break
-        frames.append(view[at + 4 : at + 4 + size])
+        messages.append(view[at + 4 : at + 4 + size])
         at += 4 + size
-    return frames, at
+    return messages, at
 
 
-def join_frames(frames: Iterable[Any]) -> bytes:
-    r"""Put the size before each frame, and one behind the other.
+def join_messages(messages: Iterable[Any]) -> bytes:
+    r"""Join messages with their headers, each behind its size.
 
     Examples
     --------
-    >>> join_frames([b"ab", b"c"])
+    >>> join_messages([b"ab", b"c"])
     b'\x00\x00\x00\x02ab\x00\x00\x00\x01c'
     """
-    parts = []
-    for frame in frames:
-        parts += [len(frame).to_bytes(4, "big"), frame]
-    return b"".join(parts)
+    return b"".join(part for message in messages for part in (len(message).to_bytes(4, "big"), message))
 
 
 class Exchange(NamedTuple):
@@ -112,7 +113,7 @@ class Exchange(NamedTuple):
 
 
 class Connection:
-    """One connection: writes and reads frames, and knows which requests have no response yet.
+    """One connection: writes and reads messages, and knows which requests have no response yet.
 
     It does no I/O, and may be used on either side, or to follow a connection of others.
 
@@ -131,18 +132,18 @@ class Connection:
     >>> texts = ['{"type": "%s", ' % kind + common % kind[2:] + field for kind in ("request", "response")]
     >>> client, broker = Connection(load(texts)), Connection(load(texts))
     >>> sent = client.write_request("PingRequest", 0, {"id": 5}, client_id="me")
-    >>> request = broker.read_request(split_frames(sent)[0][0])
+    >>> request = broker.read_request(split_messages(sent)[0][0])
     >>> request.body, request.header["correlationId"]
     ({'id': 5}, 0)
     >>> answer = broker.write_response(0, {"id": 6})
-    >>> client.read_response(split_frames(answer)[0][0]).body
+    >>> client.read_response(split_messages(answer)[0][0]).body
     {'id': 6}
     """
 
     def __init__(self, definitions: Definitions, *, compat: str | None = None) -> None:
         self.definitions = definitions
         self._compat = compat
-        self._codecs: dict[tuple[str, int], MessageCodec] = {}
+        self._codecs: Kept[tuple[str, int], MessageCodec] = Kept(_KEPT)
         self._waiting: dict[int, tuple[MessageSpec, int]] = {}
         self._next = 0
         self._lock = threading.Lock()
@@ -196,12 +197,12 @@ class Connection:
                 "correlationId": correlation_id,
                 "clientId": client_id,
             }
-            frame = self._codec(spec, version).encode_one({"header": header, "body": body})
+            message = self._codec(spec, version).encode_one({"header": header, "body": body})
             self._wait(correlation_id, spec, version, body)
             self._next = correlation_id + 1 if correlation_id < 0x7FFFFFFF else 0
-        return join_frames([frame])
+        return join_messages([message])
 
-    def read_request(self, frame: Any) -> Exchange:
+    def read_request(self, data: Any) -> Exchange:
         """Read a request, without its size, and wait for its response.
 
         Raises
@@ -211,7 +212,7 @@ class Connection:
         ConfigError
             If a request with its correlation id has no response yet.
         """
-        data = bytes(frame)
+        data = bytes(data)
         if len(data) < 4:
             raise DecodeError(0, len(data), "header", "truncated", CODES["truncated"])
         api_key = int.from_bytes(data[:2], "big", signed=True)
@@ -245,12 +246,12 @@ class Connection:
             raise ConfigError(f"no request of correlation id {correlation_id} waits for a response")
         spec = self._answer(request)
         header = {"correlationId": correlation_id}
-        frame = self._codec(spec, version).encode_one({"header": header, "body": body})
+        message = self._codec(spec, version).encode_one({"header": header, "body": body})
         with self._lock:
             self._waiting.pop(correlation_id, None)
-        return join_frames([frame])
+        return join_messages([message])
 
-    def read_response(self, frame: Any) -> Exchange:
+    def read_response(self, data: Any) -> Exchange:
         """Read the response, without its size, to one of the requests that wait.
 
         Raises
@@ -263,7 +264,7 @@ class Connection:
         A broker answers an ApiVersionsRequest of a version that it does not know with version 0 and the error
         UNSUPPORTED_VERSION (KIP-511).
         """
-        data = bytes(frame)
+        data = bytes(data)
         if len(data) < 4:
             raise DecodeError(0, len(data), "header", "truncated", CODES["truncated"])
         number = int.from_bytes(data[:4], "big", signed=True)
@@ -274,7 +275,7 @@ class Connection:
             raise DecodeError(0, 0, "header.correlationId", "unresolvable", reason)
         spec = self._answer(request)
         error = int.from_bytes(data[4:6], "big", signed=True)
-        if spec.api_key == _API_VERSIONS and error == _UNSUPPORTED_VERSION:
+        if spec.api_key == API_VERSIONS and error == _UNSUPPORTED_VERSION:
             version = 0
         message = self._codec(spec, version).decode_one(data)
         with self._lock:
@@ -301,8 +302,6 @@ class Connection:
             raise ConfigError(f"the definitions have no response to {request.name}") from None
 
     def _codec(self, spec: MessageSpec, version: int) -> MessageCodec:
-        codec = self._codecs.get((spec.name, version))
-        if codec is None:
-            codec = MessageCodec(spec, version, header=spec.type, compat=self._compat)
-            self._codecs[spec.name, version] = codec
-        return codec
+        return self._codecs.get(
+            (spec.name, version), lambda: MessageCodec(spec, version, header=spec.type, compat=self._compat)
+        )

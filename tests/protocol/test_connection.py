@@ -10,9 +10,9 @@ from vector_files import read_vectors
 
 from kcodec.errors import ConfigError, DecodeError, EncodeError
 from kcodec.protocol import load
-from kcodec.protocol.connection import Connection, join_frames, split_frames
+from kcodec.protocol.connection import Connection, join_messages, split_messages
 from kcodec.protocol.message.codec import MessageCodec
-from kcodec.protocol.message.headers import HEADERS, header_spec
+from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 
 PING = [
     """{"apiKey": 70, "type": "request", "name": "PingRequest", "validVersions": "0-2", "flexibleVersions": "1+",
@@ -51,7 +51,7 @@ def test_framed_vectors(impl, shared, capsys):
         specs = loaded[found[0]]
         spec = specs[line["name"]]
         data = bytes.fromhex(line["hex"])
-        (frame,), used = split_frames(data)
+        (frame,), used = split_messages(data)
         assert used == len(data)
         assert spec.header_version(line["version"]) == line["headerVersion"], where
         codec = MessageCodec(spec, line["version"], header=line["type"])
@@ -59,7 +59,7 @@ def test_framed_vectors(impl, shared, capsys):
         assert {key: line["header"].get(key) for key in message["header"]} == message["header"], where
         assert json.dumps(codec.to_json(message)) == json.dumps(line["json"]), where
         body = codec.from_json(line["json"])
-        assert join_frames([codec.encode_one({"header": line["header"], "body": body})]) == data, where
+        assert join_messages([codec.encode_one({"header": line["header"], "body": body})]) == data, where
         column = codec.decode([bytes(frame)])
         assert column.type == codec.arrow_type
         assert codec.encode(column).to_pylist() == [frame.tobytes()], where
@@ -86,7 +86,7 @@ def test_framed_vectors(impl, shared, capsys):
     assert counts["request"] + counts["response"] > 200
 
 
-def test_damaged_frames(impl, shared, capsys):
+def test_damaged_messages(impl, shared, capsys):
     """Frames cut at each byte, or with another one there, are a message or a `DecodeError`."""
     loaded = definitions(shared)["trunk"]
     answers = Counter()
@@ -101,7 +101,7 @@ def test_damaged_frames(impl, shared, capsys):
             changed = data[:at] + bytes([data[at] ^ (1 << (number + at) % 8)]) + data[at + 1 :]
             for damaged in (data[:at], data[4:at], changed, changed[4:]):
                 try:
-                    split_frames(damaged)
+                    split_messages(damaged)
                     if line["type"] == "request":
                         connection.read_request(damaged)
                     else:
@@ -112,7 +112,7 @@ def test_damaged_frames(impl, shared, capsys):
                 except DecodeError as error:
                     answers[error.code] += 1
     with capsys.disabled():
-        print(f"\n{impl}: damaged frames {answers.total()}, of which {answers['read']} can be read")
+        print(f"\n{impl}: damaged messages {answers.total()}, of which {answers['read']} can be read")
     assert answers["truncated"] > 1000
     assert answers["read"] > 100
 
@@ -132,7 +132,7 @@ def test_header_versions(shared, capsys):
 
 def test_headers_are_those_of_kafka(shared):
     loaded = definitions(shared)["trunk"]
-    for kind in HEADERS:
+    for kind in HEADER_TYPES:
         ours, theirs = header_spec(kind), loaded[f"{kind.capitalize()}Header"]
         for version in theirs.valid_versions:
             assert ours.describe(version) == theirs.describe(version)
@@ -147,14 +147,14 @@ def test_a_conversation(impl, ping):
         for version in (0, 1, 2)
     )
     assert client.in_flight == {0: ("PingRequest", 0), 1: ("PingRequest", 1), 2: ("PingRequest", 2)}
-    frames, used = split_frames(sent + b"\0\0\0")
+    frames, used = split_messages(sent + b"\0\0\0")
     assert used == len(sent)
     requests = [broker.read_request(frame) for frame in frames]
     assert [request.header["clientId"] for request in requests] == ["me0", "me1", "me2"]
     assert [request.body for request in requests] == [{"text": ""}, {"text": "x"}, {"text": "xx"}]
     # Responses in any order: the correlation id says which request each belongs to.
     for number in (2, 0, 1):
-        (frame,), _ = split_frames(broker.write_response(number, {"length": number}))
+        (frame,), _ = split_messages(broker.write_response(number, {"length": number}))
         response = client.read_response(frame)
         assert (response.spec.name, response.version, response.body) == (
             "PingResponse",
@@ -212,14 +212,14 @@ def test_correlation_ids_wrap(ping):
 
 def test_split_refuses_bad_sizes():
     with pytest.raises(DecodeError) as caught:
-        split_frames(b"\0\0\0\1a\xff\xff\xff\xff")
+        split_messages(b"\0\0\0\1a\xff\xff\xff\xff")
     assert (caught.value.row, caught.value.offset, caught.value.code) == (1, 5, "negative_length")
     with pytest.raises(DecodeError, match=r"size_limit.*2147483647"):
-        split_frames(b"\x7f\xff\xff\xff")
+        split_messages(b"\x7f\xff\xff\xff")
     with pytest.raises(DecodeError, match="above the limit of 1"):
-        split_frames(b"\0\0\0\2ab", max_size=1)
-    assert split_frames(b"\0\0\0\5abcd") == ([], 0)
-    assert split_frames(b"") == ([], 0)
+        split_messages(b"\0\0\0\2ab", max_size=1)
+    assert split_messages(b"\0\0\0\5abcd") == ([], 0)
+    assert split_messages(b"") == ([], 0)
 
 
 def test_headers_that_are_left_out(impl, ping):
@@ -278,7 +278,7 @@ def test_requests_are_those_of_the_codec(impl, ping):
 def test_requests_of_all_versions_as_columns(impl, ping):
     client = Connection(ping)
     frames = [
-        split_frames(client.write_request("PingRequest", version, {"text": str(version)}))[0][0].tobytes()
+        split_messages(client.write_request("PingRequest", version, {"text": str(version)}))[0][0].tobytes()
         for version in (2, 0, 1, 2)
     ]
     codec = MessageCodec.for_versions(ping["PingRequest"], header="request")

@@ -14,7 +14,7 @@ from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
 from kcodec.plan import Limits, Plan
-from kcodec.protocol.message.headers import HEADERS, header_spec
+from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
 from kcodec.protocol.message.plan import UNKNOWN, Part, decode_plan, encode_plan, failing_plan, message_type
 from kcodec.protocol.spec.message import MessageSpec
@@ -169,11 +169,11 @@ class MessageCodec(Codec):
 
     def _check(self, versions: tuple[int, ...]) -> None:
         header, compat = self._options["header"], self._options["compat"]
-        if header not in (None, *HEADERS, "version"):
-            raise ConfigError(f"header={header!r} is not one of None, {', '.join(HEADERS)}, version")
+        if header not in (None, *HEADER_TYPES, "version"):
+            raise ConfigError(f"header={header!r} is not one of None, {', '.join(HEADER_TYPES)}, version")
         if compat not in (None, "kafka"):
             raise ConfigError(f"compat={compat!r} is not one of None, kafka")
-        if header in HEADERS and self.spec.type != header:
+        if header in HEADER_TYPES and self.spec.type != header:
             raise ConfigError(f"{self.spec.name} is of type {self.spec.type}: it has no {header} header")
         if not versions:
             raise ConfigError("there must be at least one version")
@@ -186,7 +186,7 @@ class MessageCodec(Codec):
 
     def _parts(self, version: int) -> list[Part]:
         header = self._options["header"]
-        if header not in HEADERS:
+        if header not in HEADER_TYPES:
             return [Part(self.spec, version)]
         fixed: tuple[str, ...] = ()
         before = header_spec(header)
@@ -201,7 +201,7 @@ class MessageCodec(Codec):
     def _type(self, versions: Sequence[int], unknown_tags: bool, large: bool) -> pa.StructType:
         body = message_type(self.spec, versions, unknown_tags=unknown_tags, large=large)
         header = self._options["header"]
-        if header not in HEADERS:
+        if header not in HEADER_TYPES:
             return body
         before = message_type(
             header_spec(header),
@@ -498,7 +498,7 @@ class MessageCodec(Codec):
         """Return the type of the fields of all versions, which a dict may have."""
         every = sorted({*self.spec.valid_versions, *self.versions})
         kind = message_type(self.spec, every, unknown_tags=True)
-        if self.header not in HEADERS:
+        if self.header not in HEADER_TYPES:
             return kind
         header = header_spec(self.header)
         before = message_type(header, header.valid_versions, unknown_tags=True)
@@ -512,7 +512,9 @@ class MessageCodec(Codec):
         self, message: dict[str, Any], version: int | None = None, *, serialize_records: bool = True
     ) -> dict[str, Any]:
         """Turn a message into its JSON form; see `kcodec.protocol.message.json.to_json`."""
-        body = message.get("body", {}) if self.header in HEADERS and isinstance(message, dict) else message
+        body = (
+            message.get("body", {}) if self.header in HEADER_TYPES and isinstance(message, dict) else message
+        )
         return to_json(self.spec, self._version(version), body, serialize_records=serialize_records)
 
     def from_json(self, node: Any, version: int | None = None) -> dict[str, Any]:

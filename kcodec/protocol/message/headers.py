@@ -5,7 +5,7 @@ import functools
 from kcodec.errors import ConfigError
 from kcodec.protocol.spec.message import MessageSpec
 
-__all__ = ["HEADERS", "header_spec"]
+__all__ = ["HEADER_TYPES", "header_spec"]
 
 # The client id keeps its int16 length in flexible versions: a broker must be able to read the header of an
 # ApiVersionsRequest that is newer than itself.
@@ -21,8 +21,8 @@ _RESPONSE = """{"type": "header", "name": "ResponseHeader", "validVersions": "0-
     "fields": [
     {"name": "CorrelationId", "type": "int32", "versions": "0+"}]}"""
 
-#: What has a header.
-HEADERS = ("request", "response")
+#: Types of the messages that have a header.
+HEADER_TYPES = ("request", "response")
 
 
 @functools.cache
@@ -46,8 +46,8 @@ def header_spec(kind: str, api_key: int | None = None, api_version: int | None =
     >>> [field.json_name for field in header_spec("request").fields]
     ['requestApiKey', 'requestApiVersion', 'correlationId', 'clientId']
     """
-    if kind not in HEADERS:
-        raise ConfigError(f"header={kind!r} is not one of {', '.join(HEADERS)}")
+    if kind not in HEADER_TYPES:
+        raise ConfigError(f"header={kind!r} is not one of {', '.join(HEADER_TYPES)}")
     if kind == "response":
         return MessageSpec.parse(_RESPONSE)
     defaults = ("" if value is None else value for value in (api_key, api_version))

@@ -15,7 +15,7 @@ from kcodec.protocol.message.plan import Part, decode_plan, message_type
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.topics.builtin_layouts import builtin_definitions
-from kcodec.protocol.topics.prefix import frames, int16_prefix
+from kcodec.protocol.topics.prefix import int16_prefix, varint_prefix
 from kcodec.protocol.topics.records import FRAMED, RecordType, record_types
 
 __all__ = ["KINDS", "TopicCodec", "decode_topic"]
@@ -304,7 +304,7 @@ class TopicCodec:
 
     def _framed(self, keys: pa.Array | None, values: pa.Array) -> "_Rows":
         """Find what the rows of a framed topic are: unsigned varints of frame version, type and version."""
-        found = frames(values)
+        found = varint_prefix(values)
         valueless = _nulls(values)
         known = found.type < 1 << 15
         rows = _Rows(len(values))

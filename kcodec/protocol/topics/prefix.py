@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["Frames", "frames", "int16_prefix"]
+__all__ = ["VarintPrefix", "int16_prefix", "varint_prefix"]
 
 _VIEWS = (pa.binary_view(), pa.string_view())
 
@@ -13,17 +13,17 @@ _VIEWS = (pa.binary_view(), pa.string_view())
 _VIEW = 16
 
 
-class Frames(NamedTuple):
-    """The frames of values that tell their own type.
+class VarintPrefix(NamedTuple):
+    """What values say of themselves in the topics that have no keys.
 
     Attributes
     ----------
     frame, type, version : numpy.ndarray of int64
-        The three numbers.
+        The three numbers that each value starts with: frame version, type, version.
     starts : numpy.ndarray of int32
         Where in its value each message begins.
     truncated, overlong : numpy.ndarray of bool
-        Rows that end inside their frame, and rows with a number of more than five bytes.
+        Rows that end inside the three numbers, and rows with a number of more than five bytes.
     """
 
     frame: Any
@@ -67,7 +67,7 @@ def int16_prefix(array: pa.Array) -> tuple[Any, Any]:
     return np.where(lengths < 2, np.int16(0), numbers.astype(np.int16)), lengths
 
 
-def frames(array: pa.Array) -> Frames:
+def varint_prefix(array: pa.Array) -> VarintPrefix:
     r"""Read the three unsigned varints that each value starts with: frame version, type, version.
 
     Parameters
@@ -77,7 +77,7 @@ def frames(array: pa.Array) -> Frames:
 
     Examples
     --------
-    >>> found = frames(pa.array([b"\1\x82\1\3..", b"\1"]))
+    >>> found = varint_prefix(pa.array([b"\1\x82\1\3..", b"\1"]))
     >>> found.type.tolist()[0], found.starts.tolist()[0], found.truncated.tolist()
     (130, 4, [False, True])
     """
@@ -99,7 +99,7 @@ def frames(array: pa.Array) -> Frames:
         overlong |= more
         numbers.append(value & 0xFFFFFFFF)
     frame, kind, version = numbers
-    return Frames(frame, kind, version, (at - begins).astype(np.int32), truncated, overlong)
+    return VarintPrefix(frame, kind, version, (at - begins).astype(np.int32), truncated, overlong)
 
 
 def _placed(array: pa.Array) -> tuple[Any, Any, Any]:

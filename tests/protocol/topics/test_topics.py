@@ -14,7 +14,7 @@ from kcodec.protocol import load
 from kcodec.protocol.message.json import to_json
 from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 from kcodec.protocol.topics.codec import KINDS, TopicCodec, decode_topic
-from kcodec.protocol.topics.prefix import frames, int16_prefix
+from kcodec.protocol.topics.prefix import int16_prefix, varint_prefix
 from kcodec.protocol.topics.records import TOPICS, record_types
 
 GROUP = b"\0\2\0\1g"
@@ -382,7 +382,7 @@ def test_prefixes(payloads, kind):
         int.from_bytes(payload[:2], "big", signed=True) if payload and len(payload) > 1 else 0
         for payload in payloads
     ]
-    found = frames(array)
+    found = varint_prefix(array)
     for row, payload in enumerate(payloads):
         if payload is None:
             continue
