@@ -19,13 +19,13 @@ from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.java.utf8 import java_text
 from kcodec.protocol.batch.compression import CODECS, Expanded
 from kcodec.protocol.batch.control_records import coordinator_epoch, to_json
+from kcodec.protocol.batch.partition_files import LOGS, base_offset_of, suffix_of
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, Scans, batch_table, chunks_of, record_schema
 from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES
-from kcodec.protocol.batch.segment import base_offset_of, read_segment, suffix_of
+from kcodec.protocol.batch.segment import read_segment
 
 __all__ = ["Dump"]
 
-_LOGS = (".log", ".checkpoint")
 _OPTIONS = BatchOptions(check_crc=False, control="keep", errors="report")
 #: Rows of a Parquet row group at most; chunks of a log are smaller.
 _ROWS = 1 << 17
@@ -90,7 +90,7 @@ class Dump:
             An index or a snapshot is not what its suffix says. Damage of a log is in `problems`.
         """
         out.write(f"Dumping {self.path}\n")
-        if self.suffix in _LOGS:
+        if self.suffix in LOGS:
             self._log_text(out)
         elif self.suffix == ".index":
             self._index_text(out)
@@ -287,7 +287,7 @@ class Dump:
         DecodeError
             As `text`.
         """
-        if self.suffix in _LOGS:
+        if self.suffix in LOGS:
             for batch, rows, _ in self._batches():
                 line = {**batch, "records": [_readable(row) for row in rows]} if self.records else batch
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -310,7 +310,7 @@ class Dump:
         """
         import pyarrow.parquet as pq
 
-        if self.suffix not in _LOGS:
+        if self.suffix not in LOGS:
             pq.write_table(read_segment(self.path), out)
             return
         schema = _storable(record_schema(views=False)) if self.records else BATCHES
