@@ -59,8 +59,6 @@ def neighbours(path: Any, filesystem: Any) -> tuple[list[str], list[str]]:
     if filesystem is None:
         names = os.listdir(folder or ".")
     else:
-        import pyarrow.fs
-
         names = [each.base_name for each in filesystem.get_file_info(pa.fs.FileSelector(folder))]
     logs = sorted(name for name in names if re.fullmatch(r"[0-9]{20}\.log", name))
     before = [os.path.join(folder, name) for name in logs if int(name[:20]) < base]
