@@ -7,8 +7,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kcodec.protocol.batch.headers import list_batches
     from kcodec.protocol.batch.message_records import expand_records
-    from kcodec.protocol.batch.read import list_batches, read_batches, stream_batches
+    from kcodec.protocol.batch.read import read_batches, stream_batches
     from kcodec.protocol.batch.segment import read_segment, stream_segment
     from kcodec.protocol.batch.write import write_batches
     from kcodec.protocol.connection import Connection, Exchange, join_messages, split_messages
@@ -65,7 +66,7 @@ _MODULES = {
     "decode_topic": "topics.codec",
     "expand_records": "batch.message_records",
     "join_messages": "connection",
-    "list_batches": "batch.read",
+    "list_batches": "batch.headers",
     "load": "spec.definitions",
     "read_batches": "batch.read",
     "read_segment": "batch.segment",

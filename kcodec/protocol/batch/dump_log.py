@@ -19,8 +19,9 @@ from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.java.utf8 import java_text
 from kcodec.protocol.batch.compression import CODECS, Expanded
 from kcodec.protocol.batch.control_records import coordinator_epoch, to_json
+from kcodec.protocol.batch.headers import Scans, batch_table
 from kcodec.protocol.batch.partition_files import LOGS, base_offset_of, suffix_of
-from kcodec.protocol.batch.read import BatchOptions, BatchSource, Scans, batch_table, chunks_of, record_schema
+from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of, record_schema
 from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES
 from kcodec.protocol.batch.segment import read_segment
 

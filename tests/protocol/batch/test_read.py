@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from vector_files import read_vectors
 
 from kcodec import ConfigError, DecodeError
-from kcodec.protocol.batch import read as batch
 from kcodec.protocol.batch.compression import CODECS
-from kcodec.protocol.batch.read import RECORDS, list_batches, read_batches, stream_batches
+from kcodec.protocol.batch.headers import list_batches
+from kcodec.protocol.batch.read import read_batches, stream_batches
+from kcodec.protocol.batch.schema import RECORDS
 from kcodec.protocol.batch.write import write_batches
 from kcodec.wire import crc32c
 
@@ -284,25 +285,6 @@ def test_streams(impl, window, tmp_path):
     with pytest.raises(DecodeError) as caught:
         stream_batches(io.BytesIO(data + bytes(200) + b"1" * 200), window=window).read_all()
     assert caught.value.offset == len(data) + 8
-
-
-@pytest.mark.parametrize("window", [1, 100, 1 << 20])
-def test_lists_of_files(impl, window, tmp_path, monkeypatch):
-    data = b"".join(write_batches(TABLE, codec=codec) for codec in CODECS * 3)
-    data += write_batches(TABLE.select(["value"]), magic=1, codec="gzip")
-    whole = list_batches(data)
-    monkeypatch.setattr(batch, "_WINDOW", window)
-    path = tmp_path / "log"
-    path.write_bytes(data)
-    for source in (path, str(path), io.BytesIO(data), data):
-        assert list_batches(source).equals(whole)
-    assert whole["position"].to_pylist()[1:] == whole["size"].to_numpy().cumsum()[:-1].tolist()
-    path.write_bytes(data + bytes(20) + b"1" * 20)
-    with pytest.raises(DecodeError) as caught:
-        list_batches(path)
-    assert (caught.value.row, caught.value.offset) == (16, len(data) + 8)
-    path.write_bytes(b"")
-    assert list_batches(path).equals(whole[:0])
 
 
 def test_a_stream_keeps_what_it_needs():

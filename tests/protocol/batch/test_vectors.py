@@ -5,7 +5,9 @@ import pytest
 from vector_files import HERE, read_vectors
 
 from kcodec import DecodeError
-from kcodec.protocol.batch.read import TIMESTAMP_TYPES, list_batches, read_batches
+from kcodec.protocol.batch.headers import list_batches
+from kcodec.protocol.batch.read import read_batches
+from kcodec.protocol.batch.schema import TIMESTAMP_TYPES
 
 NAME = "kafka_record_batches.jsonl.gz"
 VECTORS = read_vectors(NAME)

@@ -6,7 +6,8 @@ from vector_files import read_vectors
 
 from kcodec import ConfigError, EncodeError
 from kcodec.protocol.batch.compression import CODECS
-from kcodec.protocol.batch.read import list_batches, read_batches
+from kcodec.protocol.batch.headers import list_batches
+from kcodec.protocol.batch.read import read_batches
 from kcodec.protocol.batch.write import write_batches
 
 VECTORS = [vector for vector in read_vectors("kafka_record_batches.jsonl.gz") if "bad/" not in vector["id"]]
