@@ -1,8 +1,7 @@
 """Kafka's messages: a definition and its versions as a codec of columns and of single messages."""
 
-import threading
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +13,7 @@ from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
 from kcodec.plan import Limits, Plan
+from kcodec.plan.kept import Kept
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
 from kcodec.protocol.message.plan import UNKNOWN, Part, decode_plan, encode_plan, failing_plan, message_type
@@ -22,11 +22,22 @@ from kcodec.protocol.spec.versions import MAX_VERSION, Versions
 
 __all__ = ["UNKNOWN", "MessageCodec"]
 
-#: Programs that an encoder keeps: one for each Arrow type and version it has seen.
+#: Arrow types whose programs an encoder keeps.
 _KEPT = 64
 
 #: Where a payload says its version itself: header -> its first byte.
 _VERSION_AT = {"version": 0, "request": 2}
+
+
+class _Options(NamedTuple):
+    """How messages are read and written; see `MessageCodec`."""
+
+    header: str | None
+    compat: str | None
+    unknown_tags: bool
+    large: bool
+    trailing: bool
+    limits: Limits
 
 
 class MessageCodec(Codec):
@@ -93,32 +104,25 @@ class MessageCodec(Codec):
         trailing: bool = False,
         limits: Limits | None = None,
     ) -> None:
-        self._build(
-            spec,
-            (version,),
-            header=header,
-            compat=compat,
-            unknown_tags=unknown_tags,
-            large=large,
-            trailing=trailing,
-            limits=Limits.of(limits),
-        )
+        options = _Options(header, compat, unknown_tags, large, trailing, Limits.of(limits))
+        self._build(spec, (version,), options)
 
-    def _build(self, spec: MessageSpec | str, versions: tuple[int, ...], **options: Any) -> None:
+    def _build(self, spec: MessageSpec | str, versions: tuple[int, ...], options: _Options) -> None:
         self.spec = spec if isinstance(spec, MessageSpec) else MessageSpec.parse(spec)
         self._options = options
         self._check(versions)
         self.versions = tuple(sorted(set(versions)))
-        unknown, large = options["unknown_tags"], options["large"]
-        self.arrow_type = self._type(versions, unknown, large)
-        self._encoded_type = pa.large_binary() if large else pa.binary()
-        self._trailing = options["trailing"] or options["compat"] == "kafka"
-        self._start = 2 if options["header"] == "version" else 0
-        self._version_at = _VERSION_AT.get(options["header"])
-        self._api_key = self.spec.api_key if options["header"] == "request" else None
+        self.arrow_type = self._type(versions, options.unknown_tags)
+        self._encoded_type = pa.large_binary() if options.large else pa.binary()
+        self._trailing = options.trailing or options.compat == "kafka"
+        self._start = 2 if options.header == "version" else 0
+        self._version_at = _VERSION_AT.get(options.header or "")
+        self._api_key = self.spec.api_key if options.header == "request" else None
         self._plans = {version: decode_plan(self._parts(version), self.arrow_type) for version in versions}
-        self._kept: dict[tuple[object, ...], Any] = {}
-        self._lock = threading.Lock()
+        #: Those that depend on nothing but the version, by module and use.
+        self._programs: dict[tuple[object, ...], Any] = {}
+        #: Those by which columns are encoded, for each version.
+        self._encoders: Kept[tuple[object, ...], list[Any]] = Kept(_KEPT)
 
     @classmethod
     def for_versions(
@@ -153,22 +157,13 @@ class MessageCodec(Codec):
         >>> codec.decode([b"\x05", b"\x06\x07"], versions=[0, 1]).to_pylist()
         [{'a': 5, 'b': -1}, {'a': 6, 'b': 7}]
         """
-        codec = cls.__new__(cls)
         spec = spec if isinstance(spec, MessageSpec) else MessageSpec.parse(spec)
-        codec._build(
-            spec,
-            tuple(spec.valid_versions if versions is None else versions),
-            header=header,
-            compat=compat,
-            unknown_tags=unknown_tags,
-            large=large,
-            trailing=trailing,
-            limits=Limits.of(limits),
-        )
-        return codec
+        chosen = tuple(spec.valid_versions if versions is None else versions)
+        options = _Options(header, compat, unknown_tags, large, trailing, Limits.of(limits))
+        return _rebuild(cls, spec, chosen, options)
 
     def _check(self, versions: tuple[int, ...]) -> None:
-        header, compat = self._options["header"], self._options["compat"]
+        header, compat = self._options[:2]
         if header not in (None, *HEADER_TYPES, "version"):
             raise ConfigError(f"header={header!r} is not one of None, {', '.join(HEADER_TYPES)}, version")
         if compat not in (None, "kafka"):
@@ -185,7 +180,7 @@ class MessageCodec(Codec):
                 raise ConfigError(f"version {version} of {self.spec.name} is not one of {valid}")
 
     def _parts(self, version: int) -> list[Part]:
-        header = self._options["header"]
+        header = self._options.header
         if header not in HEADER_TYPES:
             return [Part(self.spec, version)]
         fixed: tuple[str, ...] = ()
@@ -198,18 +193,14 @@ class MessageCodec(Codec):
             Part(self.spec, version, "body"),
         ]
 
-    def _type(self, versions: Sequence[int], unknown_tags: bool, large: bool) -> pa.StructType:
+    def _type(self, versions: Sequence[int], unknown_tags: bool) -> pa.StructType:
+        large = self._options.large
         body = message_type(self.spec, versions, unknown_tags=unknown_tags, large=large)
-        header = self._options["header"]
-        if header not in HEADER_TYPES:
+        if self.header not in HEADER_TYPES:
             return body
-        before = message_type(
-            header_spec(header),
-            {self.spec.header_version(version) for version in versions},
-            unknown_tags=unknown_tags,
-            large=large,
-        )
-        return pa.struct([pa.field("header", before, nullable=False), pa.field("body", body, nullable=False)])
+        header_versions = {self.spec.header_version(version) for version in versions}
+        spec = header_spec(self.header)
+        return _framed(message_type(spec, header_versions, unknown_tags=unknown_tags, large=large), body)
 
     @property
     def version(self) -> int | None:
@@ -219,8 +210,7 @@ class MessageCodec(Codec):
     @property
     def header(self) -> str | None:
         """What stands before each message."""
-        header: str | None = self._options["header"]
-        return header
+        return self._options.header
 
     @property
     def plan(self) -> Plan:
@@ -256,7 +246,7 @@ class MessageCodec(Codec):
         chunks, chunked = payloads(values)
         pick = self._picker(versions, sum(map(len, chunks)), decoding=True)
         module = kernel("protocol.message._kernel")
-        programs = self._decoders(module, pick is not None)
+        programs = self._decoding(module, pick is not None)
 
         def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             decoded: tuple[pa.Array, list[Fault]] = module.decode(
@@ -305,9 +295,9 @@ class MessageCodec(Codec):
             kind = plain_type(array.type)
             encoded: tuple[pa.Array, list[Fault]] = module.encode(
                 array if array.type == kind else unpack(array).cast(kind),
-                self._encoders(module, kind, pick is not None),
+                self._encoding(module, kind, pick is not None),
                 selector=None if pick is None else pick(array),
-                large=self._options["large"],
+                large=self._options.large,
                 stop=stop,
             )
             return encoded
@@ -348,19 +338,12 @@ class MessageCodec(Codec):
         return pick
 
     def _program(self, module: Any, plan: Plan) -> Any:
-        return module.Program(plan, self._options["limits"], self._options["compat"] == "kafka")
+        return module.Program(plan, self._options.limits, self._options.compat == "kafka")
 
-    def _keep(self, key: tuple[object, ...], make: Any) -> Any:
-        with self._lock:
-            kept = self._kept.get(key)
-        if kept is None:
-            # Threads that come here at once make the same; the last one put there stays.
-            kept = make()
-            with self._lock:
-                while len(self._kept) >= _KEPT:
-                    del self._kept[next(iter(self._kept))]
-                self._kept[key] = kept
-        return kept
+    def _once(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
+        """Return what is kept for a key, or make it; threads that come here at once make the same."""
+        kept = self._programs.get(key)
+        return self._programs.setdefault(key, make()) if kept is None else kept
 
     def _failing(self, module: Any, kind: pa.DataType, direction: str) -> list[Any]:
         """Return a program for rows of all other versions, and one for those of other api keys."""
@@ -371,15 +354,15 @@ class MessageCodec(Codec):
         plans = [failing_plan(kind, direction, "unsupported_version", reason) for reason in reasons]
         return [self._program(module, plan) for plan in plans]
 
-    def _decoders(self, module: Any, picked: bool) -> list[Any]:
+    def _decoding(self, module: Any, picked: bool) -> list[Any]:
         """Return a program for each version; where rows are picked, those of `_failing` behind them."""
 
         def make() -> list[Any]:
             programs = [self._program(module, self._plans[version]) for version in self.versions]
             return [*programs, *self._failing(module, self.arrow_type, "decode")] if picked else programs
 
-        made: list[Any] = self._keep((module, "decode", picked), make)
-        return made
+        programs: list[Any] = self._once((module, "decode", picked), make)
+        return programs
 
     def encode_plan(self, kind: pa.DataType, version: int | None = None) -> Plan:
         """Return the plan by which columns of an Arrow type are written at a version, by default the highest."""
@@ -387,14 +370,15 @@ class MessageCodec(Codec):
         prefix = version.to_bytes(2, "big") if self.header == "version" else b""
         return encode_plan(self._parts(version), kind, prefix)
 
-    def _encoders(self, module: Any, kind: pa.DataType, picked: bool) -> list[Any]:
+    def _encoding(self, module: Any, kind: pa.DataType, picked: bool) -> list[Any]:
+        """Return what `_decoding` does, for columns of an Arrow type."""
+
         def make() -> list[Any]:
             plans = [self.encode_plan(kind, version) for version in self.versions]
             programs = [self._program(module, plan) for plan in plans]
             return [*programs, *self._failing(module, kind, "encode")] if picked else programs
 
-        made: list[Any] = self._keep((module, "encode", kind, picked), make)
-        return made
+        return self._encoders.get((module, kind, picked), make)
 
     # Single messages ------------------------------------------------------------------------------------
 
@@ -440,13 +424,10 @@ class MessageCodec(Codec):
         chosen = (
             self._version(version) if version is not None or self._version_at is None else self._named(data)
         )
-        program = self._kept.get((module, "decode_one", chosen))
+        program = self._programs.get((module, "decode_one", chosen))
         if program is None:
-            kind = self._type((chosen,), True, self._options["large"])
-            program = self._keep(
-                (module, "decode_one", chosen),
-                lambda: self._program(module, decode_plan(self._parts(chosen), kind)),
-            )
+            plan = decode_plan(self._parts(chosen), self._type((chosen,), True))
+            program = self._once((module, "decode_one", chosen), lambda: self._program(module, plan))
         message, fault = module.decode_one(data, program, start=self._start, trailing=self._trailing)
         if fault is not None:
             raise DecodeError(*fault)
@@ -471,10 +452,10 @@ class MessageCodec(Codec):
         """
         module = kernel("protocol.message._kernel")
         version = self._version(version)
-        program = self._kept.get((module, "encode_one", version))
+        program = self._programs.get((module, "encode_one", version))
         if program is None:
             plan = self.encode_plan(self._every_field(), version)
-            program = self._keep((module, "encode_one", version), lambda: self._program(module, plan))
+            program = self._once((module, "encode_one", version), lambda: self._program(module, plan))
         data, fault = module.encode_one(message, program)
         if fault is not None:
             raise EncodeError(*fault)
@@ -501,8 +482,7 @@ class MessageCodec(Codec):
         if self.header not in HEADER_TYPES:
             return kind
         header = header_spec(self.header)
-        before = message_type(header, header.valid_versions, unknown_tags=True)
-        return pa.struct([pa.field("header", before, nullable=False), pa.field("body", kind, nullable=False)])
+        return _framed(message_type(header, header.valid_versions, unknown_tags=True), kind)
 
     def size(self, message: dict[str, Any], version: int | None = None) -> int:
         """Return how many bytes `encode_one` writes; it raises the same errors."""
@@ -519,12 +499,12 @@ class MessageCodec(Codec):
 
     def from_json(self, node: Any, version: int | None = None) -> dict[str, Any]:
         """Read the JSON form of a message; see `kcodec.protocol.message.json.from_json`."""
-        return from_json(self.spec, self._version(version), node, compat=self._options["compat"])
+        return from_json(self.spec, self._version(version), node, compat=self._options.compat)
 
     # ----------------------------------------------------------------------------------------------------
 
     def _identity(self) -> tuple[object, ...]:
-        return self.spec, self.versions, *self._options.values()
+        return self.spec, self.versions, self._options
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MessageCodec):
@@ -537,7 +517,8 @@ class MessageCodec(Codec):
     def __repr__(self) -> str:
         many = len(self.versions) > 1
         shown = [self.spec.name, repr(list(self.versions) if many else self.versions[0])]
-        shown += [f"{name}={value!r}" for name, value in self._options.items() if value and value != Limits()]
+        options = self._options._asdict().items()
+        shown += [f"{name}={value!r}" for name, value in options if value and value != Limits()]
         return f"MessageCodec{'.for_versions' if many else ''}({', '.join(shown)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -551,7 +532,14 @@ def _column(versions: Any) -> pa.Array:
         raise ConfigError(f"versions are no column of integers: {error}") from None
 
 
+def _framed(header: pa.DataType, body: pa.DataType) -> pa.StructType:
+    """Return the type of messages that have a header."""
+    return pa.struct([pa.field("header", header, nullable=False), pa.field("body", body, nullable=False)])
+
+
 def _rebuild(
-    kind: type[MessageCodec], spec: MessageSpec, versions: tuple[int, ...], options: dict[str, Any]
+    kind: type[MessageCodec], spec: MessageSpec, versions: tuple[int, ...], options: _Options
 ) -> MessageCodec:
-    return kind.for_versions(spec, versions, **options)
+    codec = kind.__new__(kind)
+    codec._build(spec, versions, options)
+    return codec
