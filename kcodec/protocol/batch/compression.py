@@ -16,7 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError
+from kcodec.errors import CODES, ConfigError
+from kcodec.wire._varint_py import read as read_varint
 
 try:
     import cramjam
@@ -36,9 +37,9 @@ _FIRST = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 #: The longest copy of raw snappy makes 64 bytes of 3.
-_SNAPPY_MOST = 22
+_SNAPPY_RATIO = 22
 #: The shortest copy of deflate makes 258 bytes of 2 bits.
-_DEFLATE_MOST = 1032
+_DEFLATE_RATIO = 1032
 _GZIP_SMALLEST = 18
 _FAILURES = (OSError, ValueError, pa.ArrowException, *([cramjam.DecompressionError] if cramjam else []))
 _LEVELS = {"gzip": (1, 9), "lz4": (1, 12), "zstd": (-(1 << 17), 22)}
@@ -58,7 +59,7 @@ class Expanded:
     Parameters
     ----------
     limit : int
-        The most bytes that all pieces together may have.
+        Bytes that all pieces together may have.
     """
 
     def __init__(self, limit: int) -> None:
@@ -147,7 +148,7 @@ class Expanded:
         if cramjam and data.size >= _GZIP_SMALLEST:
             # The size of the last member, which nearly always is the only one.
             size = int.from_bytes(data.slice(data.size - 4).to_pybytes(), "little")
-            if size <= min(_DEFLATE_MOST * data.size, self.limit - self.size):
+            if size <= min(_DEFLATE_RATIO * data.size, self.limit - self.size):
                 self._room(size)
                 with suppress(cramjam.DecompressionError), self._next(size) as place:
                     if cramjam.gzip.decompress_into(data, place) == size:
@@ -161,8 +162,7 @@ class Expanded:
             while True:
                 self._room(min(wanted, self.limit - self.size))
                 with memoryview(self.buffer) as view:
-                    done = stream.readinto(view[self.size :])
-                self.size += done
+                    self.size += stream.readinto(view[self.size :])
                 if self.size < self.buffer.size:
                     return
                 if self.size == self.limit:
@@ -195,14 +195,12 @@ def _xerial_blocks(data: pa.Buffer) -> Iterator[pa.Buffer]:
 
 def _snappy_size(block: pa.Buffer) -> int:
     """Read the size that a block of raw snappy starts with."""
-    size = 0
-    for number, byte in enumerate(_start(block, 5)):
-        size |= (byte & 0x7F) << 7 * number
-        if byte < 0x80:
-            if size > _SNAPPY_MOST * block.size:
-                raise CompressionError("a block says that it expands more than snappy can")
-            return size
-    raise CompressionError("the size of a snappy block is cut")
+    size, _, code = read_varint(_start(block, 5), 0, 32)
+    if code:
+        raise CompressionError(f"the size of a snappy block: {CODES[code]}")
+    if size > _SNAPPY_RATIO * block.size:
+        raise CompressionError("a block says that it expands more than snappy can")
+    return size
 
 
 def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) -> bytes:
@@ -254,8 +252,8 @@ def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) ->
             for at in range(0, len(view), _XERIAL_BLOCK)
         ]
         return _XERIAL_HEADER + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
-    done: bytes = pa.Codec(codec, level).compress(data, asbytes=True)
-    return _with_header_sum(done, 0) if codec == "lz4" and magic == 0 else done
+    compressed: bytes = pa.Codec(codec, level).compress(data, asbytes=True)
+    return _with_header_sum(compressed, 0) if codec == "lz4" and magic == 0 else compressed
 
 
 def _with_header_sum(frame: bytes, start: int) -> bytes:
@@ -276,15 +274,15 @@ def _xxh32(data: bytes) -> int:
     """Sum up less than 16 bytes with XXH32, seed 0."""
     mask = 0xFFFFFFFF
 
-    def rotated(value: int, bits: int) -> int:
+    def rotate(value: int, bits: int) -> int:
         return (value << bits | value >> 32 - bits) & mask
 
     total = 0x165667B1 + len(data)
     words = len(data) // 4
     for (word,) in struct.iter_unpack("<I", data[: 4 * words]):
-        total = rotated((total + word * 0xC2B2AE3D) & mask, 17) * 0x27D4EB2F & mask
+        total = rotate((total + word * 0xC2B2AE3D) & mask, 17) * 0x27D4EB2F & mask
     for byte in data[4 * words :]:
-        total = rotated((total + byte * 0x165667B1) & mask, 11) * 0x9E3779B1 & mask
+        total = rotate((total + byte * 0x165667B1) & mask, 11) * 0x9E3779B1 & mask
     total = (total ^ total >> 15) * 0x85EBCA77 & mask
     total = (total ^ total >> 13) * 0xC2B2AE3D & mask
     return total ^ total >> 16

@@ -15,6 +15,7 @@ from kcodec.errors import SchemaError
 from kcodec.plan.node import Node, Op, Plan
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
+from kcodec.wire._varint_py import write as write_varint
 
 __all__ = ["UNKNOWN", "Part", "decode_plan", "encode_plan", "failing_plan", "message_type", "unknown_entries"]
 
@@ -281,7 +282,7 @@ class _Shape(ABC):
             item = self.item(kind.element, self.columns[column].children[0], compact)
             node = Node(_SIZED["array"][compact][0], column, children=(item,))
         elif kind.is_struct:
-            struct = self.struct(field)
+            struct = self.structs[kind.element]
             if not nullable:
                 return self.record(struct, column, name)
             op = Op.TAGGED_RECORD if field.tagged_in(self.version) else Op.NULLABLE_RECORD
@@ -292,8 +293,10 @@ class _Shape(ABC):
             return Node(Op.NULLABLE, column, name, (node,))
         return replace(node, name=name)
 
-    def struct(self, field: FieldSpec) -> StructSpec:
-        return self.structs[field.type.element]
+    def tag(self, field: FieldSpec, column: int) -> Node:
+        """Step over a tagged field of the version."""
+        children = (self.value(field, column, ""), self.default(field, column, ""))
+        return Node(Op.TAG, column, field.json_name, children, size=field.tag or 0)
 
     def item(self, element: str, column: int, compact: bool) -> Node:
         if element in self.structs:
@@ -349,34 +352,29 @@ def _bytes(element: str, value: Any, compact: bool) -> bytes:
     data = value.encode() if isinstance(value, str) else bytes(value)
     if not compact:
         return len(data).to_bytes(2 if element == "string" else 4, "big") + data
-    length, prefix = len(data) + 1, bytearray()
-    while length >= 0x80:
-        prefix.append(length & 0x7F | 0x80)
-        length >>= 7
-    return bytes([*prefix, length]) + data
+    return write_varint(len(data) + 1) + data
 
 
-def _joined(name: str, below: str) -> str:
-    return f"{name}.{below}" if name else below
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _holds_tags(kind: pa.DataType) -> bool:
-    """Tell whether a column is one of unknown tags: a list of structs of uint32 and binary."""
-    types = pa.types
-    if not (types.is_list(kind) or types.is_large_list(kind)) or not types.is_struct(kind.value_type):
+    """Return whether a column is one of unknown tags: a list of structs of uint32 and binary."""
+    if not _is_list(kind) or not pa.types.is_struct(kind.value_type):
         return False
     fields = [(field.name, field.type) for field in kind.value_type]
     return fields in ([("tag", pa.uint32()), ("data", data)] for data in (pa.binary(), pa.large_binary()))
 
 
 def _holds_nothing(kind: pa.DataType) -> bool:
-    """Tell whether a column is what Arrow makes of nulls, or of empty lists only."""
+    """Return whether a column is what Arrow makes of nulls, or of empty lists only."""
     types = pa.types
     return bool(types.is_null(kind) or (types.is_list(kind) and types.is_null(kind.value_type)))
 
 
 def _fits(element: str, kind: pa.DataType) -> bool:
-    """Tell whether a column can be written as a primitive type."""
+    """Return whether a column can be written as a primitive type."""
     types = pa.types
     if element in ("bool", "float64"):
         return bool(kind == _NUMBERS[element][1])
@@ -416,13 +414,12 @@ class _Decode(_Shape):
         return Node(Op.RECORD, column, name, tuple(nodes))
 
     def tag(self, field: FieldSpec, column: int) -> Node:
-        name, tag = field.json_name, field.tag or 0
         if field.tagged_in(self.version):
-            children = (self.value(field, column, ""), self.default(field, column, ""))
-            return Node(Op.TAG, column, name, children, size=tag)
+            return super().tag(field, column)
         # What the version has untagged, or not at all, is stored already.
-        reason = f"Tag {tag} is not valid for version {self.version}"
-        return Node(Op.TAG, -1, name, (Node(Op.FAIL, code="invalid_tag", reason=reason),), size=tag)
+        reason = f"Tag {field.tag} is not valid for version {self.version}"
+        children = (Node(Op.FAIL, code="invalid_tag", reason=reason),)
+        return Node(Op.TAG, -1, field.json_name, children, size=field.tag or 0)
 
 
 class _Encode(_Shape):
@@ -444,7 +441,8 @@ class _Encode(_Shape):
         if UNKNOWN in below and not _holds_tags(self.columns[below[UNKNOWN]].type):
             kind = self.columns[below[UNKNOWN]].type
             reason = f"a column of {kind} cannot be written as tags: list<struct<tag: uint32, data: binary>> is needed"
-            return self.mismatch(below[UNKNOWN], _joined(name, UNKNOWN), struct.name, reason)
+            path = f"{name}.{UNKNOWN}" if name else UNKNOWN
+            return self.mismatch(below[UNKNOWN], path, struct.name, reason)
         strangers = below.keys() - {field.json_name for field in struct.fields} - {UNKNOWN}
         if strangers:
             reason = f"{struct.name} has no field for the column {min(strangers)}"
@@ -455,31 +453,20 @@ class _Encode(_Shape):
             if self.version in field.versions:
                 if field.tagged_in(self.version):
                     continue
-                data = self.default_bytes(field)
-                fixed = struct is self.spec.struct and label in self.fixed
-                nodes.append(
-                    _optional(label, data, None if fixed or at is None else self.value(field, at, label))
-                )
-                if fixed and at is not None:
+                is_fixed = struct is self.spec.struct and label in self.fixed
+                node = None if is_fixed or at is None else self.value(field, at, label)
+                nodes.append(_optional(label, self.default_bytes(field), node))
+                if is_fixed and at is not None:
                     reason = f"{label} is {field.default} before this message"
-                    default = self.default(field, at, "")
-                    nodes.append(
-                        Node(Op.UNSET, at, label, (default,), code="unsupported_version", reason=reason)
-                    )
+                    nodes.append(self.unset(field, at, "unsupported_version", reason))
+            elif at is not None and field.ignorable:
+                nodes.append(Node(Op.UNSET, at, label))
             elif at is not None:
-                nodes.append(self.unset(field, at))
+                reason = f"Attempted to write a non-default {label} at version {self.version}"
+                nodes.append(self.unset(field, at, "non_default", reason))
         if self.flexible:
             tags = tuple(
-                Node(
-                    Op.TAG,
-                    below[field.json_name],
-                    field.json_name,
-                    (
-                        self.value(field, below[field.json_name], ""),
-                        self.default(field, below[field.json_name], ""),
-                    ),
-                    size=field.tag or 0,
-                )
+                self.tag(field, below[field.json_name])
                 for field in struct.tagged_fields(self.version)
                 if field.json_name in below
             )
@@ -492,20 +479,16 @@ class _Encode(_Shape):
             nodes.append(Node(Op.UNSET, below[UNKNOWN], UNKNOWN, (none,), code="non_default", reason=reason))
         return Node(Op.RECORD, column, name, tuple(nodes))
 
-    def unset(self, field: FieldSpec, column: int) -> Node:
-        name = field.json_name
-        if field.ignorable:
-            return Node(Op.UNSET, column, name)
-        reason = f"Attempted to write a non-default {name} at version {self.version}"
-        return Node(
-            Op.UNSET, column, name, (self.default(field, column, ""),), code="non_default", reason=reason
-        )
+    def unset(self, field: FieldSpec, column: int, code: str, reason: str) -> Node:
+        """Check that a column is at the field's default; it is not written."""
+        children = (self.default(field, column, ""),)
+        return Node(Op.UNSET, column, field.json_name, children, code=code, reason=reason)
 
     def value(self, field: FieldSpec, column: int, name: str) -> Node:
         kind = self.columns[column].type
         if pa.types.is_null(kind):
             return self.null(field, column, name)
-        if field.type.is_array and not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        if field.type.is_array and not _is_list(kind):
             return self.mismatch(column, name, str(field.type))
         return super().value(field, column, name)
 
@@ -528,7 +511,7 @@ class _Encode(_Shape):
     def default(self, field: FieldSpec, column: int, name: str) -> Node:
         kind = self.columns[column].type
         if field.type.is_array:
-            fits = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+            fits = _is_list(kind)
         elif field.type.is_struct:
             fits = pa.types.is_struct(kind)
         else:
@@ -559,7 +542,7 @@ class _Encode(_Shape):
         if kind.is_struct:
             if value is None:
                 return b"\xff"
-            data = self.struct_bytes(self.struct(field))
+            data = self.struct_bytes(self.structs[kind.element])
             return None if data is None else (b"\1" if nullable else b"") + data
         if kind.is_array:
             _, null, empty = _SIZED["array"][compact]
@@ -579,13 +562,9 @@ class _Encode(_Shape):
 
 
 def _optional(name: str, data: bytes | None, node: Node | None) -> Node:
-    """Say what is written where there is no value: a field's default, or None if there must be one."""
+    """Return the step over a column, or over none, that writes `data` where there is no value; None: that fails."""
     if node is None:
-        return (
-            Node(Op.FAIL, -1, name, code="null_value")
-            if data is None
-            else Node(Op.DEFAULT, -1, name, data=data)
-        )
-    if node.op is Op.DEFAULT or node.op is Op.FAIL:
+        node = Node(Op.FAIL if data is None else Op.DEFAULT, -1, name)
+    elif node.op is Op.DEFAULT or node.op is Op.FAIL:
         return node
     return replace(node, code="null_value") if data is None else replace(node, data=data)
