@@ -123,7 +123,7 @@ cdef Status row_loop(
     cdef int32_t delta
     cdef int32_t count
     cdef Status status = OK
-    batch.done = 0
+    batch.good_records = 0
     batch.fault_at = batch.position + 57
     if batch.count > (end - at) // SMALLEST_RECORD:
         return BLOCK_COUNT
@@ -211,7 +211,7 @@ cdef Status row_loop(
         row += 1
         header_offsets[row] = <int32_t>header_count
     batch.fault_at = at - source
-    batch.done = <int32_t>(row - first)
+    batch.good_records = <int32_t>(row - first)
     if status != OK:
         return status
     if at != end:
@@ -244,7 +244,7 @@ cdef Status legacy_loop(
         at = batch.start
     while at < batch.end:
         end = at + LOG_OVERHEAD + <int32_t>load_be32(source + at + 8)
-        batch.done = <int32_t>(row - first)
+        batch.good_records = <int32_t>(row - first)
         if source[at + 16] != batch.magic:
             batch.fault_at = at + 16
             return INVALID_BATCH
@@ -272,7 +272,7 @@ cdef Status count_messages(Batch *batch, const uint8_t *source) noexcept nogil:
     cdef int64_t at = batch.start
     cdef int32_t length
     batch.count = 0
-    batch.done = 0
+    batch.good_records = 0
     batch.fault_at = at
     if at == batch.end:
         return BLOCK_COUNT
@@ -411,7 +411,7 @@ def records(batches: Found, first: int, last: int, data, expanded, number: int, 
     """Read the records of the wanted ones among some batches; see the twin."""
     cdef Py_ssize_t start = first
     cdef Py_ssize_t stop = last
-    cdef Py_ssize_t most_pieces = last - first + 1
+    cdef Py_ssize_t max_pieces = last - first + 1
     cdef Py_ssize_t each
     cdef int64_t rows = 0
     cdef int64_t number_of_first = number
@@ -444,12 +444,12 @@ def records(batches: Found, first: int, last: int, data, expanded, number: int, 
                         continue
                 rows += batch.count
     cdef Area area = lay_out(&columns, rows)
-    cdef uint8_t *scratch = <uint8_t *>malloc(2 * most_pieces * sizeof(void *) + 8 * rows + 4 * (rows + 8))
+    cdef uint8_t *scratch = <uint8_t *>malloc(2 * max_pieces * sizeof(void *) + 8 * rows + 4 * (rows + 8))
     if scratch == NULL:
         raise MemoryError
     pieces.start = <const uint8_t **>scratch
-    pieces.size = <int64_t *>(pieces.start + most_pieces)
-    columns.places = <const uint8_t **>(pieces.size + most_pieces)
+    pieces.size = <int64_t *>(pieces.start + max_pieces)
+    columns.places = <const uint8_t **>(pieces.size + max_pieces)
     for i in range(4):
         columns.valid[i] = <uint8_t *>(columns.places + rows) + i * (rows + 8)
     try:
@@ -464,5 +464,5 @@ def records(batches: Found, first: int, last: int, data, expanded, number: int, 
     for each in range(start, stop):
         batch = &batches.batches[each]
         if batch.wanted and batch.status != OK:
-            faults.append((each, batch.fault_at, batch.done, CODE_NAMES[batch.status]))
+            faults.append((each, batch.fault_at, batch.good_records, CODE_NAMES[batch.status]))
     return result, faults

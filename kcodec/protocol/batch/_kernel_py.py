@@ -54,7 +54,7 @@ class _Batch:
     attributes: int
     offset: int
     crc: int
-    crc_valid: bool | None
+    crc_valid: int
     start: int
     end: int
     last_delta: int = 0
@@ -123,40 +123,21 @@ class Batches:
         ]
 
     def expand(self, number: int, start: int, end: int) -> None:
-        """Say where the expanded records of a batch stand."""
+        """Record where the expanded records of a batch stand."""
         batch = self.found[number]
         batch.start, batch.end, batch.expanded = start, end, True
 
     def fail(self, number: int, code: str) -> None:
-        """Say that a batch could not be expanded."""
+        """Record that a batch could not be expanded."""
         self.found[number].fail(code, self.found[number].start)
 
     def headers(self) -> Any:
         """Return the headers as a NumPy array of the fields of `BATCH_HEADER`."""
-        rows = [
-            (
-                batch.position,
-                batch.size,
-                batch.magic,
-                batch.attributes,
-                batch.offset,
-                batch.last_delta,
-                batch.base_timestamp,
-                batch.max_timestamp,
-                batch.leader_epoch,
-                batch.producer_id,
-                batch.producer_epoch,
-                batch.base_sequence,
-                batch.count,
-                batch.crc,
-                -1 if batch.crc_valid is None else batch.crc_valid,
-            )
-            for batch in self.found
-        ]
+        rows = [tuple(getattr(batch, name) for name, _ in BATCH_HEADER) for batch in self.found]
         return np.array(rows, BATCH_HEADER)
 
 
-def scan(data: pa.Buffer, start: int, most: int, check_crc: bool) -> Batches:
+def scan(data: pa.Buffer, start: int, window: int, check_crc: bool) -> Batches:
     """Find the batches of a buffer.
 
     Parameters
@@ -165,7 +146,7 @@ def scan(data: pa.Buffer, start: int, most: int, check_crc: bool) -> Batches:
         Batches, back to back.
     start : int
         Position of the first one.
-    most : int
+    window : int
         Bytes after which no further batch is begun.
     check_crc : bool
         Whether to compare the checksums; otherwise they count as unknown.
@@ -179,7 +160,7 @@ def scan(data: pa.Buffer, start: int, most: int, check_crc: bool) -> Batches:
         if left == 0:
             batches.stop = "end"
             return batches
-        if at - start >= most:
+        if at - start >= window:
             return batches
         if left >= _LOG_OVERHEAD and not any(view[at : at + _LOG_OVERHEAD]) and not any(view[at:]):
             batches.stop = "zeros"
@@ -204,9 +185,7 @@ def scan(data: pa.Buffer, start: int, most: int, check_crc: bool) -> Batches:
 def _modern(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
     if size < _HEADER.size:
         crc = int.from_bytes(view[at + 17 : at + 21], "big")
-        batch = _Batch(
-            at, size, 2, 0, int.from_bytes(view[at : at + 8], "big", signed=True), crc, None, at, at
-        )
+        batch = _Batch(at, size, 2, 0, int.from_bytes(view[at : at + 8], "big", signed=True), crc, -1, at, at)
         batch.count = 0
         batch.fail("invalid_batch", at + 8)
         return batch
@@ -214,12 +193,12 @@ def _modern(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
         offset, _, leader_epoch, magic, crc, attributes, last_delta, base_timestamp, max_timestamp, producer_id,
         producer_epoch, base_sequence, count,
     ) = _HEADER.unpack_from(view, at)  # fmt: skip
-    valid = crc32c(view[at + 21 : at + size], 0) == crc if check_crc else None
+    valid = int(crc32c(view[at + 21 : at + size], 0) == crc) if check_crc else -1
     batch = _Batch(
         at, size, magic, attributes & 0xFF, offset, crc, valid, at + _HEADER.size, at + size, last_delta,
         base_timestamp, max_timestamp, producer_id, producer_epoch, base_sequence, leader_epoch, count,
     )  # fmt: skip
-    if valid is False:
+    if valid == 0:
         batch.fail("crc_mismatch", at + 17)
     elif count < 0:
         batch.fail("block_count", at + 57)
@@ -231,9 +210,9 @@ def _modern(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
 def _legacy(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
     offset, _, crc, magic, attributes = _MESSAGE.unpack_from(view, at)
     attributes &= 0xFF
-    valid = zlib.crc32(view[at + 16 : at + size]) == crc if check_crc else None
+    valid = int(zlib.crc32(view[at + 16 : at + size]) == crc) if check_crc else -1
     batch = _Batch(at, size, magic, attributes, offset, crc, valid, at + 18, at + size)
-    if valid is False:
+    if valid == 0:
         batch.fail("crc_mismatch", at + 12)
         return batch
     try:
@@ -284,21 +263,18 @@ def records(
         if not batch.wanted:
             continue
         source = memoryview(expanded if batch.expanded else data).cast("B")
-        done = 0
-        if not batch.code:
-            compressed_at = batch.position + (61 if batch.magic == 2 else 18)
-            found: list[tuple[Any, ...]] = []
-            try:
-                for row in (_records if batch.magic == 2 else _messages)(source, batch):
-                    found.append(row)
-                    done = len(found)
-                rows += [(*row, number + each) for row in found]
-                continue
-            except _Bad as bad:
-                code, at = bad.args
-                faults.append((each, compressed_at if batch.expanded else at, done, code))
-        else:
+        if batch.code:
             faults.append((each, batch.fault_at, -1, batch.code))
+            continue
+        found: list[tuple[Any, ...]] = []
+        try:
+            for row in (_records if batch.magic == 2 else _messages)(source, batch):
+                found.append((*row, number + each))
+            rows += found
+        except _Bad as bad:
+            code, at = bad.args
+            compressed_at = batch.position + (61 if batch.magic == 2 else 18)
+            faults.append((each, compressed_at if batch.expanded else at, len(found), code))
     return _columns(rows, record_schema(views)), faults
 
 

@@ -36,7 +36,7 @@ cdef struct Batch:
     int32_t count
     int32_t status
     uint32_t crc
-    int32_t done            # records before the bad one
+    int32_t good_records    # those before the bad one
     int16_t producer_epoch
     uint8_t magic
     uint8_t attributes

@@ -36,7 +36,7 @@ cdef inline void fail(Batch *batch, int32_t status, int64_t at) noexcept nogil:
     if batch.status == OK:
         batch.status = status
         batch.fault_at = at
-        batch.done = -1
+        batch.good_records = -1
 
 
 cdef class Batches:
@@ -96,14 +96,14 @@ cdef class Batches:
         return found
 
     def expand(self, number: int, start: int, end: int) -> None:
-        """Say where the expanded records of a batch stand."""
+        """Record where the expanded records of a batch stand."""
         cdef Batch *batch = self.at(number)
         batch.start = start
         batch.end = end
         batch.expanded = True
 
     def fail(self, number: int, code: str) -> None:
-        """Say that a batch could not be expanded."""
+        """Record that a batch could not be expanded."""
         cdef Batch *batch = self.at(number)
         fail(batch, CODE_NAMES.index(code), batch.start)
 
@@ -154,7 +154,7 @@ cdef bint all_zero(const uint8_t *data, int64_t size) noexcept nogil:
 
 
 cdef Status find(
-    Batches batches, const uint8_t *data, int64_t size, int64_t start, int64_t most, bint check
+    Batches batches, const uint8_t *data, int64_t size, int64_t start, int64_t window, bint check
 ) noexcept nogil:
     cdef int64_t at = start
     cdef int64_t left
@@ -167,7 +167,7 @@ cdef Status find(
         if left == 0:
             batches.reason = END
             return OK
-        if at - start >= most:
+        if at - start >= window:
             return OK
         if left >= LOG_OVERHEAD and all_zero(data + at, LOG_OVERHEAD) and all_zero(data + at, left):
             batches.reason = ZEROS
@@ -193,6 +193,12 @@ cdef Status find(
         batch.magic = magic
         batch.crc_valid = -1
         batch.wanted = True
+        batch.base_timestamp = -1
+        batch.max_timestamp = -1
+        batch.producer_id = -1
+        batch.producer_epoch = -1
+        batch.base_sequence = -1
+        batch.leader_epoch = -1
         if magic == 2:
             modern(batch, data, check)
         else:
@@ -204,12 +210,6 @@ cdef void modern(Batch *batch, const uint8_t *data, bint check) noexcept nogil:
     cdef const uint8_t *header = data + batch.position
     batch.offset = <int64_t>load_be64(header)
     batch.crc = load_be32(header + 17)
-    batch.base_timestamp = -1
-    batch.max_timestamp = -1
-    batch.producer_id = -1
-    batch.producer_epoch = -1
-    batch.base_sequence = -1
-    batch.leader_epoch = -1
     batch.start = batch.position
     batch.end = batch.position
     if batch.size < HEADER:
@@ -281,12 +281,6 @@ cdef void legacy(Batch *batch, const uint8_t *data, bint check) noexcept nogil:
     batch.start = batch.position + MESSAGE_HEADER
     batch.end = batch.position + batch.size
     batch.count = 1
-    batch.base_timestamp = -1
-    batch.max_timestamp = -1
-    batch.producer_id = -1
-    batch.producer_epoch = -1
-    batch.base_sequence = -1
-    batch.leader_epoch = -1
     if check:
         batch.crc_valid = crc32(header + 16, batch.size - 16) == batch.crc
     if batch.crc_valid == 0:
@@ -306,19 +300,19 @@ cdef void legacy(Batch *batch, const uint8_t *data, bint check) noexcept nogil:
         batch.start = parts.value
 
 
-def scan(data, start: int, most: int, check_crc: bool) -> Batches:
+def scan(data, start: int, window: int, check_crc: bool) -> Batches:
     """Find the batches of a buffer; see the twin."""
     cdef Batches batches = Batches()
     cdef const uint8_t *address = <const uint8_t *><uintptr_t>data.address
     cdef int64_t size = data.size
     cdef int64_t first = start
-    cdef int64_t room = most
+    cdef int64_t bytes_to_scan = window
     cdef bint check = check_crc
     cdef Status status
     if not 0 <= first <= size:
         raise ValueError("start is outside the buffer")
     with nogil:
-        status = find(batches, address, size, first, room, check)
+        status = find(batches, address, size, first, bytes_to_scan, check)
     if status == NO_MEMORY:
         raise MemoryError
     return batches

@@ -61,14 +61,14 @@ cdef Status run(Job *job, Rows keys, Rows values, Rows header_keys, Rows header_
     cdef int64_t item
     cdef int64_t headers = 0
     cdef int64_t last = 0
-    cdef int64_t rest
+    cdef int64_t fixed_size
     cdef int64_t body
     cdef int64_t delta
     for row in range(job.rows):
         job.row = row
         keys.slice(row, &key)
         values.slice(row, &value)
-        rest = 1 + sized(&key) + sized(&value)
+        fixed_size = 1 + sized(&key) + sized(&value)
         if job.edges != NULL:
             headers = job.edges[row]
             last = job.edges[row + 1]
@@ -76,20 +76,20 @@ cdef Status run(Job *job, Rows keys, Rows values, Rows header_keys, Rows header_
                 header_keys.slice(item, &part)
                 if part.start == NULL:
                     return NULL_VALUE
-                rest += sized(&part)
+                fixed_size += sized(&part)
                 header_values.slice(item, &part)
-                rest += sized(&part)
-        rest += zigzag_size(last - headers)
+                fixed_size += sized(&part)
+        fixed_size += zigzag_size(last - headers)
         if row == 0 or job.breaks[row]:
             out = begin(job, out, &start, first, row)
             first = row
         delta = <int64_t>(<uint64_t>job.timestamps[row] - <uint64_t>job.timestamps[first])
-        body = rest + zigzag_size(delta) + zigzag_size(job.offsets[row] - job.offsets[first])
+        body = fixed_size + zigzag_size(delta) + zigzag_size(job.offsets[row] - job.offsets[first])
         if row > first and HEADER + (out - start) + zigzag_size(body) + body > job.max_bytes:
             out = begin(job, out, &start, first, row)
             first = row
             delta = 0
-            body = rest + 2
+            body = fixed_size + 2
         if HEADER + zigzag_size(body) + body > INT32_MAX:
             return SIZE_LIMIT
         out = write_zigzag(out, body)
@@ -137,7 +137,7 @@ def encode(keys, values, headers, offsets, timestamps, breaks, max_bytes: int):
     cdef Job job
     cdef Status status
     cdef int64_t i
-    cdef int64_t most
+    cdef int64_t max_size
     memset(&job, 0, sizeof(Job))
     job.rows = key_rows.length
     job.max_bytes = max_bytes
@@ -147,7 +147,7 @@ def encode(keys, values, headers, offsets, timestamps, breaks, max_bytes: int):
     job.offsets = <const int64_t *><uintptr_t>offsets.address
     job.timestamps = <const int64_t *><uintptr_t>timestamps.address
     job.breaks = <const uint8_t *><uintptr_t>breaks.address
-    most = key_rows.bytes_from(0) + value_rows.bytes_from(0) + job.rows * (HEADER + MOST_OF_RECORD)
+    max_size = key_rows.bytes_from(0) + value_rows.bytes_from(0) + job.rows * (HEADER + MOST_OF_RECORD)
     if headers is not None:
         edges, names, contents = headers
         edges = pa.py_buffer(edges)
@@ -159,8 +159,8 @@ def encode(keys, values, headers, offsets, timestamps, breaks, max_bytes: int):
         for i in range(job.rows):
             if not 0 <= job.edges[i] <= job.edges[i + 1] <= min(header_keys.length, header_values.length):
                 raise ValueError("headers of a row outside the headers")
-        most += header_keys.bytes_from(0) + header_values.bytes_from(0) + header_keys.length * MOST_OF_HEADER
-    out = pa.allocate_buffer(most, resizable=True)
+        max_size += header_keys.bytes_from(0) + header_values.bytes_from(0) + header_keys.length * MOST_OF_HEADER
+    out = pa.allocate_buffer(max_size, resizable=True)
     numbers = pa.allocate_buffer(4 * sizeof(int64_t) * max(job.rows, 1))
     job.out = <uint8_t *><uintptr_t>out.address
     job.batches = <int64_t *><uintptr_t>numbers.address

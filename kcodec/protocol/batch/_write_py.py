@@ -1,4 +1,4 @@
-"""Records of magic 2 in plain Python; their layout is told in ``_batch_py``."""
+"""Records of magic 2 in plain Python; ``_kernel_py`` shows their layout."""
 
 from itertools import pairwise
 from typing import Any
@@ -42,26 +42,21 @@ def encode(
     batches: list[tuple[int, int, int, int]] = []
     first = start = 0
     for row, (key, value) in enumerate(zip(_bytes(keys), _bytes(values), strict=True)):
-        if row == 0 or memoryview(breaks)[row]:
+        content = (key, value, texts[row] if texts else [], offsets, timestamps)
+        record = _record(row, first, *content)
+        is_full = row > first and _HEADER + len(out) - start + len(record) > max_bytes
+        if row == 0 or memoryview(breaks)[row] or is_full:
             if row:
                 batches.append((first, row, start, len(out)))
-            first, start = row, _begin(out)
-        record = _record(row, first, key, value, texts[row] if texts else [], offsets, timestamps)
-        if row > first and _HEADER + len(out) - start + len(record) > max_bytes:
-            batches.append((first, row, start, len(out)))
-            first, start = row, _begin(out)
-            record = _record(row, first, key, value, texts[row] if texts else [], offsets, timestamps)
+            out += bytes(_HEADER)
+            first, start = row, len(out)
+            record = _record(row, first, *content)
         if _HEADER + len(record) > 0x7FFFFFFF:
             raise EncodeError(row, None, "", "size_limit", CODES["size_limit"])
         out += record
     if len(keys):
         batches.append((first, len(keys), start, len(out)))
     return pa.py_buffer(bytes(out)), batches
-
-
-def _begin(out: bytearray) -> int:
-    out += bytes(_HEADER)
-    return len(out)
 
 
 def _record(

@@ -49,8 +49,8 @@ class Dump:
     Attributes
     ----------
     problems : list of str
-        What is wrong with the file, found while it was written: to be told apart from what it holds. Of damaged batches
-        a line with the file, and the number and position of the batch.
+        What is wrong with the file, found while it was shown. A damaged batch is one line: the file, the number of the
+        batch, and its position.
 
     Examples
     --------
@@ -125,12 +125,16 @@ class Dump:
                     jumps[last] = row["offset"]
                 last = row["offset"]
                 out.write(self._record_line(batch, row, found))
-        rest = self.path.stat().st_size - end
-        if rest > 0:
-            out.write(f"Found {rest} invalid bytes at the end of {self.path.name}\n")
-        if jumps:
-            self.problems.append(f"Non-consecutive offsets in {self.path.absolute()}")
-            self.problems += [f"  {before} is followed by {after}" for before, after in sorted(jumps.items())]
+        surplus = self.path.stat().st_size - end
+        if surplus > 0:
+            out.write(f"Found {surplus} invalid bytes at the end of {self.path.name}\n")
+        lines = [f"  {before} is followed by {after}" for before, after in sorted(jumps.items())]
+        self._complain("Non-consecutive offsets in ", lines)
+
+    def _complain(self, title: str, lines: list[str]) -> None:
+        """Add lines to the problems, under a title that names the file; nothing if there are none."""
+        if lines:
+            self.problems += [f"{title}{self.path.absolute()}", *lines]
 
     def _record_line(self, batch: dict[str, Any], row: dict[str, Any], found: Any) -> str:
         parts = []
@@ -166,9 +170,8 @@ class Dump:
             if ends.get(entry["position"]) != entry["offset"]:
                 wrong.append((entry["offset"], ends.get(entry["position"], -1)))
             out.write(f"offset: {entry['offset']} position: {entry['position']}\n")
-        if wrong:
-            self.problems.append(f"Mismatches in :{self.path.absolute()}")
-            self.problems += [f"  Index offset: {index}, log offset: {log}" for index, log in reversed(wrong)]
+        lines = [f"  Index offset: {index}, log offset: {log}" for index, log in reversed(wrong)]
+        self._complain("Mismatches in :", lines)
 
     def _time_index_text(self, out: TextIO) -> None:
         table = read_segment(self.path)
@@ -178,33 +181,24 @@ class Dump:
             for batch, rows in self._log_batches(records=True)
         }
         offsets = sorted(largest)
-        mismatches, disorder, missing = [], [], []
+        mismatches: list[str] = []
+        disorder: list[str] = []
+        missing: list[str] = []
         before = -1
         for time, offset in zip(times, table.column("offset").to_pylist(), strict=True):
             if offset not in largest:
-                missing.append((offset, next((each for each in offsets if each >= offset), -1)))
+                following = next((each for each in offsets if each >= offset), -1)
+                missing.append(f"Indexed offset: {offset}, found log offset: {following}")
             else:
                 if largest[offset] != time:
-                    mismatches.append((time, largest[offset]))
+                    mismatches.append(f"  Index timestamp: {time}, log timestamp: {largest[offset]}")
                 if before >= time:
-                    disorder.append((time, before))
+                    disorder.append(f"  Index timestamp: {time}, Previously indexed timestamp: {before}")
             out.write(f"timestamp: {time} offset: {offset}\n")
             before = time
-        name = self.path.absolute()
-        if mismatches:
-            self.problems.append(f"Found timestamp mismatch in :{name}")
-            self.problems += [
-                f"  Index timestamp: {index}, log timestamp: {log}" for index, log in mismatches
-            ]
-        if disorder:
-            self.problems.append(f"Found out of order timestamp in :{name}")
-            self.problems += [
-                f"  Index timestamp: {index}, Previously indexed timestamp: {other}"
-                for index, other in disorder
-            ]
-        if missing:
-            self.problems.append(f"The following indexed offsets are not found in :{name}")
-            self.problems += [f"Indexed offset: {index}, found log offset: {log}" for index, log in missing]
+        self._complain("Found timestamp mismatch in :", mismatches)
+        self._complain("Found out of order timestamp in :", disorder)
+        self._complain("The following indexed offsets are not found in :", missing)
 
     def _snapshot_text(self, out: TextIO) -> None:
         for row in _plain_times(read_segment(self.path)).to_pylist():
@@ -370,8 +364,8 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    first, *following = name.split("_")
+    return first + "".join(word.capitalize() for word in following)
 
 
 def _bool(value: bool | None) -> str:
@@ -427,7 +421,7 @@ def _control(row: dict[str, Any]) -> str:
 
 
 def _sums(content: pa.Buffer, batch: dict[str, Any]) -> Iterator[tuple[bool, int]]:
-    """Give the checksums of the messages of magic 0 and 1 that one holds, or of itself."""
+    """Yield the checksum of a message of magic 0 or 1, or those of the messages in it: whether it is right, and it."""
     if batch["codec"] == "none":
         yield batch["crc_valid"], batch["crc"]
         return

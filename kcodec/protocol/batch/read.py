@@ -37,11 +37,11 @@ _WINDOW = 4 << 20
 #: Bytes that compressed batches of one chunk may expand to before the next chunk is begun.
 _EXPANDED = 16 << 20
 #: Offsets into a buffer of views have 31 bits.
-_MOST = 0x7FFFFFFF
+_MAX_VIEWED = 0x7FFFFFFF
 #: Bytes of a file that are read at a time.
 _READ = 8 << 20
 _EMPTY = pa.py_buffer(b"")
-#: The least that is known to be zeros: a batch's bytes before its length counts.
+#: As many zeros as a scan takes for the end: the bytes of a batch before those that its length counts.
 _ZEROS = pa.py_buffer(bytes(12))
 
 
@@ -57,14 +57,14 @@ class BatchOptions(NamedTuple):
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> BatchOptions:
-        """Take options by their names, and refuse those that are none."""
+        """Return options given by name; raise `ConfigError` if there is no such option."""
         for name in options:
             if name not in cls._fields:
                 raise ConfigError(f"option {name!r} is not one of {', '.join(cls._fields)}")
         return cls(**options)
 
     def check(self) -> None:
-        """Refuse values that are not choices."""
+        """Raise `ConfigError` if a value is not one of its option's choices."""
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
@@ -78,9 +78,10 @@ class BatchSource:
     Parameters
     ----------
     options : BatchOptions
-        How.
+        How they are read.
     keep : callable, optional
-        Tells which batches of a scan to read: given the number of the first and the scan, one byte a batch.
+        Chooses the batches of a scan that are read: takes the number of the first one and the scan, and returns a byte
+        for each batch.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class BatchSource:
         position : int
             Of the buffer in the file, for errors.
         last : bool
-            Whether nothing follows the buffer: whether a partial batch at its end is a partial batch.
+            Whether the file ends where the buffer does: a batch that is cut there is partial, not to be continued.
 
         Yields
         ------
@@ -142,7 +143,7 @@ class BatchSource:
 
     def decode(self, scan: Any, data: pa.Buffer, position: int) -> Iterator[pa.RecordBatch]:
         """Read the wanted batches of a scan, whose buffer is at a position in its file."""
-        limit = min(self.options.max_decompressed, _MOST)
+        limit = min(self.options.max_decompressed, _MAX_VIEWED)
         first = 0
         expanded: Expanded | None = None
         for number, codec, magic, start, end in scan.compressed():
@@ -201,15 +202,16 @@ def read_batches(
     control : {"skip", "keep", "only"}
         What becomes of control batches, such as the markers of transactions.
     partial : {"stop", "error"}
-        What a batch is that the buffer ends in: how fetch responses end, or ``truncated``.
+        What becomes of a batch that is cut by the end of the buffer: it is left out, as at the end of a fetch response,
+        or it is an error, ``truncated``.
     errors : {"raise", "skip", "report"}
-        What becomes of a batch that cannot be read: an exception; none of its records; or that and a row of the
-        report. After a header that is not one there is no telling where the next batch starts: reading ends.
+        What becomes of a batch that cannot be read: an exception; its records are left out; or that and a row of the
+        report. Reading ends at a header that is invalid, because the next batch could start anywhere.
     views : bool
         Keys and values are views of the buffer, or of what compressed batches were expanded to: nothing is copied, and
         that memory stays as long as they do. Otherwise they are copied into ``binary`` columns.
     max_decompressed : int
-        Bytes that compressed batches may expand to that are read in one step: a few MiB of batches, or one.
+        Bytes to which the compressed batches that are read in one step (a few MiB of them, or one) may expand.
 
     Returns
     -------
@@ -290,27 +292,27 @@ def chunks_of(source: Any, batches: BatchSource, window: int = _READ) -> Iterato
     if not hasattr(source, "read"):
         yield from batches.buffer(_buffer(source))
         return
-    rest, position, wanted, ended = _EMPTY, 0, window, False
-    while not ended:
-        data = _read(source, rest, wanted)
-        ended = data.size == rest.size
-        done, stop = yield from batches.buffer(data, position, last=ended)
+    remainder, position, size, is_last = _EMPTY, 0, window, False
+    while not is_last:
+        data = _read(source, remainder, size)
+        is_last = data.size == remainder.size
+        used, stop = yield from batches.buffer(data, position, last=is_last)
         if stop in CODES:
             return
         # Of zeros it is enough to keep that there are some.
-        rest = _ZEROS if stop == "zeros" else data.slice(done)
-        position += done
+        remainder = _ZEROS if stop == "zeros" else data.slice(used)
+        position += used
         # A batch larger than the window is read by twice as much each time, whatever its header says.
-        wanted = max(window, rest.size)
+        size = max(window, remainder.size)
 
 
-def _read(file: Any, rest: pa.Buffer, wanted: int) -> pa.Buffer:
-    """Read on from a file: what is left of the bytes before, and at most so many more."""
+def _read(file: Any, remainder: pa.Buffer, size: int) -> pa.Buffer:
+    """Return what is left of the bytes read before, and up to `size` more."""
     if not isinstance(file, pa.NativeFile):
-        more = file.read(wanted)
-        return pa.py_buffer(rest.to_pybytes() + more if rest.size else more)
+        more = file.read(size)
+        return pa.py_buffer(remainder.to_pybytes() + more if remainder.size else more)
     # In the memory pool, whose pages are used again when the chunks before are gone.
-    buffer = pa.allocate_buffer(rest.size + wanted)
+    buffer = pa.allocate_buffer(remainder.size + size)
     view = memoryview(buffer).cast("B")
-    view[: rest.size] = memoryview(rest).cast("B")
-    return buffer.slice(0, rest.size + file.readinto(view[rest.size :]))
+    view[: remainder.size] = memoryview(remainder).cast("B")
+    return buffer.slice(0, remainder.size + file.readinto(view[remainder.size :]))

@@ -20,7 +20,7 @@ from kcodec.protocol.batch.schema import HEADERS
 __all__ = ["write_batches"]
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
-_MOST = 0x7FFFFFFF
+_MAX_INT32 = 0x7FFFFFFF
 #: Columns whose value is that of all records of a batch: Arrow type, value without the column.
 _OF_BATCH: dict[str, tuple[pa.DataType, Any]] = {
     "timestamp_type": (pa.int8(), 0),
@@ -31,7 +31,7 @@ _OF_BATCH: dict[str, tuple[pa.DataType, Any]] = {
     "control": (pa.bool_(), False),
     "batch": (pa.int64(), 0),
 }
-#: Columns with other values than those of their type: the least, the most.
+#: Columns with other values than those of their type: the lowest, the highest.
 _RANGES = {"offset": (0, (1 << 63) - 1), "timestamp_type": (-1, 1)}
 #: Arrow type, value without the column.
 _NUMBERS = {"sequence": (pa.int32(), -1), **_OF_BATCH}
@@ -94,8 +94,8 @@ def write_batches(
     """
     if magic not in (0, 1, 2):
         raise ConfigError(f"magic={magic} is not one of 0, 1, 2")
-    if not isinstance(max_bytes, int) or not 1 <= max_bytes <= _MOST:
-        raise ConfigError(f"max_bytes={max_bytes!r} is not within 1 and {_MOST}")
+    if not isinstance(max_bytes, int) or not 1 <= max_bytes <= _MAX_INT32:
+        raise ConfigError(f"max_bytes={max_bytes!r} is not within 1 and {_MAX_INT32}")
     if not isinstance(base_offset, int) or not 0 <= base_offset < 1 << 62:
         raise ConfigError(f"base_offset={base_offset!r} is not within 0 and 2^62")
     compress(codec, b"", level, magic)
@@ -147,8 +147,8 @@ def _columns(table: Any, base_offset: int) -> dict[str, Any]:
     for name in ("offset", *_NUMBERS):
         if columns[name].null_count:
             raise ConfigError(f"column {name!r} has nulls")
-    for name, (least, most) in _RANGES.items():
-        outside = pc.or_(pc.less(columns[name], least), pc.greater(columns[name], most))
+    for name, (lowest, highest) in _RANGES.items():
+        outside = pc.or_(pc.less(columns[name], lowest), pc.greater(columns[name], highest))
         row = pc.index(outside, True).as_py()
         if row >= 0:
             raise EncodeError(row, None, name, "out_of_range", CODES["out_of_range"])
@@ -204,13 +204,13 @@ def _breaks(columns: dict[str, Any]) -> bytes:
         return breaks.tobytes()
     steps = np.diff(offsets)
     before, after = sequences[:-1], sequences[1:]
-    goes_on = np.where(before < 0, after < 0, (before + steps) & _MOST == after)
-    changed = (steps <= 0) | (steps > _MOST) | ~goes_on
+    goes_on = np.where(before < 0, after < 0, (before + steps) & _MAX_INT32 == after)
+    changed = (steps <= 0) | (steps > _MAX_INT32) | ~goes_on
     for name in _OF_BATCH:
         values = columns[name].to_numpy(zero_copy_only=False)
         changed |= values[1:] != values[:-1]
     # Deltas have 31 bits: far leaps end the batch even if each step is short.
-    reach = np.cumsum(np.where(changed, 0, steps)) // (_MOST // 2)
+    reach = np.cumsum(np.where(changed, 0, steps)) // (_MAX_INT32 // 2)
     changed[1:] |= reach[1:] != reach[:-1]
     breaks[1:] = changed
     return breaks.tobytes()
@@ -263,16 +263,8 @@ def _write_messages(
         if pc.any(pc.not_equal(columns[name], none)).as_py():
             raise ConfigError(f"magic {magic} has no {name}")
     append = [kind == 1 for kind in columns["timestamp_type"].to_pylist()]
-    rows = list(
-        zip(
-            columns["offset"].to_pylist(),
-            columns["timestamp"].to_pylist(),
-            columns["key"].to_pylist(),
-            columns["value"].to_pylist(),
-            append,
-            strict=True,
-        )
-    )
+    lists = [columns[name].to_pylist() for name in ("offset", "timestamp", "key", "value")]
+    rows = list(zip(*lists, append, strict=True))
     if codec == "none":
         return b"".join(_message(magic, 8 * at, offset, time, k, v) for offset, time, k, v, at in rows)
     breaks = _breaks(columns)
