@@ -53,7 +53,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _dump(given: argparse.Namespace, path: Path, out: TextIO) -> int:
-    """Show one file, and tell what is wrong with it; return the status."""
+    """Show one file, print what is wrong with it, and return the status."""
     from kcodec.protocol.batch.dump_log import Dump
 
     try:

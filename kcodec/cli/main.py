@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 _ROWS = 200_000
 
-#: As shells report what SIGPIPE has ended: nothing is said of what was not printed any more.
+#: The status that shells report of what SIGPIPE has ended; there is no message.
 _BROKEN_PIPE = 128 + 13
 
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever reads the output has seen enough; what is left in the buffer has nowhere to go.
+        # The reader has closed its end: what is left in the buffer goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except (KcodecError, OSError) as error:
@@ -94,13 +94,13 @@ def _demo(given: argparse.Namespace) -> int:
 
 
 def _rows(text: str) -> int:
-    most = 5_000_000  # the values of one column stay below 2 GiB
+    max_rows = 5_000_000  # the values of one column stay below 2 GiB
     try:
         rows = int(text.replace(",", "").replace("_", ""))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not 1 <= rows <= most:
-        raise argparse.ArgumentTypeError(f"{rows:,} is not within 1 and {most:,}")
+    if not 1 <= rows <= max_rows:
+        raise argparse.ArgumentTypeError(f"{rows:,} is not within 1 and {max_rows:,}")
     return rows
 
 

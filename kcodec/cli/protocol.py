@@ -67,8 +67,8 @@ def _check_evolution(given: argparse.Namespace) -> int:
     from kcodec.protocol.spec.evolution import check_all, check_evolution
 
     old, new = load(given.old), load(given.new)
-    alone = len(old) == len(new) == 1
-    found = check_evolution(*old.values(), *new.values()) if alone else check_all(old, new)
+    is_single = len(old) == len(new) == 1
+    found = check_evolution(*old.values(), *new.values()) if is_single else check_all(old, new)
     for violation in found:
         print(violation)
     print(f"{len(old)} messages checked, {len(found)} violations", file=sys.stderr)

@@ -25,7 +25,7 @@ _START = 1_750_000_000_000_000
 
 
 def _schema(version: int) -> str:
-    """Give the order schema in one of its versions; each can be read as every later one."""
+    """Return the order schema in one of its versions; each can be read as every later one."""
     states = ["NEW", "PAID", "SHIPPED"] + ["CANCELLED"] * (version > 1)
     address = [{"name": name, "type": "string"} for name in ("street", "city", "country")]
     line = [

@@ -226,7 +226,7 @@ def _rates(demo: _Demo) -> Table:
 
 
 def spark_lacks() -> str | None:
-    """Say what the Spark parts need and this machine does not have; None if nothing."""
+    """Return what the Spark parts need and this machine does not have; None if nothing."""
     if find_spec("pyspark") is None or find_spec("grpc") is None:
         return "they need pyspark: pip install 'kcodec[spark]'"
     home = os.environ.get("JAVA_HOME")

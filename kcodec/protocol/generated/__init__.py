@@ -1,4 +1,4 @@
-"""What classes made by ``kcodec protocol generate`` stand on."""
+"""The base of classes made by ``kcodec protocol generate``."""
 
 import keyword
 import sys
@@ -120,7 +120,7 @@ class Message:
         return codec.encode_one(shape.write(self), version)
 
     def size(self, version: int) -> int:
-        """Return how many bytes `to_bytes` gives; it raises the same errors."""
+        """Return how many bytes `to_bytes` returns; it raises the same errors."""
         codec, shape = _binding(type(self))
         return codec.size(shape.write(self), version)
 
@@ -205,7 +205,7 @@ _Conversion = Callable[[Any], Any] | None
 
 
 class _Shape:
-    """How the objects of one class stand to the dicts of the codec.
+    """How the objects of one class are converted from and to the dicts of the codec.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ __all__ = ["UNKNOWN", "MessageCodec"]
 #: Arrow types whose programs an encoder keeps.
 _KEPT = 64
 
-#: Where a payload says its version itself: header -> its first byte.
+#: Header -> where the version stands in a payload.
 _VERSION_AT = {"version": 0, "request": 2}
 
 
@@ -305,7 +305,10 @@ class MessageCodec(Codec):
         return self._run(step, chunks, chunked, self._encoded_type, errors, EncodeError)
 
     def _picker(self, versions: Any, rows: int, decoding: bool) -> Any:
-        """Return what gives the kernel the program of each row of one chunk after the other; None: the only one."""
+        """Return a function from a chunk to the programs of its rows, for one chunk after the other.
+
+        None if all rows have the only program.
+        """
         at = self._version_at
         if decoding and versions is None and at is not None:
             known, key = self.versions, self._api_key
@@ -313,7 +316,7 @@ class MessageCodec(Codec):
         if versions is None:
             if len(self.versions) > 1:
                 raise ConfigError(
-                    f"{self.spec.name} has several versions here: versions= must say each row's"
+                    f"{self.spec.name} has several versions here: versions= must give each row's"
                 )
             return None
         if isinstance(versions, int):
@@ -328,12 +331,12 @@ class MessageCodec(Codec):
         places = pc.fill_null(places, len(self.versions))
         places = pa.concat_arrays(places.chunks) if isinstance(places, pa.ChunkedArray) else places
         buffer = places.buffers()[1] or pa.py_buffer(b"")
-        done = places.offset
+        row = places.offset
 
         def pick(array: pa.Array) -> pa.Buffer:
-            nonlocal done
-            done += len(array)
-            return buffer.slice((done - len(array)) * 4, len(array) * 4)
+            nonlocal row
+            row += len(array)
+            return buffer.slice((row - len(array)) * 4, len(array) * 4)
 
         return pick
 
@@ -385,7 +388,7 @@ class MessageCodec(Codec):
     def _version(self, version: int | None) -> int:
         if version is None:
             if len(self.versions) > 1:
-                raise ConfigError(f"{self.spec.name} has several versions here: version= must say which")
+                raise ConfigError(f"{self.spec.name} has several versions here: version= must choose one")
             return self.versions[0]
         if version not in self.versions:
             raise ConfigError(f"version {version} is not one of {', '.join(map(str, self.versions))}")

@@ -39,10 +39,6 @@ _PYTHON: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def _step(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
 def to_json(
     spec: MessageSpec, version: int, message: dict[str, Any], *, serialize_records: bool = True
 ) -> dict[str, Any]:
@@ -81,7 +77,7 @@ def to_json(
 
 
 def is_default(structs: dict[str, StructSpec], field: FieldSpec, value: Any) -> bool:
-    """Tell whether a field has its default, for which a tagged field is not written."""
+    """Return whether a field has its default, at which a tagged field is not written."""
     default = default_of(field)
     if value is None or default is None:
         return value is default
@@ -109,6 +105,7 @@ class _Writer:
 
     def struct(self, struct: StructSpec, message: dict[str, Any], path: str) -> dict[str, Any]:
         _expect(message, dict, path)
+        prefix = f"{path}." if path else ""
         node: dict[str, Any] = {}
         for field in struct.fields:
             name = field.json_name
@@ -116,13 +113,13 @@ class _Writer:
             if self.version not in field.versions:
                 if not field.ignorable and not is_default(self.structs, field, value):
                     reason = f"Attempted to write a non-default {name} at version {self.version}"
-                    raise _fail("non_default", _step(path, name), reason)
+                    raise _fail("non_default", prefix + name, reason)
             elif field.tagged_in(self.version) and is_default(self.structs, field, value):
                 continue
             elif str(field.type) == "records" and not self.serialize_records:
                 node[f"{name}SizeInBytes"] = 0 if value is None else len(value)
             else:
-                node[name] = self.value(field, value, _step(path, name))
+                node[name] = self.value(field, value, prefix + name)
         return node
 
     def value(self, field: FieldSpec, value: Any, path: str) -> Any:
@@ -195,23 +192,24 @@ def from_json(spec: MessageSpec, version: int, node: Any, *, compat: str | None 
 
 
 class _Reader:
-    def __init__(self, spec: MessageSpec, version: int, lenient: bool) -> None:
+    def __init__(self, spec: MessageSpec, version: int, is_lenient: bool) -> None:
         self.structs = spec.structs
         self.version = version
-        self.lenient = lenient
+        self.is_lenient = is_lenient
 
     def struct(self, struct: StructSpec, node: Any, path: str) -> dict[str, Any]:
         if not isinstance(node, dict):
             raise _fail("type_mismatch", path, f"{struct.name} expected a JSON object")
+        prefix = f"{path}." if path else ""
         message = {}
         for field in struct.fields:
             name = field.json_name
             within = self.version in field.versions
             if name in node:
-                message[name] = self.value(struct, field, node[name], within, _step(path, name))
+                message[name] = self.value(struct, field, node[name], within, prefix + name)
             elif within and not field.tagged_in(self.version):
                 reason = f"{struct.name}: unable to locate field '{name}', which is mandatory in version {self.version}"
-                raise _fail("type_mismatch", _step(path, name), reason)
+                raise _fail("type_mismatch", prefix + name, reason)
             elif within:
                 message[name] = self.default(field)
         return message
@@ -258,7 +256,7 @@ class _Reader:
         if isinstance(node, bool) or not isinstance(node, int):
             raise _fail("type_mismatch", path, f"{about}: expected an integer, but got {_json_type(node)}")
         value = node
-        if self.lenient and element == "int8" and 128 <= value <= 256:
+        if self.is_lenient and element == "int8" and 128 <= value <= 256:
             value -= 128
         if not lowest <= value <= highest:
             raise _fail("out_of_range", path, f"{about}: value {node} does not fit in {words}.")

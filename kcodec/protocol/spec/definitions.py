@@ -17,7 +17,7 @@ __all__ = ["Definitions", "load"]
 _IN_JAR = "common/message/"
 
 #: Bytes that a file in a jar may have; Kafka's largest has 30 thousand.
-_LARGEST = 1 << 24
+_MAX_SIZE = 1 << 24
 
 
 class Definitions(Mapping[str, MessageSpec]):
@@ -179,7 +179,7 @@ def _in_jar(path: Path) -> Iterator[tuple[str, str]]:
         for entry in sorted(jar.infolist(), key=lambda entry: entry.filename):
             if entry.filename.startswith(_IN_JAR) and entry.filename.endswith(".json"):
                 file = f"{path}!{entry.filename}"
-                if entry.file_size > _LARGEST:
+                if entry.file_size > _MAX_SIZE:
                     raise SpecError(f"{entry.file_size} bytes are too many", "file_size", file=file)
                 yield file, _text(jar.read(entry), file)
 

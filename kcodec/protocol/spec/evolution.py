@@ -1,4 +1,4 @@
-"""What may change between two states of a message definition: the rules of Kafka's README of message definitions.
+"""What may change between two states of a message definition: the rules in Kafka's README of message definitions.
 
 Kafka's own checker (``MetadataSchemaCheckerTool``) is the second source. Where the two disagree, the README wins:
 
@@ -118,12 +118,13 @@ class _Comparison:
 
     def run(self) -> None:
         old, new, path = self.old, self.new, self.new.name
-        if old.name != new.name:
-            self.report("message_name", path, f"the name {old.name} becomes {new.name}")
-        if old.api_key != new.api_key:
-            self.report("api_key", path, f"the API key {old.api_key} becomes {new.api_key}")
-        if old.type != new.type:
-            self.report("message_type", path, f"the type {old.type} becomes {new.type}")
+        for code, name, one, other in (
+            ("message_name", "name", old.name, new.name),
+            ("api_key", "API key", old.api_key, new.api_key),
+            ("message_type", "type", old.type, new.type),
+        ):
+            if one != other:
+                self.report(code, path, f"the {name} {one} becomes {other}")
         changed = [version for version in self.common if old.flexible_in(version) != new.flexible_in(version)]
         if changed or not (new.valid_versions.empty or new.flexible_versions.covers(old.flexible_versions)):
             self.report(
@@ -187,7 +188,7 @@ class _Comparison:
         self.tags(old, pairs, new, path)
 
     def regular(self, field: FieldSpec) -> bool:
-        """Tell whether a version that both have holds the field, not tagged."""
+        """Return whether the field is untagged in one of the versions that both messages have."""
         return any(version in field.versions and not field.tagged_in(version) for version in self.common)
 
     def pairs(self, old: StructSpec, new: StructSpec) -> list[tuple[FieldSpec, FieldSpec]]:
@@ -195,13 +196,14 @@ class _Comparison:
         names = {field.name: field for field in new.fields}
         pairs = [(field, names[field.name]) for field in old.fields if field.name in names]
         known = {field.name for field, _ in pairs}
-        gone = [field for field in old.fields if field.name not in known]
-        come = [field for field in new.fields if field.name not in known]
-        for before in gone:
-            for after in come:
+        added = [field for field in new.fields if field.name not in known]
+        for before in old.fields:
+            if before.name in known:
+                continue
+            for after in added:
                 if before.type == after.type and self.same_place(old, before, new, after, known):
                     pairs.append((before, after))
-                    come.remove(after)
+                    added.remove(after)
                     break
         return sorted(pairs, key=lambda pair: old.fields.index(pair[0]))
 
@@ -289,7 +291,7 @@ class _Comparison:
             self.report("field_versions", path, f"versions {old.versions} become {new.versions}")
 
     def boxed(self, old: FieldSpec, new: FieldSpec) -> bool:
-        """Tell whether an array of a primitive type became an array of structs that are the same on the wire."""
+        """Return whether an array of a primitive type became an array of structs that are the same on the wire."""
         if not (old.type.is_array and new.type.is_struct_array) or old.type.has_struct:
             return False
         struct = self.new_structs[new.type.element]
@@ -303,6 +305,6 @@ class _Comparison:
 
 
 def _left(struct: StructSpec, field: FieldSpec, known: set[str]) -> str:
-    """Name the nearest field before one that both structs have."""
+    """Return the name of the nearest field before one that both structs have."""
     names = [other.name for other in struct.fields[: struct.fields.index(field)] if other.name in known]
     return names[-1] if names else ""

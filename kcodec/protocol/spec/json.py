@@ -85,9 +85,9 @@ def parse_json(text: str) -> Any:
         raise SpecError(f"not JSON: {error}", "json") from None
     except RecursionError:
         raise SpecError("not JSON: nested too deeply", "json") from None
-    rest = text[end:].lstrip()
-    if rest:
-        token = {"{": "START_OBJECT", "[": "START_ARRAY", '"': "VALUE_STRING"}.get(rest[0])
+    trailing = text[end:].lstrip()
+    if trailing:
+        token = {"{": "START_OBJECT", "[": "START_ARRAY", '"': "VALUE_STRING"}.get(trailing[0])
         kind = f" (of type {token})" if token else ""
         raise SpecError(
             f"Trailing token{kind} found after value (bound as `{_PACKAGE}.MessageSpec`): not allowed as per "
@@ -109,7 +109,7 @@ def read_object(
     Parameters
     ----------
     value : object
-        As `parse_json` gives it.
+        As `parse_json` returns it.
     kind : str
         Name of what it describes: ``MessageSpec``, ``StructSpec`` or ``FieldSpec``.
     readers : dict
@@ -122,7 +122,7 @@ def read_object(
     members : dict
         Those that are there.
     unknown : str or None
-        The first member that is not known. The generator complains of it after all else.
+        The error text for the first member that is not known, which the generator reports after all other errors.
     """
     if not isinstance(value, dict):
         raise SpecError(

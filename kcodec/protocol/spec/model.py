@@ -192,16 +192,16 @@ class FieldSpec:
         return snake_case(self.name)
 
     def nullable_in(self, version: int) -> bool:
-        """Tell whether it may be null in a version."""
+        """Return whether it may be null in a version."""
         return version in self.nullable_versions
 
     def tagged_in(self, version: int) -> bool:
-        """Tell whether it is a tagged field of a version."""
+        """Return whether it is a tagged field of a version."""
         return version in self.tagged_versions
 
     @property
     def default_value(self) -> Any:
-        """What the field is where it is not written, as a Python value.
+        """The value of the field where it is not written, as a Python value.
 
         A bool, int, float, str, bytes, `uuid.UUID`, None; ``()`` for an empty array, ``{}`` for a struct whose
         fields have their defaults.
@@ -238,7 +238,7 @@ class StructSpec:
     fields : tuple of FieldSpec
         All fields of all versions.
     deprecated_versions : Versions
-        For what they say to people.
+        For documentation only.
     """
 
     name: str
@@ -302,11 +302,11 @@ class MessageModel:
         return found
 
     def flexible_in(self, version: int) -> bool:
-        """Tell whether a version has compact forms and tagged fields."""
+        """Return whether a version has compact forms and tagged fields."""
         return version in self.flexible_versions
 
     def compact_in(self, field: FieldSpec, version: int) -> bool:
-        """Tell whether the length of a field (and of its items) has the compact form in a version."""
+        """Return whether the length of a field (and of its items) has the compact form in a version."""
         flexible = self.flexible_versions if field.flexible_versions is None else field.flexible_versions
         return version in flexible
 

@@ -14,10 +14,10 @@ __all__ = ["validate"]
 
 #: Fields that a message may have with its structs written out where they stand. The generator makes one class of each
 #: struct; plans, columns and grammars repeat it, and common structs within common structs multiply.
-_MOST_FIELDS = 10_000
+_MAX_FIELDS = 10_000
 
 #: Structs within structs: far more than messages can be read of.
-_MOST_LEVELS = 100
+_MAX_LEVELS = 100
 
 
 def validate(spec: MessageModel) -> None:
@@ -120,9 +120,9 @@ class _Generator:
         self.written_out[name] = len(inner_names) + sum(
             self.written_out.get(inner, 0) for inner in inner_names
         )
-        if self.written_out[name] > _MOST_FIELDS:
+        if self.written_out[name] > _MAX_FIELDS:
             reason = (
-                f"There are more than {_MOST_FIELDS} fields in {struct.name}, with its structs written out."
+                f"There are more than {_MAX_FIELDS} fields in {struct.name}, with its structs written out."
             )
             raise SpecError(reason, "written_out_fields", path)
         for version in versions:
@@ -140,8 +140,8 @@ class _Generator:
             self.lowest[name] = versions.lowest
 
     def _check_levels(self, levels: int, path: str) -> None:
-        if levels > _MOST_LEVELS:
-            raise SpecError(f"Structs are nested deeper than {_MOST_LEVELS} levels.", "nesting", path)
+        if levels > _MAX_LEVELS:
+            raise SpecError(f"Structs are nested deeper than {_MAX_LEVELS} levels.", "nesting", path)
 
     def _class(self, struct: StructSpec, parent: Versions, path: str) -> None:
         for field in struct.fields:

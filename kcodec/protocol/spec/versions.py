@@ -102,7 +102,7 @@ class Versions:
         return Versions.NONE if lowest > highest else Versions(lowest, highest)
 
     def covers(self, other: "Versions") -> bool:
-        """Tell whether all versions of another range are in this one."""
+        """Return whether all versions of another range are in this one."""
         return other.empty or (self.lowest <= other.lowest and other.highest <= self.highest)
 
     def __str__(self) -> str:

@@ -37,7 +37,7 @@ _MARKER_LENGTH = 4
 _FRAME_VERSION = 1
 
 #: Bytes of the widest value of a column: a UUID.
-_WIDEST = 16
+_MAX_WIDTH = 16
 
 
 class _Message(NamedTuple):
@@ -214,7 +214,7 @@ class TopicCodec:
             assert keys is not None
             rows = self._keyed(keys, values)
         columns: list[pa.Array] = []
-        zeros = pa.py_buffer(bytes(_WIDEST * (len(values) + 1)))
+        zeros = pa.py_buffer(bytes(_MAX_WIDTH * (len(values) + 1)))
         kinds, faults = rows.kinds, rows.faults
         occurs = np.bincount(rows.places + 1, minlength=len(self.records) + 1)[1:]
         for place, (key, value) in enumerate(zip(self._keys, self._values, strict=True)):
@@ -366,7 +366,7 @@ def _present(array: pa.StructArray) -> pa.StructArray:
 
 
 def _absent(kind: pa.DataType, rows: int, null: bool, zeros: pa.Buffer) -> pa.Array:
-    """Make a column of nulls that has none where there must be none.
+    """Make a column of nulls, or of values for a field that is not nullable.
 
     All buffers are the same zeros: `pyarrow.nulls` would have nulls in fields that are not nullable, and such columns
     cannot be cast.
@@ -393,7 +393,7 @@ def _aligned(keys: Any, values: Any, optional: bool) -> list[tuple[pa.Array | No
     parts, _ = payloads(values)
     if keys is None:
         if not optional:
-            raise ConfigError("keys are needed: they tell the type of each record")
+            raise ConfigError("keys are needed: they hold the type of each record")
         return [(None, part) for part in parts]
     before, _ = payloads(keys)
     rows = sum(map(len, parts))

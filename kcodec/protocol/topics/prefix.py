@@ -1,4 +1,4 @@
-"""The few bytes by which records of internal topics say what they are, for whole columns at once."""
+"""The first bytes of records of internal topics, which hold their type and version, for whole columns at once."""
 
 from typing import Any, NamedTuple
 
