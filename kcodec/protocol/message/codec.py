@@ -112,6 +112,7 @@ class MessageCodec(Codec):
         self._options = options
         self._check(versions)
         self.versions = tuple(sorted(set(versions)))
+        self._arguments = {"spec": self.spec, "versions": self.versions, "options": options}
         self.arrow_type = self._type(versions, options.unknown_tags)
         self._encoded_type = pa.large_binary() if options.large else pa.binary()
         self._trailing = options.trailing or options.compat == "kafka"
@@ -505,17 +506,6 @@ class MessageCodec(Codec):
         return from_json(self.spec, self._version(version), node, compat=self._options.compat)
 
     # ----------------------------------------------------------------------------------------------------
-
-    def _identity(self) -> tuple[object, ...]:
-        return self.spec, self.versions, self._options
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MessageCodec):
-            return NotImplemented
-        return self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
 
     def __repr__(self) -> str:
         many = len(self.versions) > 1
