@@ -8,6 +8,9 @@ from hypothesis import settings
 
 from kcodec._impl import IMPLEMENTATIONS
 
+# Its assertions are shown as those of tests.
+pytest.register_assert_rewrite("contracts")
+
 settings.register_profile("quick", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))

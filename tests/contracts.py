@@ -1,0 +1,616 @@
+"""What every codec must pass, whatever its format; and what compares a compiled kernel with its plain-Python twin.
+
+`Contract` holds the tests, `EXAMPLES` a codec of each format with rows it reads and writes. A new format adds an
+example here and tests of its own for what only it does.
+"""
+
+import gc
+import pickle
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import damaged
+
+from kcodec import (
+    CODES,
+    AvroCodec,
+    ConfigError,
+    ConnectJsonCodec,
+    DecimalCodec,
+    DecodeError,
+    EncodeError,
+    JsonCodec,
+    KsqlCodec,
+    MessageCodec,
+    Serde,
+)
+from kcodec._impl import IMPLEMENTATIONS, kernel
+from kcodec.codec import ERRORS, REPORT
+from kcodec.plan import Limits
+
+THREADS = 6
+
+
+# Columns and implementations side by side -------------------------------------------------------------
+
+
+def comparable(array: pa.Array) -> list:
+    """Return the values of a column in a form that compares bit by bit."""
+    kind = array.type
+    types = pa.types
+    if types.is_struct(kind):
+        columns = [comparable(array.field(i)) for i in range(kind.num_fields)]
+        rows = [
+            {field.name: column[i] for field, column in zip(kind, columns, strict=True)}
+            for i in range(len(array))
+        ]
+    elif types.is_map(kind):
+        pairs = list(zip(comparable(array.keys), comparable(array.items), strict=True))
+        rows = [pairs[begin:end] for begin, end in pairwise(array.offsets.to_pylist())]
+    elif types.is_list(kind) or types.is_large_list(kind):
+        items = comparable(array.values)
+        rows = [items[begin:end] for begin, end in pairwise(array.offsets.to_pylist())]
+    elif types.is_float32(kind) or types.is_float64(kind):
+        form, width = (">I", pa.uint32()) if types.is_float32(kind) else (">Q", pa.uint64())
+        rows = [
+            None if bits is None else struct.pack(form, bits).hex() for bits in array.view(width).to_pylist()
+        ]
+    elif types.is_decimal(kind):
+        rows = [None if value is None else f"{value:f}" for value in array.to_pylist()]
+    elif types.is_date32(kind) or types.is_time32(kind):
+        rows = array.view(pa.int32()).to_pylist()
+    elif types.is_temporal(kind) and kind.bit_width == 64:
+        rows = array.view(pa.int64()).to_pylist()
+    else:
+        rows = array.to_pylist()
+    valid = array.is_valid().to_pylist()
+    return [row if present else None for row, present in zip(rows, valid, strict=True)]
+
+
+def on_both(act: Callable[[], Any]) -> Any:
+    """Run something on the compiled modules and on their twins; return what both return."""
+    answers = []
+    for implementation in IMPLEMENTATIONS:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KCODEC_IMPL", implementation)
+            answers.append(act())
+    assert answers[0] == answers[1]
+    return answers[0]
+
+
+def answer(column: pa.Array, report: pa.Table) -> tuple[list, list]:
+    """Return a column that was handed out, and its report, as what can be compared."""
+    column.validate(full=True)
+    assert set(report["code"].to_pylist()) <= set(CODES)
+    return comparable(column), report.to_pylist()
+
+
+def surroundings(rows: Sequence[bytes | None], kind: pa.DataType) -> list[pa.Array]:
+    """Return a column alone in its memory, with memory behind it, and with the bytes of other rows around it."""
+    behind = pa.array([*rows, bytes(64)], kind).slice(0, len(rows))
+    around = pa.array([b"{" * 16, *rows, b'":1}' * 20], kind).slice(1, len(rows))
+    return [pa.array(rows, kind), behind, around]
+
+
+def same_decode(name, plans, rows, limits, kind=None, **options) -> pa.Array:
+    """Decode rows by both kernels of a name, with the first faults only too; return the column that both make."""
+    native, pure = (kernel(name, implementation) for implementation in IMPLEMENTATIONS)
+    # The compiled kernel may read past a value where memory goes on, the plain one knows no memory.
+    native_column, behind, around = surroundings(rows, kind or pa.binary())
+    answers = []
+    for module, values in (
+        (pure, native_column),
+        (native, native_column),
+        (native, behind),
+        (native, around),
+    ):
+        decoded, faults = module.decode(values, [module.Program(plan, limits) for plan in plans], **options)
+        decoded.validate(full=True)
+        assert decoded.type == plans[0].arrow_type
+        answers.append((comparable(decoded), faults))
+        assert answers[-1] == answers[0]
+    for module in (native, pure):
+        programs = [module.Program(plan, limits) for plan in plans]
+        assert module.decode(native_column, programs, stop=True, **options)[1] == answers[0][1][:1]
+    return decoded
+
+
+def same_encode(name, plan, column, limits=None, **options) -> pa.Array:
+    """Encode a column by both kernels of a name; return what both write."""
+    limits = limits or Limits()
+    answers = []
+    for implementation in IMPLEMENTATIONS:
+        module = kernel(name, implementation)
+        encoded, faults = module.encode(column, module.Program(plan, limits), **options)
+        encoded.validate(full=True)
+        answers.append((encoded.type, encoded.to_pylist(), faults))
+        assert answers[-1] == answers[0]
+        first = module.encode(column, module.Program(plan, limits), stop=True, **options)[1]
+        assert first == answers[0][2][:1]
+    return encoded
+
+
+def at_once(work: Callable[[int], Any]) -> list:
+    """Run something in several threads, none before the last has started; return all results."""
+    barrier = threading.Barrier(THREADS)
+
+    def one(number):
+        barrier.wait()
+        return [work(number) for _ in range(3)]
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return [result for results in pool.map(one, range(THREADS)) for result in results]
+
+
+# One codec of each format -----------------------------------------------------------------------------
+
+
+class SerdeCodec:
+    """A serde, called as codecs are."""
+
+    def __init__(self, **arguments: Any) -> None:
+        self._serde = Serde("AVRO", "memory://contracts", topic="contracts", schema=ORDER, **arguments)
+        # The schema is registered with the first row.
+        self.encode(AvroCodec(ORDER).decode(AVRO[:1]))
+        self.arrow_type = self._serde.arrow_type
+
+    def decode(self, values: Any, errors: str = "raise") -> Any:
+        return self._serde.deserialize(values, errors=errors)
+
+    def encode(self, array: Any, errors: str = "raise") -> Any:
+        return self._serde.serialize(array, errors=errors)
+
+
+class Example(NamedTuple):
+    """A codec, and rows to try it with.
+
+    Attributes
+    ----------
+    make : callable
+        Makes the codec; every call makes an equal one.
+    payloads : list
+        What is decoded, without nulls: bytes, or str where the codec writes text.
+    rows : list
+        What they hold.
+    bad : bytes or str
+        A payload that is refused, unless the format takes any bytes,
+    code : str
+        for this reason.
+    unwritable : pyarrow.Array
+        One row that is not written.
+    other : callable
+        Makes a codec that is not equal.
+    as_text : bool
+        Whether binary and text columns of the same bytes are the same.
+    """
+
+    make: Callable[[], Any]
+    payloads: list
+    rows: list
+    bad: bytes | str | None
+    code: str
+    unwritable: pa.Array | None
+    other: Callable[[], Any]
+    as_text: bool = True
+
+    @property
+    def is_text(self) -> bool:
+        return bool(self.payloads) and isinstance(self.payloads[0], str)
+
+    def column(self, payloads: list) -> pa.Array:
+        """Make a column of payloads."""
+        return pa.array(payloads, pa.string() if self.is_text else pa.binary())
+
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "int"},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "tags", "type": {"type": "array", "items": "string"}},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+    ],
+}
+ROWS = [
+    {"id": 1, "note": None, "tags": [], "price": Decimal("1.56")},
+    {"id": -64, "note": "é" * 20, "tags": ["a", "bc"], "price": Decimal("-0.01")},
+    {"id": 2**31 - 1, "note": "", "tags": ["x" * 40], "price": Decimal("9999999.99")},
+]
+AVRO = [
+    b"\x02\x00\x00\x04\x00\x9c",
+    b"\x7f\x02\x50" + "é".encode() * 20 + b"\x04\x02a\x04bc\x00\x02\xff",
+    b"\xfe\xff\xff\xff\x0f\x02\x00\x02\x50" + b"x" * 40 + b"\x00\x08\x3b\x9a\xc9\xff",
+]
+#: As Java's converters and ksqlDB write them, too.
+DOCUMENTS = [
+    b'{"id":1,"note":null,"tags":[],"price":1.56}',
+    f'{{"id":-64,"note":"{"é" * 20}","tags":["a","bc"],"price":-0.01}}'.encode(),
+    f'{{"id":2147483647,"note":"","tags":["{"x" * 40}"],"price":9999999.99}}'.encode(),
+]
+KIND = pa.struct(
+    [
+        pa.field("id", pa.int32(), nullable=False),
+        ("note", pa.string()),
+        ("tags", pa.list_(pa.string())),
+        ("price", pa.decimal128(9, 2)),
+    ]
+)
+CONNECT = {
+    "type": "struct",
+    "fields": [
+        {"field": "id", "type": "int32"},
+        {"field": "note", "type": "string", "optional": True},
+        {"field": "tags", "type": "array", "items": {"type": "string"}},
+        {
+            "field": "price",
+            "type": "bytes",
+            "name": "org.apache.kafka.connect.data.Decimal",
+            "version": 1,
+            "parameters": {"scale": "2", "connect.decimal.precision": "9"},
+        },
+    ],
+}
+MESSAGE = """{"type": "data", "name": "Order", "validVersions": "0", "flexibleVersions": "0+", "fields": [
+    {"name": "Id", "type": "int32", "versions": "0+"},
+    {"name": "Note", "type": "string", "versions": "0+", "nullableVersions": "0+"},
+    {"name": "Tags", "type": "[]string", "versions": "0+"},
+    {"name": "Price", "type": "bytes", "versions": "0+", "taggedVersions": "0+", "tag": 0}]}"""
+SQL = "`id` INT, `note` STRING, `tags` ARRAY<STRING>, `price` DECIMAL(9, 2)"
+CELLS = "`id` INT, `note` STRING, `price` DECIMAL(9, 2)"
+UNWRITABLE = pa.array([{"id": 1 << 40, "note": None, "tags": [], "price": Decimal(1)}])
+
+
+def enveloped(document: bytes, codec: ConnectJsonCodec) -> bytes:
+    """Put a document into the envelope that a codec writes."""
+    start = codec.encode(pa.array(ROWS[:1], codec.arrow_type))[0].as_py().partition(b'"payload":')[0]
+    return start + b'"payload":' + document + b"}"
+
+
+def examples() -> dict[str, Example]:
+    connect = {"decimal_format": "NUMERIC"}
+    lenient = {"schemas_enable": False, "compat": "connect", "tombstones": True, **connect}
+    prices = [row["price"] for row in ROWS]
+    cells = [{"id": row["id"], "note": "a,b" * row["id"], "price": row["price"]} for row in ROWS[:2]]
+    cells[1]["note"] = '"é"'
+    messages = [{**row, "price": str(row["price"]).encode()} for row in ROWS]
+    wide = pa.array([Decimal("12345678.9")], pa.decimal128(9, 1))
+    return {
+        "avro": Example(
+            lambda: AvroCodec(ORDER), AVRO, ROWS, b"\x02\x00\x00\x04\x00", "truncated", UNWRITABLE,
+            lambda: AvroCodec(ORDER, large=True),
+        ),
+        "json": Example(
+            lambda: JsonCodec(KIND), DOCUMENTS, ROWS, b'{"id":1,"note":7}', "json_type", UNWRITABLE,
+            lambda: JsonCodec(KIND, nulls="omit"),
+        ),
+        "connect": Example(
+            lambda: ConnectJsonCodec(CONNECT, **connect),
+            [enveloped(document, ConnectJsonCodec(CONNECT, **connect)) for document in DOCUMENTS],
+            ROWS, DOCUMENTS[0], "json_type", UNWRITABLE, lambda: ConnectJsonCodec(CONNECT),
+        ),
+        "connect without schemas, lenient": Example(
+            lambda: ConnectJsonCodec(CONNECT, **lenient), DOCUMENTS, ROWS, b'{"id":1}', "null_value", UNWRITABLE,
+            lambda: ConnectJsonCodec(CONNECT, **{**lenient, "compat": None}),
+        ),
+        "decimals": Example(
+            lambda: DecimalCodec(2, 9), [b"\x00\x9c", b"\xff", b"\x3b\x9a\xc9\xff"], prices, b"", "truncated", wide,
+            lambda: DecimalCodec(2, 10), as_text=False,
+        ),
+        "decimals in Base64": Example(
+            lambda: DecimalCodec(2, 9, output="base64"), ["AJw=", "/w==", "O5rJ/w=="], prices, "A", "invalid_base64",
+            wide, lambda: DecimalCodec(2, 9), as_text=False,
+        ),
+        "ksqlDB's JSON": Example(
+            lambda: KsqlCodec("JSON", SQL), DOCUMENTS, ROWS, b'{"id":1.5}', "inexact", UNWRITABLE,
+            lambda: KsqlCodec("JSON", SQL, compat="ksqldb"),
+        ),
+        "ksqlDB's DELIMITED": Example(
+            lambda: KsqlCodec("DELIMITED", CELLS), [b'1,"a,b",1.56', '"-64","""é""",-0.01'.encode()], cells, b"x",
+            "column_count", pa.array([{"id": 1 << 40}]),
+            lambda: KsqlCodec("DELIMITED", CELLS, properties={"delimiter": ";"}),
+        ),
+        "ksqlDB's KAFKA": Example(
+            lambda: KsqlCodec("KAFKA", "V INT"), [b"\0\0\0\1", b"\xff\xff\xff\xff"], [{"V": 1}, {"V": -1}], b"\0",
+            "truncated", pa.array([{"V": 1 << 40}]), lambda: KsqlCodec("KAFKA", "V BIGINT"),
+        ),
+        "ksqlDB's NONE": Example(
+            lambda: KsqlCodec("NONE", ""), [], [], None, "", None, lambda: KsqlCodec("NONE", "", large=True),
+        ),
+        "messages": Example(
+            lambda: MessageCodec(MESSAGE, 0),
+            [
+                b"\0\0\0\1\0\1\1\0\5\0051.56",
+                b"\xff\xff\xff\xc0\x29" + "é".encode() * 20 + b"\3\2a\3bc\1\0\6\6-0.01",
+                b"\x7f\xff\xff\xff\1\2\x29" + b"x" * 40 + b"\1\0\x0b\x0b9999999.99",
+            ],
+            messages, b"\0\0\0\1\0\1", "truncated", pa.array([{"id": 1 << 40}]),
+            lambda: MessageCodec(MESSAGE, 0, large=True),
+        ),
+    }  # fmt: skip
+
+
+EXAMPLES = examples()
+#: Not a codec, but what it does with columns is what they do.
+SERDE = Example(
+    SerdeCodec, [b"\0\0\0\0\1" + payload for payload in AVRO], ROWS, b"\0\0\0\0\1\2\0", "truncated", UNWRITABLE,
+    SerdeCodec,
+)  # fmt: skip
+
+
+# What every codec must pass ---------------------------------------------------------------------------
+
+
+def text_of(values: pa.Array) -> pa.Array:
+    """Return the same bytes as a column of strings, whether they are text or not."""
+    return values.view(pa.large_string() if pa.types.is_large_binary(values.type) else pa.string())
+
+
+def layouts(example: Example) -> dict[str, pa.Array]:
+    """Return the payloads, a null among them, in every layout of Arrow that holds them."""
+    payloads = [*example.payloads[:1], None, *example.payloads[1:]]
+    small, large, view = (
+        (pa.string(), pa.large_string(), pa.string_view())
+        if example.is_text
+        else (pa.binary(), pa.large_binary(), pa.binary_view())
+    )
+    other = "?" if example.is_text else b"?"
+    values = example.column(payloads)
+    found = {
+        "small": values,
+        "large": pa.array(payloads, large),
+        "view": pa.array(payloads, view),
+        "slice": pa.array([other, *payloads, other], small).slice(1, len(payloads)),
+        "large slice": pa.array([other, *payloads, other], large).slice(1, len(payloads)),
+        "slice of a view": pa.array([other, *payloads, other * 40], view).slice(1, len(payloads)),
+        "dictionary": values.dictionary_encode(),
+    }
+    if example.as_text:
+        found["text"] = text_of(values)
+        found["large text"] = text_of(found["large"])
+        found["slice of text"] = text_of(found["slice"])
+    return found
+
+
+class Contract:
+    """What every codec must pass. A subclass has the fixtures `impl` and `example`."""
+
+    def test_rows_there_and_back(self, impl, example):
+        codec = example.make()
+        array = codec.decode(example.column(example.payloads))
+        array.validate(full=True)
+        assert array.type == codec.arrow_type
+        assert array.to_pylist() == example.rows
+        values = codec.encode(array)
+        values.validate(full=True)
+        assert values.to_pylist() == example.payloads
+        assert codec.encode(pa.array(example.rows, codec.arrow_type)).equals(values)
+
+    def test_nulls_both_ways(self, impl, example):
+        codec = example.make()
+        nulls = codec.decode(example.column([None, None]))
+        nulls.validate(full=True)
+        assert (nulls.type, nulls.to_pylist()) == (codec.arrow_type, [None, None])
+        assert codec.decode(pa.nulls(2)).equals(nulls)
+        written = codec.encode(nulls)
+        assert written.to_pylist() == [None, None]
+        array = codec.decode(example.column([None, *example.payloads, None]))
+        assert array.to_pylist() == [None, *example.rows, None]
+        assert codec.encode(array).to_pylist() == [None, *example.payloads, None]
+        assert codec.encode(array).type == written.type
+
+    def test_no_rows(self, impl, example):
+        codec = example.make()
+        whole = codec.decode(example.column(example.payloads))
+        kind = codec.encode(whole).type
+        for empty in ([], pa.array([], kind), pa.array(example.payloads, kind).slice(0, 0)):
+            decoded, report = codec.decode(empty, errors="report")
+            decoded.validate(full=True)
+            assert (decoded.type, len(decoded), report.num_rows) == (codec.arrow_type, 0, 0)
+        for empty in (whole.slice(len(whole)), pa.array([], codec.arrow_type)):
+            encoded = codec.encode(empty)
+            encoded.validate(full=True)
+            assert (encoded.type, len(encoded)) == (kind, 0)
+        assert codec.decode(pa.chunked_array([], kind)).type == codec.arrow_type
+        assert codec.encode(pa.chunked_array([], codec.arrow_type)).type == kind
+
+    def test_chunks(self, impl, example):
+        codec = example.make()
+        array = codec.decode(example.column(example.payloads))
+        kind = codec.encode(array).type
+        payloads = pa.array([*example.payloads, None, *example.payloads], kind)
+        cuts = [0, 1, 1, 3, len(payloads)]
+        chunks = pa.chunked_array([payloads[begin:end] for begin, end in pairwise(cuts)], kind)
+        decoded = codec.decode(chunks)
+        decoded.validate(full=True)
+        assert isinstance(decoded, pa.ChunkedArray)
+        assert decoded.type == codec.arrow_type
+        assert decoded.to_pylist() == codec.decode(payloads).to_pylist()
+        assert [len(chunk) for chunk in decoded.chunks] == [len(chunk) for chunk in chunks.chunks]
+        encoded = codec.encode(decoded)
+        assert isinstance(encoded, pa.ChunkedArray)
+        assert encoded.equals(chunks)
+        assert [len(chunk) for chunk in encoded.chunks] == [len(chunk) for chunk in chunks.chunks]
+
+    def test_every_layout(self, impl, example):
+        codec = example.make()
+        rows = [*example.rows[:1], None, *example.rows[1:]]
+        for name, values in layouts(example).items():
+            decoded = codec.decode(values)
+            decoded.validate(full=True)
+            assert decoded.to_pylist() == rows, name
+            assert codec.decode(values.slice(1)).to_pylist() == rows[1:], name
+
+    def test_slices_of_what_is_written(self, impl, example):
+        codec = example.make()
+        payloads = [*example.payloads, None, *example.payloads]
+        array = codec.decode(example.column(payloads))
+        for begin in range(len(payloads)):
+            assert codec.encode(array.slice(begin, 3)).to_pylist() == payloads[begin : begin + 3]
+        around = pa.concat_arrays([array, array]).slice(1, len(array))
+        assert codec.encode(around).to_pylist() == [*payloads[1:], *payloads[:1]]
+
+    def test_errors_of_decode(self, impl, example):
+        if example.bad is None:
+            return
+        codec = example.make()
+        good = example.payloads[0]
+        kind = example.column([]).type
+        chunks = [[good, example.bad, None], [], [good, good], [example.bad]]
+        values = pa.chunked_array(chunks, kind)
+        with pytest.raises(DecodeError) as caught:
+            codec.decode(values)
+        assert (caught.value.row, caught.value.code) == (1, example.code)
+        rows = [example.rows[0], None, None, example.rows[0], example.rows[0], None]
+        assert codec.decode(values, errors="null").to_pylist() == rows
+        decoded, report = codec.decode(values, errors="report")
+        decoded.validate(full=True)
+        assert decoded.to_pylist() == rows
+        assert report.schema == REPORT
+        assert (report["row"].to_pylist(), report["code"].to_pylist()) == ([1, 5], [example.code] * 2)
+        offset, path = caught.value.offset, caught.value.path
+        assert (report["offset"].to_pylist(), report["path"].to_pylist()) == ([offset] * 2, [path] * 2)
+        # The numbers of rows count from where a slice begins.
+        assert codec.decode(values.slice(1), errors="report")[1]["row"].to_pylist() == [0, 4]
+
+    def test_errors_of_encode(self, impl, example):
+        if example.unwritable is None:
+            return
+        codec = example.make()
+        bad = example.unwritable
+        # Of the same type as the row that is not written.
+        good = bad.slice(0, 0)
+        chunked = pa.chunked_array([pa.concat_arrays([pa.nulls(2, bad.type), bad]), good, bad])
+        with pytest.raises(EncodeError) as caught:
+            codec.encode(chunked)
+        assert caught.value.row == 2
+        assert caught.value.code in CODES
+        assert codec.encode(chunked, errors="null").to_pylist() == [None] * 4
+        encoded, report = codec.encode(chunked, errors="report")
+        encoded.validate(full=True)
+        assert encoded.to_pylist() == [None] * 4
+        assert report.schema == REPORT
+        assert (report["row"].to_pylist(), report["code"].to_pylist()) == ([2, 3], [caught.value.code] * 2)
+        assert report["offset"].to_pylist() == [None, None]
+
+    def test_unknown_errors(self, impl, example):
+        codec = example.make()
+        for errors in ("ignore", "RAISE", "", None, 1):
+            for call in (codec.decode, codec.encode):
+                with pytest.raises(ConfigError, match=f"errors={errors!r} is not one of {', '.join(ERRORS)}"):
+                    call(pa.nulls(1), errors=errors)
+
+    def test_what_is_not_a_column(self, impl, example):
+        codec = example.make()
+        for values in (5, "text", object()):
+            with pytest.raises(TypeError):
+                codec.decode(values)
+
+    def test_threads_share_a_codec(self, impl, example):
+        payloads = example.column([*example.payloads, example.bad, None] * (200 if impl == "native" else 10))
+        expected, faults = example.make().decode(payloads, errors="report")
+        values = example.make().encode(expected)
+        # A codec of its own, whose program is first needed by all of them at once.
+        codec = example.make()
+        step = len(payloads) // THREADS
+
+        def work(number):
+            column, report = codec.decode(payloads, errors="report")
+            part = codec.decode(payloads.slice(number * step, step), errors="null")
+            first = None
+            try:
+                codec.decode(payloads)
+            except DecodeError as error:
+                first = error.args
+            return (
+                column,
+                report,
+                part.equals(expected.slice(number * step, step)),
+                first,
+                codec.encode(column),
+            )
+
+        results = at_once(work)
+        assert len({first for *_, first, _ in results}) == 1
+        for column, report, parts_equal, _, encoded in results:
+            assert column.equals(expected)
+            assert report.equals(faults)
+            assert parts_equal
+            assert encoded.equals(values)
+
+    def test_what_is_handed_out_is_given_back(self, impl, example):
+        codec = example.make()
+        values = example.column([*example.payloads, None] * 50)
+        codec.encode(codec.decode(values))
+        gc.collect()
+        before = pa.total_allocated_bytes()
+        array = codec.decode(values)
+        encoded = codec.encode(array)
+        assert encoded.to_pylist() == values.to_pylist()
+        del array, encoded
+        gc.collect()
+        assert pa.total_allocated_bytes() == before
+
+    def test_truncated_and_mutated_payloads(self, example):
+        """Both implementations give the same values, or the same errors, for the same rows."""
+        found = [None]
+        for payload in example.payloads:
+            data = payload.encode() if isinstance(payload, str) else payload
+            found += [data[:end] for end in range(len(data))]
+            for at, byte in enumerate(data):
+                found += [
+                    data[:at] + bytes([other]) + data[at + 1 :]
+                    for other in (byte ^ 0xFF, byte ^ 1, 0x22, 0x80)
+                ]
+        same_answers(example, found)
+
+    @settings(max_examples=30)
+    @given(data=st.data())
+    def test_damaged_payloads(self, example, data):
+        payload = st.binary(max_size=30)
+        if example.payloads:
+            good = [each.encode() if isinstance(each, str) else each for each in example.payloads]
+            payload = st.sampled_from(good).flatmap(damaged)
+        same_answers(example, data.draw(st.lists(st.none() | payload, max_size=6)))
+
+
+def same_answers(example: Example, payloads: list[bytes | None]) -> None:
+    """Decode payloads with both implementations, and encode what is left of them."""
+    if example.is_text:
+        payloads = [None if each is None else each.decode("utf-8", "replace") for each in payloads]
+    codec = example.make()
+    values = example.column(payloads)
+    on_both(lambda: answer(*codec.decode(values, errors="report")))
+    array = codec.decode(values, errors="null")
+    on_both(lambda: [part.to_pylist() for part in codec.encode(array, errors="report")])
+
+
+class Identity:
+    """What makes a codec a value. A subclass has the fixtures `impl` and `example`."""
+
+    def test_pickles_compares_and_prints(self, impl, example):
+        codec = example.make()
+        fresh = pickle.loads(pickle.dumps(codec))
+        codec.encode(codec.decode(example.column(example.payloads)))
+        used = pickle.loads(pickle.dumps(codec))
+        for copy in (fresh, used, example.make()):
+            assert copy == codec
+            assert hash(copy) == hash(codec)
+            assert repr(copy) == repr(codec)
+            assert copy.arrow_type == codec.arrow_type
+            assert copy.decode(example.column(example.payloads)).to_pylist() == example.rows
+        other = example.other()
+        assert (codec == other, codec != other) == (False, True)
+        assert repr(other) != repr(codec)
+        assert pickle.loads(pickle.dumps(other)) == other
+        assert codec != repr(codec)
+        assert repr(codec).startswith(f"{type(codec).__name__}(")
