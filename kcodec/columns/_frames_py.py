@@ -18,10 +18,10 @@ def split(values: pa.Array) -> tuple[bytearray, bytearray, list[Any], list[Fault
     selector, starts = array("i"), array("i")
     keys: dict[Any, int] = {}
     faults: list[Fault] = []
-    for row, value in enumerate(values.to_pylist()):
+    # Binary first: columns of strings may hold bytes that are no text.
+    for row, data in enumerate(values.cast(pa.large_binary()).to_pylist()):
         number, start = -1, 0
-        if value is not None:
-            data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        if data is not None:
             size = _HEADERS.get(data[0]) if data else 5
             if size is None or len(data) < size:
                 code = "frame_magic" if size is None else "frame_truncated"
