@@ -32,8 +32,9 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(COMPILED) | $(RUN)
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/kcodec demo $(if $(ROWS),--rows $(ROWS))
 
+# Three workers keep two cores busy: those of Spark and of the services wait a lot. Chosen tests run in one process.
 test: $(VENV)/test.stamp
-	$(RUN) -m pytest $(ARGS)
+	$(RUN) -m pytest $(or $(ARGS),--numprocesses=3 --dist=loadgroup)
 
 lint: $(VENV)/dev.stamp
 	$(RUN) -m ruff check .

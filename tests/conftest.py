@@ -15,6 +15,9 @@ settings.register_profile("quick", max_examples=60, deadline=None, derandomize=T
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
 
+# All that is started in Java lives for minutes at most: what its second compiler gains comes too late to pay.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 HERE = Path(__file__).parent
 
 

@@ -4,7 +4,7 @@ Everything fetched is kept, under the digest of what was asked for, in ``KCODEC_
 user's cache folder.
 """
 
-import contextlib
+import fcntl
 import functools
 import hashlib
 import os
@@ -73,19 +73,20 @@ def java(oldest: int) -> str:
 
 
 def _kept(name: str, digest: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder of what was made once; another process may be making it too."""
+    """Return the folder of what is made once; other processes wait for the one that makes it."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     root = Path(os.environ.get("KCODEC_SERVICES") or Path(cache, "kcodec-services"))
     place = root / f"{name}-{digest[:16]}"
-    if not place.exists():
-        root.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
-        try:
-            make(unfinished)
-            with contextlib.suppress(OSError):
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            unfinished = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
+            try:
+                make(unfinished)
                 unfinished.rename(place)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
     return place
 
 

@@ -11,7 +11,7 @@ PERMISSIVE = '"PERMISSIVE"'
 
 
 @pytest.fixture
-def example(kafka, registry_url, connect_server, tmp_path, monkeypatch):
+def example(request, kafka, registry_url, tmp_path, monkeypatch):
     """Fill a topic; gives what runs an example with the addresses and names that the services have."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
@@ -25,10 +25,11 @@ def example(kafka, registry_url, connect_server, tmp_path, monkeypatch):
     def run(block):
         if PERMISSIVE in block:
             kafka.produce(topic, [Message(b"foreign", foreign)])
+        if "sc://spark:15002" in block:
+            block = block.replace("sc://spark:15002", request.getfixturevalue("connect_server").address)
         for there, here in (
             ("http://registry:8081", registry_url),
             ("broker:9092", kafka.address),
-            ("sc://spark:15002", connect_server.address),
             # Java does not know where Python has gone to.
             ('"path", "orders"', f'"path", "{tmp_path}/orders"'),
             ('"orders-checkpoint"', f'"{tmp_path}/checkpoint"'),

@@ -38,12 +38,14 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.spark)
+            # All in one worker, which has the JVM.
+            item.add_marker(pytest.mark.xdist_group("spark"))
             # pyspark 4.3 warns of newer pandas, and of what pandas and grpc deprecate.
             for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
 
 
-def free_port() -> int:
+def unused_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -60,7 +62,7 @@ def jvm():
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), saved["PYTHONPATH"]]))
     os.environ.pop(REMOTE, None)
-    port = free_port()
+    port = unused_port()
     settings = {
         "spark.driver.memory": "1g",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -107,6 +109,11 @@ def connect(jvm, monkeypatch):
     """Give the Connect session."""
     monkeypatch.setenv(REMOTE, "1")
     return jvm["connect"]
+
+
+@pytest.fixture
+def free_port() -> int:
+    return unused_port()
 
 
 @pytest.fixture

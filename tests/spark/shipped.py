@@ -1,6 +1,7 @@
 """Run by test_ship: a Connect server whose Python workers have no kcodec, before and after it is shipped."""
 
 import json
+import os
 import sys
 
 from pyspark.errors import PythonException
@@ -9,12 +10,18 @@ from pyspark.sql import SparkSession
 from kcodec import AvroCodec
 from kcodec_spark import check_server, from_avro, register, ship
 
-spark = (
-    SparkSession.builder.remote("local[1]")
-    .config("spark.driver.memory", "512m")
-    .config("spark.ui.enabled", "false")
-    .getOrCreate()
-)
+# As ``remote("local[1]")`` starts it, but for the port.
+settings = {
+    "spark.driver.memory": "512m",
+    "spark.ui.enabled": "false",
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.port": sys.argv[1],
+    "spark.sql.artifact.isolation.enabled": "true",
+    "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
+}
+SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+spark = SparkSession.builder.remote(f"sc://localhost:{sys.argv[1]}").create()
 report = {"before": str(check_server(spark))}
 df = spark.sql("SELECT X'02' AS value")
 try:

@@ -51,14 +51,14 @@ def bare_python(jvm, tmp_path):
     return script
 
 
-def test_a_worker_without_kcodec_gets_it(bare_python, tmp_path):
+def test_a_worker_without_kcodec_gets_it(bare_python, free_port, tmp_path):
     # The client finds the packages by sys.path, which the server and its workers do not inherit.
     script = str(HERE / "shipped.py")
     start = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_path({script!r})"
     unwanted = ("PYTHONPATH", "SPARK_CONNECT_MODE_ENABLED")
     clean = {name: value for name, value in os.environ.items() if name not in unwanted}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", start],
+        [sys.executable, "-W", "ignore", "-c", start, str(free_port)],
         env={**clean, "PYSPARK_PYTHON": str(bare_python)},
         cwd=tmp_path,
         capture_output=True,
