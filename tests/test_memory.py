@@ -85,15 +85,6 @@ def test_arrays_hold_what_they_need(codec, values):
     assert 0 < held <= sum(buffer.size for buffer in buffers) + 4096 * len(buffers)
 
 
-def test_arrays_give_back_what_they_hold(impl, codec, values):
-    before = pa.total_allocated_bytes()
-    array = codec.decode(values)
-    encoded = codec.encode(array)
-    assert encoded.equals(values)
-    del array, encoded
-    assert pa.total_allocated_bytes() == before
-
-
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
 def test_no_leak_over_many_calls(codec, values):
     cut = pa.array([value[:-9] if row % 7 == 0 else value for row, value in enumerate(values.to_pylist())])

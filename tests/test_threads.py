@@ -1,11 +1,10 @@
 """Threads share a codec: what they get is what one thread gets."""
 
 import itertools
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
+from contracts import at_once
 
 import kcodec
 
@@ -22,7 +21,6 @@ WRITER = {
 }
 READER = {**WRITER, "fields": [field for field in WRITER["fields"] if field["name"] != "gone"]}
 READER["fields"] = [*READER["fields"], {"name": "added", "type": "string", "default": "none"}]
-THREADS = 8
 
 
 def rows(count: int) -> list[dict]:
@@ -56,18 +54,6 @@ def values(impl, size) -> pa.Array:
     return pa.array(good)
 
 
-def at_once(work) -> list:
-    """Run something in all threads, none before the last has started."""
-    barrier = threading.Barrier(THREADS)
-
-    def one(number):
-        barrier.wait()
-        return [work(number) for _ in range(3)]
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        return [result for results in pool.map(one, range(THREADS)) for result in results]
-
-
 def test_decode(values):
     expected, faults = kcodec.AvroCodec(WRITER, READER).decode(values, errors="report")
     assert 0 < len(faults) < len(values)
@@ -76,37 +62,6 @@ def test_decode(values):
     for decoded, report in at_once(lambda _: codec.decode(values, errors="report")):
         assert decoded.equals(expected)
         assert report.equals(faults)
-
-
-def test_decode_of_different_slices(values, size):
-    codec = kcodec.AvroCodec(WRITER, READER)
-    expected = codec.decode(values, errors="null")
-    step = size // THREADS
-
-    def part(number):
-        return number, codec.decode(values.slice(number * step, step), errors="null")
-
-    for number, decoded in at_once(part):
-        assert decoded.equals(expected.slice(number * step, step))
-
-
-def test_the_first_fault_is_raised_in_every_thread(values):
-    codec = kcodec.AvroCodec(WRITER)
-
-    def first(_):
-        with pytest.raises(kcodec.DecodeError) as raised:
-            codec.decode(values)
-        return raised.value.args
-
-    assert len(set(at_once(first))) == 1
-
-
-def test_encode(impl, size):
-    codec = kcodec.AvroCodec(WRITER)
-    column = pa.array(rows(size), codec.arrow_type)
-    expected = kcodec.AvroCodec(WRITER).encode(column)
-    for encoded in at_once(lambda _: codec.encode(column)):
-        assert encoded.equals(expected)
 
 
 def test_encode_of_columns_of_many_types(impl):
@@ -125,10 +80,3 @@ def test_encode_of_columns_of_many_types(impl):
 
     for answers in at_once(every):
         assert answers == [[b"\2" * 6, None]] * len(kinds)
-
-
-def test_there_and_back(impl, size):
-    codec = kcodec.AvroCodec(WRITER)
-    column = pa.array(rows(size), codec.arrow_type)
-    for again in at_once(lambda _: codec.decode(codec.encode(column))):
-        assert again.equals(column)

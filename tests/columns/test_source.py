@@ -189,7 +189,9 @@ def test_columns_of_another_type(codec, values):
         codec.decode(values)
 
 
-@pytest.mark.parametrize("values", [b"abc", "abc", 7, None, {"a": 1}, iter([b"a"])], ids=lambda values: type(values).__name__)
+@pytest.mark.parametrize(
+    "values", [b"abc", "abc", 7, None, {"a": 1}, iter([b"a"])], ids=lambda values: type(values).__name__
+)
 def test_what_is_no_column(codec, values):
     with pytest.raises(TypeError):
         codec.decode(values)

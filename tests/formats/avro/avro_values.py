@@ -1,8 +1,7 @@
-"""The values of the Avro vectors, and those of Arrow columns, in one form that can be compared bit by bit."""
+"""The values of the Avro vectors, in the form in which `contracts.comparable` has those of columns."""
 
 import struct
 from decimal import Decimal
-from itertools import pairwise
 
 import pyarrow as pa
 
@@ -90,38 +89,3 @@ def _union(schema: Schema, value, kind: pa.DataType, options: TypeOptions):
         field.name: of_vector(branch, inner, field.type, options) if field.name == name else None
         for field in kind
     }
-
-
-def of_array(array: pa.Array) -> list:
-    """Turn a column into a list of comparable values."""
-    kind = array.type
-    types = pa.types
-    if types.is_struct(kind):
-        columns = [of_array(array.field(i)) for i in range(kind.num_fields)]
-        rows = [
-            {field.name: column[i] for field, column in zip(kind, columns, strict=True)}
-            for i in range(len(array))
-        ]
-    elif types.is_map(kind):
-        pairs = list(zip(of_array(array.keys), of_array(array.items), strict=True))
-        ends = array.offsets.to_pylist()
-        rows = [pairs[begin:end] for begin, end in pairwise(ends)]
-    elif types.is_list(kind) or types.is_large_list(kind):
-        items = of_array(array.values)
-        ends = array.offsets.to_pylist()
-        rows = [items[begin:end] for begin, end in pairwise(ends)]
-    elif types.is_float32(kind) or types.is_float64(kind):
-        form, width = (">I", pa.uint32()) if types.is_float32(kind) else (">Q", pa.uint64())
-        rows = [
-            None if bits is None else struct.pack(form, bits).hex() for bits in array.view(width).to_pylist()
-        ]
-    elif types.is_decimal(kind):
-        rows = [None if value is None else f"{value:f}" for value in array.to_pylist()]
-    elif types.is_date32(kind) or types.is_time32(kind):
-        rows = array.view(pa.int32()).to_pylist()
-    elif types.is_temporal(kind) and kind.bit_width == 64:
-        rows = array.view(pa.int64()).to_pylist()
-    else:
-        rows = array.to_pylist()
-    valid = array.is_valid().to_pylist()
-    return [row if present else None for row, present in zip(rows, valid, strict=True)]

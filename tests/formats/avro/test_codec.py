@@ -5,7 +5,6 @@ import io
 import pickle
 import subprocess
 import sys
-import threading
 
 import fastavro
 import polars as pl
@@ -29,28 +28,6 @@ POINT = {
 }
 ROWS = [b"\x02\x00", b"\x04\x02\x02a", None, b"\x06\x00"]
 VALUES = [{"x": 1, "tag": None}, {"x": 2, "tag": "a"}, None, {"x": 3, "tag": None}]
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        ROWS,
-        pa.array(ROWS, pa.binary()),
-        pa.array(ROWS, pa.large_binary()),
-        pa.array(ROWS, pa.binary_view()),
-        pa.array(ROWS, pa.binary()).cast(pa.string()),
-        pa.array(ROWS, pa.binary()).cast(pa.large_string()),
-        pa.array(ROWS, pa.binary()).cast(pa.string()).cast(pa.string_view()),
-        pa.array([b"?", *ROWS, b"?"], pa.binary()).slice(1, 4),
-        pa.array([b"?", *ROWS, b"?"], pa.binary_view()).slice(1, 4),
-        pa.array(ROWS, pa.binary()).dictionary_encode(),
-    ],
-    ids=lambda values: str(getattr(values, "type", "list")),
-)
-def test_every_kind_of_column(impl, values):
-    decoded = AvroCodec(POINT).decode(values)
-    decoded.validate(full=True)
-    assert decoded.to_pylist() == VALUES
 
 
 def test_fixed_size_binary_and_chunks(impl):
@@ -292,22 +269,6 @@ def test_reader_and_writer(impl):
     encoded, faults = writer.encode(pa.array([{"x": 1}, {"x": None}]), prefix=b"\x00\x00\x00\x00\x07")
     assert encoded.to_pylist() == [b"\x00\x00\x00\x00\x07" + ROWS[0], None]
     assert [fault.code for fault in faults] == ["null_value"]
-
-
-def test_threads_share_a_codec(impl):
-    codec = AvroCodec(POINT)
-    answers = []
-
-    def work():
-        decoded = codec.decode(ROWS)
-        answers.append((decoded.to_pylist(), codec.encode(decoded).to_pylist()))
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == [(VALUES, ROWS)] * 8
 
 
 def test_a_pickled_codec_needs_only_pyarrow(impl):

@@ -1,17 +1,17 @@
 """The compiled kernel answers as the plain one: values, and faults with row, offset, path and code."""
 
 import array
-import importlib
+from functools import partial
 
+import contracts
 import pyarrow as pa
 import pytest
-from avro_values import of_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_readers, avro_schemas, damaged
 
+from kcodec._impl import kernel
 from kcodec.errors import SchemaError
-from kcodec.formats.avro import _kernel_py as pure
 from kcodec.formats.avro.encode_plan import encode_plan
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import parse
@@ -21,63 +21,32 @@ from kcodec.plan import Limits
 LIMITS = Limits(max_depth=5, max_zero_byte_items=50, max_expansion=300)
 
 
-@pytest.fixture(scope="module")
-def native():
-    return importlib.import_module("kcodec.formats.avro._kernel")
-
-
-def same_decode(native, plans, payloads, limits=LIMITS, **options):
-    kind = options.pop("kind", pa.binary())
-    values = pa.array(payloads, kind)
-    # Only where memory goes on behind the last payload can the compiled kernel run all rows column by column.
-    followed = pa.array([*payloads, bytes(64)], kind).slice(0, len(payloads))
-    answers = []
-    for module, column in ((native, values), (native, followed), (pure, values)):
-        programs = [module.Program(plan, limits) for plan in plans]
-        decoded, faults = module.decode(column, programs, **options)
-        decoded.validate(full=True)
-        assert decoded.type == plans[0].arrow_type
-        answers.append((of_array(decoded), faults))
-    assert answers[0] == answers[2]
-    assert answers[1] == answers[2]
-    for module in (native, pure):
-        programs = [module.Program(plan, limits) for plan in plans]
-        assert module.decode(values, programs, stop=True, **options)[1] == answers[2][1][:1]
-    return decoded
-
-
-def same_encode(native, plan, column, **options):
-    answers = []
-    for module in (native, pure):
-        encoded, faults = module.encode(column, module.Program(plan), **options)
-        encoded.validate(full=True)
-        answers.append((encoded.type, encoded.to_pylist(), faults))
-    assert answers[0] == answers[1]
-    for module in (native, pure):
-        assert module.encode(column, module.Program(plan), stop=True, **options)[1] == faults[:1]
+KERNEL = "formats.avro._kernel"
+same_decode = partial(contracts.same_decode, KERNEL, limits=LIMITS)
+same_encode = partial(contracts.same_encode, KERNEL)
 
 
 @given(st.data())
-def test_decode_of_any_bytes(native, data):
+def test_decode_of_any_bytes(data):
     schema = parse(data.draw(avro_schemas()))
     plan = decode_plan(schema, schema, TypeOptions(large=data.draw(st.booleans())))
     payload = avro_payloads(schema, canonical=False).flatmap(damaged)
     payloads = data.draw(st.lists(st.one_of(st.none(), payload), max_size=5))
-    same_decode(native, [plan], payloads, trailing=data.draw(st.booleans()))
+    same_decode([plan], payloads, trailing=data.draw(st.booleans()))
 
 
 @given(st.data())
-def test_resolution_of_any_bytes(native, data):
+def test_resolution_of_any_bytes(data):
     text = data.draw(avro_schemas())
     schema = parse(text)
     reader = parse(data.draw(avro_readers(text)))
     plan = decode_plan(schema, reader)
     payload = avro_payloads(schema, canonical=False).flatmap(damaged)
-    same_decode(native, [plan], data.draw(st.lists(st.one_of(st.none(), payload), max_size=5)))
+    same_decode([plan], data.draw(st.lists(st.one_of(st.none(), payload), max_size=5)))
 
 
 @given(st.data())
-def test_many_programs(native, data):
+def test_many_programs(data):
     text = data.draw(avro_schemas())
     reader = parse(text)
     writers = [reader, parse(data.draw(avro_readers(text)))]
@@ -90,12 +59,12 @@ def test_many_programs(native, data):
         payloads.append(prefix + payload)
         selector.append(choice)
         starts.append(len(prefix))
-    same_decode(native, plans, payloads, selector=selector, starts=starts)
+    same_decode(plans, payloads, selector=selector, starts=starts)
 
 
 @given(st.data())
 @settings(max_examples=40)
-def test_blocks_of_many_programs(native, data):
+def test_blocks_of_many_programs(data):
     text = data.draw(avro_schemas())
     reader = parse(text)
     writers = [reader, parse(data.draw(avro_readers(text))), parse(data.draw(avro_readers(text)))]
@@ -113,27 +82,27 @@ def test_blocks_of_many_programs(native, data):
         pool = [each for each in pool if each[0] == 0]
     rows = data.draw(st.randoms(use_true_random=False)).choices(pool, k=data.draw(st.integers(1, 600)))
     same_decode(
-        native,
         plans,
         [payload for _, payload in rows],
-        Limits(),
+        limits=Limits(),
         selector=array.array("i", [c for c, _ in rows]),
     )
 
 
 @given(st.data())
 @settings(max_examples=40)
-def test_encode_in_blocks(native, data):
+def test_encode_in_blocks(data):
     schema = parse(data.draw(avro_schemas()))
     plan = decode_plan(schema, schema)
     pool = data.draw(st.lists(st.one_of(st.none(), avro_payloads(schema)), min_size=1, max_size=6))
     rows = data.draw(st.randoms(use_true_random=False)).choices(pool, k=data.draw(st.integers(1, 200)))
+    native = kernel(KERNEL, "native")
     decoded, _ = native.decode(pa.array(rows, pa.binary()), [native.Program(plan, Limits())])
-    same_encode(native, encode_plan(schema, plan.arrow_type), decoded, prefix=b"\0\0\0\0\1")
+    same_encode(encode_plan(schema, plan.arrow_type), decoded, prefix=b"\0\0\0\0\1")
 
 
 @given(st.data())
-def test_recursive_values_that_are_dropped(native, data):
+def test_recursive_values_that_are_dropped(data):
     node = {
         "type": "record",
         "name": "N",
@@ -158,29 +127,29 @@ def test_recursive_values_that_are_dropped(native, data):
         max_leaves=8,
     )
     payload = value.map(lambda one: one + b"\x02").flatmap(damaged)
-    same_decode(native, [plan], data.draw(st.lists(payload, max_size=4)))
+    same_decode([plan], data.draw(st.lists(payload, max_size=4)))
 
 
 @given(st.data())
-def test_encode_of_decoded_columns(native, data):
+def test_encode_of_decoded_columns(data):
     schema = parse(data.draw(avro_schemas()))
     plan = decode_plan(schema, schema)
     payloads = data.draw(st.lists(st.one_of(st.none(), avro_payloads(schema)), max_size=5))
-    decoded = same_decode(native, [plan], payloads, Limits())
+    decoded = same_decode([plan], payloads, limits=Limits())
     cut = data.draw(st.integers(0, len(payloads)))
     encode = encode_plan(schema, plan.arrow_type)
-    same_encode(native, encode, decoded.slice(cut), prefix=data.draw(st.binary(max_size=6)))
+    same_encode(encode, decoded.slice(cut), prefix=data.draw(st.binary(max_size=6)))
 
 
 @given(st.data())
-def test_encode_as_another_schema(native, data):
+def test_encode_as_another_schema(data):
     text = data.draw(avro_schemas())
     schema = parse(text)
     plan = decode_plan(schema, schema)
     payloads = data.draw(st.lists(avro_payloads(schema), max_size=4))
-    decoded = same_decode(native, [plan], payloads, Limits())
+    decoded = same_decode([plan], payloads, limits=Limits())
     other = parse(data.draw(avro_readers(text)))
-    same_encode(native, encode_plan(other, plan.arrow_type), decoded)
+    same_encode(encode_plan(other, plan.arrow_type), decoded)
 
 
 def columns():
@@ -270,18 +239,18 @@ SCHEMAS = [
 
 @pytest.mark.parametrize("schema", SCHEMAS, ids=str)
 @pytest.mark.parametrize("nullable", [False, True])
-def test_every_column_as_every_schema(native, schema, nullable):
+def test_every_column_as_every_schema(schema, nullable):
     if nullable:
         if schema == "null" or isinstance(schema, list):
             return
         schema = ["null", schema]
     for column in columns():
-        same_encode(native, encode_plan(parse(schema), column.type), column)
-        same_encode(native, encode_plan(parse(schema), column.type), column.slice(1), large=True)
+        same_encode(encode_plan(parse(schema), column.type), column)
+        same_encode(encode_plan(parse(schema), column.type), column.slice(1), large=True)
 
 
-def test_both_have_the_same_names(native):
-    assert set(pure.__all__) <= set(dir(native))
+def test_both_have_the_same_names():
+    assert set(kernel(KERNEL, "pure").__all__) <= set(dir(kernel(KERNEL, "native")))
 
 
 def test_refusals_are_of_the_schema():

@@ -6,7 +6,6 @@ import json
 import math
 import pickle
 import struct
-import threading
 
 import pyarrow as pa
 import pytest
@@ -470,16 +469,6 @@ def test_types_that_mix_offsets(impl):
     assert codec.encode(column).to_pylist() == [document, None]
 
 
-def test_chunks_slices_and_layouts(impl):
-    codec = kcodec.JsonCodec(pa.int64())
-    chunked = codec.decode(pa.chunked_array([[b"1", b"2"], [b"3"]]))
-    assert chunked.to_pylist() == [1, 2, 3]
-    assert isinstance(chunked, pa.ChunkedArray)
-    texts = pa.array(["0", "1", "22", None, "333"])
-    for kind in (pa.string(), pa.large_string(), pa.binary(), pa.string_view()):
-        assert codec.decode(texts.cast(kind).slice(1, 4)).to_pylist() == [1, 22, None, 333]
-
-
 def test_anything_may_follow(impl):
     assert value(pa.int64(), "1 x", trailing=True) == 1
     assert fault(pa.int64(), "1x") == ("trailing_bytes", 1, "")
@@ -497,19 +486,6 @@ def test_codecs_are_values(impl):
     assert again.decode([b'{"a":[1]}']).to_pylist() == [{"a": "[1]"}]
     assert repr(codec).startswith("JsonCodec(struct<a: string>, nulls='omit', limits=Limits(")
     assert "a: json_text" in str(codec.plan)
-
-
-def test_threads_share_a_codec(impl):
-    codec = kcodec.JsonCodec(ORDER)
-    values = pa.array([b'{"id":%d,"by":{"a":1}}' % i for i in range(500)])
-    answers = []
-    threads = [threading.Thread(target=lambda: answers.append(codec.decode(values))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(answers) == 4
-    assert all(answer.equals(answers[0]) for answer in answers)
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,19 @@
 import array
 import dataclasses
 import decimal
-import importlib
 import json
 import warnings
+from functools import partial
 
+import contracts
 import numpy as np
 import pyarrow as pa
 import pytest
-from avro_values import of_array
 from hypothesis import given
 from hypothesis import strategies as st
 from json_strategies import ANY, NUMBERS, TEXTS, damaged, documents, entry_plans, kinds, odd_plans
 
-from kcodec.formats.json import _kernel_py as pure
+from kcodec._impl import kernel
 from kcodec.formats.json.plan import JsonOptions, json_plan
 from kcodec.plan import Form, Limits, Node, Op, Plan
 
@@ -23,42 +23,9 @@ WIDE = decimal.Context(prec=100)
 LIMITS = Limits(max_depth=6, max_expansion=60, max_number_length=45)
 
 
-@pytest.fixture(scope="module")
-def native():
-    return importlib.import_module("kcodec.formats.json._kernel")
-
-
-def same_decode(native, plans, rows, limits=LIMITS, **options):
-    values = pa.array(rows, pa.binary())
-    # Rows with other bytes around them can be read together; what follows looks as if it belonged to them.
-    inner = pa.array([b"{" * 16, *rows, b'":1}' * 20], pa.binary()).slice(1, len(rows))
-    answers = []
-    for module in (native, pure):
-        programs = [module.Program(plan, limits) for plan in plans]
-        decoded, faults = module.decode(values, programs, **options)
-        decoded.validate(full=True)
-        assert decoded.type == plans[0].arrow_type
-        answers.append((of_array(decoded), faults))
-    assert answers[0] == answers[1]
-    decoded, faults = native.decode(inner, [native.Program(plan, limits) for plan in plans], **options)
-    decoded.validate(full=True)
-    assert (of_array(decoded), faults) == answers[1]
-    for module in (native, pure):
-        programs = [module.Program(plan, limits) for plan in plans]
-        assert module.decode(values, programs, stop=True, **options)[1] == answers[1][1][:1]
-    return decoded
-
-
-def same_encode(native, plan, column, limits=LIMITS, **options):
-    answers = []
-    for module in (native, pure):
-        encoded, faults = module.encode(column, module.Program(plan, limits), **options)
-        encoded.validate(full=True)
-        answers.append((encoded.type, encoded.to_pylist(), faults))
-    assert answers[0] == answers[1]
-    for module in (native, pure):
-        assert module.encode(column, module.Program(plan, limits), stop=True, **options)[1] == faults[:1]
-    return encoded
+KERNEL = "formats.json._kernel"
+same_decode = partial(contracts.same_decode, KERNEL, limits=LIMITS)
+same_encode = partial(contracts.same_encode, KERNEL, limits=LIMITS)
 
 
 OPTIONS = st.builds(
@@ -73,42 +40,42 @@ OPTIONS = st.builds(
 
 
 @given(st.data())
-def test_decode_of_any_document(native, data):
+def test_decode_of_any_document(data):
     plan = json_plan(data.draw(kinds()), "decode", data.draw(OPTIONS))
     row = st.one_of(documents(plan.root), documents(plan.root).flatmap(damaged), st.none())
     rows = data.draw(st.lists(row, max_size=5))
-    same_decode(native, [plan], rows, trailing=data.draw(st.booleans()))
+    same_decode([plan], rows, trailing=data.draw(st.booleans()))
 
 
 @given(st.data())
-def test_decode_with_odd_forms(native, data):
+def test_decode_with_odd_forms(data):
     plan = json_plan(data.draw(kinds()), "decode", data.draw(OPTIONS))
     plan = data.draw(odd_plans(data.draw(entry_plans(plan))))
     row = st.one_of(documents(plan.root), documents(plan.root).flatmap(damaged))
-    same_decode(native, [plan], data.draw(st.lists(row, max_size=5)))
+    same_decode([plan], data.draw(st.lists(row, max_size=5)))
 
 
 @given(st.data())
-def test_encode_of_decoded_columns(native, data):
+def test_encode_of_decoded_columns(data):
     options = data.draw(OPTIONS)
     kind = data.draw(kinds())
     decoding = data.draw(entry_plans(json_plan(kind, "decode", options)))
     rows = data.draw(st.lists(st.one_of(st.none(), documents(decoding.root)), max_size=5))
-    decoded = same_decode(native, [decoding], rows)
+    decoded = same_decode([decoding], rows)
     encoding = json_plan(kind, "encode", options)
     cut = data.draw(st.integers(0, len(rows)))
     around = {"prefix": data.draw(st.binary(max_size=3)), "suffix": data.draw(st.binary(max_size=3))}
-    same_encode(native, encoding, decoded.slice(cut), large=data.draw(st.booleans()), **around)
+    same_encode(encoding, decoded.slice(cut), large=data.draw(st.booleans()), **around)
     # What is written is read as the same.
-    written = same_encode(native, encoding, decoded)
-    again = same_decode(native, [json_plan(kind, "decode", options)], written.to_pylist(), Limits())
-    values, before = of_array(again), of_array(decoded)
+    written = same_encode(encoding, decoded)
+    again = same_decode([json_plan(kind, "decode", options)], written.to_pylist(), limits=Limits())
+    values, before = contracts.comparable(again), contracts.comparable(decoded)
     for row, document in enumerate(written):
         assert not document.is_valid or values[row] == before[row]
 
 
 @given(st.data())
-def test_many_programs_and_ranges(native, data):
+def test_many_programs_and_ranges(data):
     kind = data.draw(kinds())
     plans = [json_plan(kind, "decode"), data.draw(odd_plans(json_plan(kind, "decode")))]
     rows, selector, starts, ends = [], array.array("i"), array.array("i"), array.array("i")
@@ -120,12 +87,12 @@ def test_many_programs_and_ranges(native, data):
         selector.append(choice)
         starts.append(len(prefix))
         ends.append(len(prefix) + len(document) + data.draw(st.sampled_from([0, 0, 0, -1, 9])))
-    same_decode(native, plans, rows, selector=selector, starts=starts, ends=ends)
-    same_decode(native, plans, rows, selector=selector, starts=starts)
+    same_decode(plans, rows, selector=selector, starts=starts, ends=ends)
+    same_decode(plans, rows, selector=selector, starts=starts)
 
 
 @given(st.data())
-def test_objects_of_many_fields(native, data):
+def test_objects_of_many_fields(data):
     names = [f"field_{i}" if i % 3 else f"F{i}" for i in range(data.draw(st.sampled_from([64, 65, 130])))]
     kind = pa.struct([pa.field(name, pa.int16(), i % 50 != 7) for i, name in enumerate(names)])
     plan = json_plan(
@@ -144,7 +111,7 @@ def test_objects_of_many_fields(native, data):
             chosen = [*chosen, *(name.upper() for name in names[62:70])]
         rows.append(json.dumps({}).encode() if not chosen else b"{")
         rows[-1] += ",".join(f'"{name}":{i}' for i, name in enumerate(chosen)).encode() + b"}"
-    same_decode(native, [plan], rows)
+    same_decode([plan], rows)
 
 
 KINDS = [
@@ -243,22 +210,22 @@ def rows_alike(draw):
 
 
 @given(rows_alike(), st.sampled_from(["last", "error"]), st.booleans(), st.data())
-def test_rows_that_are_alike(native, rows, duplicate_keys, trailing, data):
+def test_rows_that_are_alike(rows, duplicate_keys, trailing, data):
     count = data.draw(st.integers(1, len(KINDS)))
     kind = pa.struct(KINDS[:count] if data.draw(st.booleans()) else KINDS[-count:])
     plan = json_plan(kind, "decode", JsonOptions(duplicate_keys=duplicate_keys))
     rows = [*rows, None, *rows] if data.draw(st.booleans()) else rows
-    same_decode(native, [plan], rows, data.draw(st.sampled_from([LIMITS, Limits()])), trailing=trailing)
+    same_decode([plan], rows, limits=data.draw(st.sampled_from([LIMITS, Limits()])), trailing=trailing)
     if data.draw(st.booleans()):
         chosen = array.array(
             "i", data.draw(st.lists(st.integers(-1, 1), min_size=len(rows), max_size=len(rows)))
         )
-        same_decode(native, [plan, plan], rows, selector=chosen, trailing=trailing)
+        same_decode([plan, plan], rows, selector=chosen, trailing=trailing)
 
 
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("name", VALUES)
-def test_one_row_among_alike_ones(native, name, few):
+def test_one_row_among_alike_ones(name, few):
     kinds = [field for field in KINDS if not few or field.name in (name, "id", "note")]
     plan = json_plan(pa.struct(kinds), "decode")
     good = {field.name: VALUES[field.name].split(" | ")[0] for field in kinds}
@@ -269,16 +236,17 @@ def test_one_row_among_alike_ones(native, name, few):
     rows = [usual.replace(field, f'"{name}":'.encode() + value) for value in odd]
     rows += [usual.replace(field, field + b',"id":1'), usual + b"]", usual.replace(field, b'"other":1')]
     for row in rows:
-        same_decode(native, [plan], [usual] * 3 + [row] + [usual] * 3)
-    same_decode(native, [plan], [usual] * 3 + rows[-3:], trailing=True)
+        same_decode([plan], [usual] * 3 + [row] + [usual] * 3)
+    same_decode([plan], [usual] * 3 + rows[-3:], trailing=True)
 
 
-def test_alike_rows_of_every_layout(native):
+def test_alike_rows_of_every_layout():
     kind = pa.struct([*KINDS[:3], pa.field("tags", pa.list_(pa.string()))])
     rows = [
         f'{{"id":{i},"name":"n{"é" * (i % 9)}","price":{i}.5,"tags":["a","b{i}"]}}'.encode()
         for i in range(300)
     ]
+    native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
     expected = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])[0]
     for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
         values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
@@ -288,52 +256,52 @@ def test_alike_rows_of_every_layout(native):
     wide = pa.struct(
         [*KINDS[:1], ("name", pa.large_string()), KINDS[2], ("tags", pa.large_list(pa.large_string()))]
     )
-    same_decode(native, [json_plan(wide, "decode")], rows)
+    same_decode([json_plan(wide, "decode")], rows)
 
 
 @given(st.lists(ANY.map(str.encode).flatmap(damaged), max_size=4))
-def test_any_value_as_text(native, rows):
+def test_any_value_as_text(rows):
     plan = Plan("JSON", "decode", pa.string(), Node(Op.JSON_TEXT, 0))
-    decoded = same_decode(native, [plan], rows)
+    decoded = same_decode([plan], rows)
     encoding = Plan("JSON", "encode", pa.string(), Node(Op.JSON_TEXT, 0, forms=Form.NULL))
-    same_encode(native, encoding, decoded)
+    same_encode(encoding, decoded)
     texts = pa.array([row.decode("utf-8", "replace") for row in rows], pa.string())
-    same_encode(native, encoding, texts)
-    same_encode(native, Plan("JSON", "encode", pa.binary(), encoding.root), pa.array(rows, pa.binary()))
+    same_encode(encoding, texts)
+    same_encode(Plan("JSON", "encode", pa.binary(), encoding.root), pa.array(rows, pa.binary()))
 
 
 @given(st.lists(TEXTS, max_size=5), st.booleans())
-def test_any_text(native, texts, escaped):
+def test_any_text(texts, escaped):
     forms = Form.NULL | (Form.ESCAPED if escaped else Form.PLAIN)
     for kind in (pa.string(), pa.binary()):
         plan = Plan("JSON", "encode", kind, Node(Op.JSON_STRING, 0, forms=forms))
-        encoded = same_encode(
-            native, plan, pa.array([text.encode() for text in texts], pa.binary()).cast(kind)
-        )
+        encoded = same_encode(plan, pa.array([text.encode() for text in texts], pa.binary()).cast(kind))
         assert [json.loads(value) for value in encoded.to_pylist()] == texts
 
 
 @given(st.lists(st.binary(max_size=20), max_size=4))
-def test_bytes_as_text(native, values):
+def test_bytes_as_text(values):
     for form in (Form.PLAIN, Form.ESCAPED):
         plan = Plan("JSON", "encode", pa.binary(), Node(Op.JSON_STRING, 0, forms=form))
-        same_encode(native, plan, pa.array(values, pa.binary()))
+        same_encode(plan, pa.array(values, pa.binary()))
 
 
 @given(st.lists(st.one_of(st.floats(), st.floats(width=32)), max_size=8))
-def test_any_float(native, values):
+def test_any_float(values):
     for kind in (pa.float64(), pa.float32()):
         node = Node(Op.JSON_FLOAT, 0, forms=Form.NONFINITE)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             column = pa.array(np.array(values, kind.to_pandas_dtype()))
-        written = same_encode(native, Plan("JSON", "encode", kind, node), column)
-        again = same_decode(native, [Plan("JSON", "decode", kind, node)], written.to_pylist(), Limits())
-        assert of_array(again) == of_array(column) or any(value != value for value in values)
+        written = same_encode(Plan("JSON", "encode", kind, node), column)
+        again = same_decode([Plan("JSON", "decode", kind, node)], written.to_pylist(), limits=Limits())
+        assert contracts.comparable(again) == contracts.comparable(column) or any(
+            value != value for value in values
+        )
 
 
 @given(st.data())
-def test_decimals(native, data):
+def test_decimals(data):
     kind = data.draw(
         st.sampled_from(
             [pa.decimal128(12, 2), pa.decimal128(38, 0), pa.decimal256(76, 30), pa.decimal128(5, -3)]
@@ -345,9 +313,9 @@ def test_decimals(native, data):
     for form in (Form.PLAIN, Form.SCIENTIFIC, Form.TEXT, Form.BASE64):
         scale = kind.scale + data.draw(st.integers(-1, 1)) if form is Form.BASE64 else 0
         node = Node(Op.JSON_DECIMAL, 0, forms=form, scale=scale)
-        written = same_encode(native, Plan("JSON", "encode", kind, node), column)
+        written = same_encode(Plan("JSON", "encode", kind, node), column)
         rows = [row for row in written.to_pylist() if row is not None]
-        again = same_decode(native, [Plan("JSON", "decode", kind, node)], rows, Limits())
+        again = same_decode([Plan("JSON", "decode", kind, node)], rows, limits=Limits())
         assert [x for x in again.to_pylist() if x is not None] == [
             value
             for value, row in zip(column.to_pylist(), written.to_pylist(), strict=True)
@@ -356,7 +324,7 @@ def test_decimals(native, data):
 
 
 @given(st.data())
-def test_integers_with_factors(native, data):
+def test_integers_with_factors(data):
     kind = data.draw(
         st.sampled_from([pa.int64(), pa.timestamp("us"), pa.uint64(), pa.int8(), pa.time32("ms")])
     )
@@ -365,38 +333,37 @@ def test_integers_with_factors(native, data):
     forms = data.draw(st.sampled_from([Form.PLAIN, Form.TEXT]))
     node = Node(Op.JSON_INTEGER, 0, factor=factor, bounds=bounds, forms=forms)
     rows = [number.encode() for number in data.draw(st.lists(NUMBERS, max_size=6))]
-    decoded = same_decode(native, [Plan("JSON", "decode", kind, node)], rows)
+    decoded = same_decode([Plan("JSON", "decode", kind, node)], rows)
     for sign in (1, -1):
         writing = dataclasses.replace(node, factor=sign * factor)
         same_encode(
-            native,
             Plan("JSON", "encode", kind, dataclasses.replace(writing, forms=forms | Form.NULL)),
             decoded,
         )
 
 
-def test_blocks_that_grow(native):
+def test_blocks_that_grow():
     kind = pa.struct([("a", pa.string()), ("l", pa.list_(pa.map_(pa.string(), pa.int64())))])
     rows = []
     for i in range(3000):
         entries = ",".join(f'{{"k{j}":{j},"é":2}}' for j in range(i % 7))
         rows.append(f'{{"l":[{entries}],"a":"{"x" * (i % 400)}"{"," * (i % 500 == 1)}}}'.encode())
-    decoded = same_decode(native, [json_plan(kind, "decode")], rows)
+    decoded = same_decode([json_plan(kind, "decode")], rows)
     assert decoded.null_count == 6
-    same_encode(native, json_plan(kind, "encode"), decoded)
+    same_encode(json_plan(kind, "encode"), decoded)
 
 
-def test_defaults_that_need_room(native):
+def test_defaults_that_need_room():
     child = Node(Op.JSON_STRING, 2, "d", forms=Form.ABSENT, data=b'"' + b"x" * 300 + b'"')
     item = Node(Op.JSON_OBJECT, 1, children=(child,), forms=Form.PLAIN)
     kind = pa.list_(pa.struct([("d", pa.string())]))
     plan = Plan("JSON", "decode", kind, Node(Op.JSON_LIST, 0, children=(item,), forms=Form.NULL))
     rows = [b"[" + b",".join([b"{}"] * count) + b"]" for count in (0, 3, 500, 20)] * 5
-    same_decode(native, [plan], rows, Limits())
-    same_decode(native, [plan], rows, Limits(max_expansion=1000))
+    same_decode([plan], rows, limits=Limits())
+    same_decode([plan], rows, limits=Limits(max_expansion=1000))
 
 
-def test_defaults_count_for_a_row_as_a_whole(native):
+def test_defaults_count_for_a_row_as_a_whole():
     text = b'"' + b"x" * 60 + b'"'
     names = ("a", "b", "c")
     forms = Form.ABSENT | Form.NULL | Form.DEFAULT
@@ -407,5 +374,5 @@ def test_defaults_count_for_a_row_as_a_whole(native):
     root = Node(Op.JSON_OBJECT, 0, children=tuple(children), forms=Form.PLAIN)
     rows = [b'{"a":"1","b":null,"c":"2"}'] * 20 + [b'{"a":null,"b":"1","c":null}'] * 20
     plan = Plan("JSON", "decode", kind, root)
-    array = same_decode(native, [plan], rows, Limits(max_expansion=100))
+    array = same_decode([plan], rows, limits=Limits(max_expansion=100))
     assert array.null_count == 20

@@ -1,7 +1,6 @@
 """The codec: its arguments, wrapping, nulls, what strict reading refuses, and columns of other Arrow types."""
 
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pyarrow as pa
@@ -366,16 +365,6 @@ def test_large_offsets(impl):
     array = codec.decode([b'{"A":["x"]}'])
     assert array.type.field(0).type == pa.large_list(pa.large_string())
     assert codec.encode(array).type == pa.large_binary()
-
-
-def test_threads_share_a_codec(impl):
-    codec = KsqlCodec("JSON", "A INT, B STRING", compat="ksqldb")
-    values = [b'{"a":%d,"b":[%d]}' % (n, n) for n in range(50)]
-    with ThreadPoolExecutor(4) as pool:
-        decoded = list(pool.map(lambda _: codec.decode(values), range(8)))
-        encoded = list(pool.map(codec.encode, decoded))
-    assert decoded[0].to_pylist() == [{"A": n, "B": f"[{n}]"} for n in range(50)]
-    assert all(each.equals(encoded[0]) for each in encoded)
 
 
 def test_formats_are_listed():

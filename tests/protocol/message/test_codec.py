@@ -3,7 +3,6 @@
 import pickle
 import tracemalloc
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
@@ -565,15 +564,6 @@ def test_codecs_travel(impl):
     assert repr(codec) == "MessageCodec(Tree, 1, unknown_tags=True)"
     assert repr(every).startswith("MessageCodec.for_versions(Tree, [0, 1], limits=")
     assert codec != 5
-
-
-def test_threads_share_a_codec(impl):
-    codec = MessageCodec(TREE, 1)
-    rows = [codec.encode_one(TOPICS | {"cursor": {"at": at}}) for at in range(300)]
-    wanted = codec.decode(rows)
-    with ThreadPoolExecutor(4) as pool:
-        assert all(column.equals(wanted) for column in pool.map(codec.decode, [rows] * 12))
-        assert all(data.to_pylist() == rows for data in pool.map(codec.encode, [wanted] * 12))
 
 
 def test_structs_in_structs(impl):
