@@ -46,6 +46,7 @@ def session_of(item) -> str:
     return chosen or ("connect" if "connect_server" in item.fixturenames else "classic")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE):

@@ -34,6 +34,7 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"tests/spark skipped: {LACKING}", yellow=True)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE):
