@@ -34,7 +34,7 @@ demo: $(VENV)/demo.stamp
 
 # Three workers keep two cores busy: those of Spark and of the services wait a lot. Chosen tests run in one process.
 test: $(VENV)/test.stamp
-	$(RUN) -m pytest $(or $(ARGS),--numprocesses=3 --dist=loadgroup)
+	$(RUN) -m pytest $(or $(ARGS),--numprocesses=3)
 
 lint: $(VENV)/dev.stamp
 	$(RUN) -m ruff check .

@@ -1,6 +1,7 @@
 """Fixtures of the whole suite: both implementations, and the shared folder."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,40 @@ settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 HERE = Path(__file__).parent
+
+
+#: What is started once for many tests, the longest first; the tests on a Connect server have services of their own.
+GROUPS = {
+    "services, connect": re.compile(r"/services/(test_thin_client\.py|.*[\[-]connect[\]-])"),
+    "services": re.compile(r"/services/"),
+    "spark": re.compile(r"/spark/"),
+}
+
+
+def group(test: str) -> str:
+    """Return the name of the tests that run in the same worker as this one: its group's, or its file's."""
+    return next((name for name, tests in GROUPS.items() if tests.search(test)), test.partition("::")[0])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each group of tests, and each file of the others, to one worker."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return group(nodeid)
+
+    # In the order below, not those of many tests first.
+    config.option.loadscopereorder = False
+    return Groups(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Let the groups begin before the other files when several workers run the tests."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: [*GROUPS, group(item.nodeid)].index(group(item.nodeid)))
 
 
 def shared_folder() -> Path | None:

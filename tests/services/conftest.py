@@ -39,20 +39,10 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"tests/services skipped: {LACKING}", yellow=True)
 
 
-def session_of(item) -> str:
-    """Return which of the Spark sessions a test uses; those of none go with the classic one."""
-    callspec = getattr(item, "callspec", None)
-    chosen = callspec.params.get("spark") if callspec else None
-    return chosen or ("connect" if "connect_server" in item.fixturenames else "classic")
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.services)
-            # Two workers with a broker and a registry each; all that is started is started once in a worker.
-            item.add_marker(pytest.mark.xdist_group(f"services {session_of(item)}"))
             # pyspark warns of newer pandas, and of what pandas and grpc deprecate.
             for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))

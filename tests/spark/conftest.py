@@ -34,13 +34,10 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"tests/spark skipped: {LACKING}", yellow=True)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.spark)
-            # All in one worker, which has the JVM.
-            item.add_marker(pytest.mark.xdist_group("spark"))
             # pyspark 4.3 warns of newer pandas, and of what pandas and grpc deprecate.
             for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
