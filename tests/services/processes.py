@@ -159,7 +159,12 @@ def registry(folder: Path) -> tuple[Service, str]:
             return False
 
     command = [java(REGISTRY_JAVA), "-Xmx512m", "-jar", str(artifacts() / "registry" / "quarkus-run.jar")]
-    place = {"QUARKUS_HTTP_HOST": HOST, "QUARKUS_HTTP_PORT": str(port)}
+    place = {
+        "QUARKUS_HTTP_HOST": HOST,
+        "QUARKUS_HTTP_PORT": str(port),
+        "QUARKUS_MANAGEMENT_HOST": HOST,
+        "QUARKUS_MANAGEMENT_PORT": str(free_port()),
+    }
     return Service("registry", folder, command, ready, place), url
 
 
