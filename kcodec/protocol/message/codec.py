@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec._impl import kernel
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays, payloads
@@ -16,6 +15,7 @@ from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
+from kcodec.protocol.message.kernel import kernel
 from kcodec.protocol.message.plan import UNKNOWN, Part, decode_plan, encode_plan, failing_plan, message_type
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.versions import MAX_VERSION, Versions
@@ -246,7 +246,7 @@ class MessageCodec(Codec):
         check_errors(errors)
         chunks, chunked = payloads(values)
         pick = self._picker(versions, sum(map(len, chunks)), decoding=True)
-        module = kernel("protocol.message._kernel")
+        module = kernel()
         programs = self._decoding(module, pick is not None)
 
         def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -290,7 +290,7 @@ class MessageCodec(Codec):
         check_errors(errors)
         chunks, chunked = arrays(array)
         pick = self._picker(versions, sum(map(len, chunks)), decoding=False)
-        module = kernel("protocol.message._kernel")
+        module = kernel()
 
         def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             kind = plain_type(array.type)
@@ -313,7 +313,7 @@ class MessageCodec(Codec):
         at = self._version_at
         if decoding and versions is None and at is not None:
             known, key = self.versions, self._api_key
-            return lambda array: kernel("protocol.message._kernel").version_selector(array, known, at, key)
+            return lambda array: kernel().version_selector(array, known, at, key)
         if versions is None:
             if len(self.versions) > 1:
                 raise ConfigError(
@@ -423,7 +423,7 @@ class MessageCodec(Codec):
         >>> codec.decode_one(b"\x01\x01\x05\x02hi")
         {'a': True, '_unknown_tagged_fields': [{'tag': 5, 'data': b'hi'}]}
         """
-        module = kernel("protocol.message._kernel")
+        module = kernel()
         data = data if isinstance(data, bytes) else bytes(memoryview(data))
         chosen = (
             self._version(version) if version is not None or self._version_at is None else self._named(data)
@@ -454,7 +454,7 @@ class MessageCodec(Codec):
             If a value does not fit its field, there is no such field, or the version does not have it and it
             is neither ignorable nor at its default.
         """
-        module = kernel("protocol.message._kernel")
+        module = kernel()
         version = self._version(version)
         program = self._programs.get((module, "encode_one", version))
         if program is None:

@@ -22,6 +22,19 @@ class MessageKernel(RowKernel, Protocol):
     def Program(self, plan: Plan, limits: Limits = ..., lenient: bool = False) -> Any:
         """Make a plan ready to run; if lenient, it reads all that Kafka's own reader accepts."""
 
+    def decode(
+        self,
+        values: pa.Array,
+        programs: Sequence[Any],
+        *,
+        selector: Any = None,
+        starts: Any = None,
+        start: int = 0,
+        trailing: bool = False,
+        stop: bool = False,
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode one message per row; without `starts`, all of them from the same byte on."""
+
     def decode_one(
         self, data: Any, program: Any, *, start: int = 0, trailing: bool = False
     ) -> tuple[Any, Fault | None]:
@@ -38,7 +51,7 @@ class MessageKernel(RowKernel, Protocol):
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode one message per row, each by the program that it chooses."""
 
-    def encode_one(self, value: Any, program: Any) -> tuple[bytes | None, Fault | None]:
+    def encode_one(self, value: Any, program: Any) -> tuple[Any, Fault | None]:
         """Encode one message from a dict, or return why it failed."""
 
     def version_selector(

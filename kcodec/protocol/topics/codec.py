@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from kcodec._impl import kernel
 from kcodec.codec import check_errors, report
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.plan import Limits
+from kcodec.protocol.message.kernel import kernel
 from kcodec.protocol.message.plan import Part, decode_plan, message_type
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec
@@ -250,7 +250,7 @@ class TopicCodec:
     ) -> pa.Array:
         """Read the rows that choose a program; those that fail become errors."""
         compat, _, limits = self._options
-        module = kernel("protocol.message._kernel")
+        module = kernel()
         programs = self._programs.get((module.__name__, message.label))
         if programs is None:
             plans = [decode_plan([Part(message.spec, version)], message.kind) for version in message.versions]
