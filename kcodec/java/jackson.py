@@ -9,11 +9,13 @@ list and dict.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
-__all__ = ["JacksonError", "node_type", "quote", "read_tree"]
+from kcodec.java.numbers import format_java_decimal, format_java_double
+
+__all__ = ["JacksonError", "node_type", "quote", "read_tree", "write_tree"]
 
 #: ``StreamReadConstraints`` of Jackson 2.15 and later.
 MAX_DEPTH = 1000
@@ -106,18 +108,84 @@ def node_type(value: Any) -> str:
 
 
 _WRITTEN = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
-_UNSAFE = re.compile('["\\\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
+_UNSAFE = re.compile(r'["\\\x00-\x1f]')
+_UNSAFE_BYTES = re.compile('["\\\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 
 
-def quote(text: str) -> str:
-    r"""Write text as a JSON string, escaped as Jackson's generator does.
+def quote(text: str, *, escape_surrogates: bool = True) -> str:
+    r"""Write text as a JSON string, escaped as Jackson's generators do.
+
+    Parameters
+    ----------
+    text : str
+        May hold halves of surrogate pairs.
+    escape_surrogates : bool, default True
+        Whether characters beyond U+FFFF are escaped, as two surrogates: a generator of bytes does it, one of
+        characters leaves them, and halves of pairs, as they are.
 
     Examples
     --------
-    >>> print(quote('a"b\x01/😀'))
-    "a\"b\u0001/\uD83D\uDE00"
+    >>> print(quote('a"b\x01/😀'), quote("😀", escape_surrogates=False))
+    "a\"b\u0001/\uD83D\uDE00" "😀"
     """
-    return f'"{_UNSAFE.sub(_escape, text)}"'
+    return f'"{(_UNSAFE_BYTES if escape_surrogates else _UNSAFE).sub(_escape, text)}"'
+
+
+def write_tree(root: Any) -> str:
+    """Write a tree as compact JSON, as ``JsonNode.toString`` does: keys in the order in which they came.
+
+    Parameters
+    ----------
+    root : object
+        As `read_tree` returns it; also with float, tuple and any mapping. Its depth costs no recursion.
+
+    Examples
+    --------
+    >>> write_tree({"b": [Decimal("1.50"), None], "a": "x"})
+    '{"b":[1.50,null],"a":"x"}'
+    """
+    parts: list[str] = []
+    # What is still to be written, the last first: nodes, and tuples of text.
+    stack: list[tuple[str, ...] | list[Any]] = [[root]]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            parts += top
+            continue
+        (node,) = top
+        if isinstance(node, Mapping):
+            parts.append("{")
+            stack.append(("}",))
+            entries = [(quote(name, escape_surrogates=False), value) for name, value in node.items()]
+            for number in range(len(entries) - 1, -1, -1):
+                name, value = entries[number]
+                stack += [[value], ("," if number else "", name, ":")]
+        elif isinstance(node, (list, tuple)):
+            parts.append("[")
+            stack.append(("]",))
+            for number in range(len(node) - 1, -1, -1):
+                stack += [[node[number]], ("," if number else "",)]
+        else:
+            parts.append(quote(node, escape_surrogates=False) if isinstance(node, str) else write_scalar(node))
+    return "".join(parts)
+
+
+def write_scalar(node: bool | float | Decimal | None) -> str:
+    """Write a node that is neither a string nor has parts; doubles that are no numbers are quoted.
+
+    Examples
+    --------
+    >>> write_scalar(True), write_scalar(1e10), write_scalar(float("nan"))
+    ('true', '1.0E10', '"NaN"')
+    """
+    if node is None:
+        return "null"
+    if isinstance(node, bool):
+        return "true" if node else "false"
+    if isinstance(node, float):
+        text = format_java_double(node)
+        return text if text[-1].isdigit() else f'"{text}"'
+    return format_java_decimal(node) if isinstance(node, Decimal) else str(node)
 
 
 def _escape(match: re.Match[str]) -> str:

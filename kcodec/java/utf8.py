@@ -1,27 +1,42 @@
-"""Text that is no UTF-8, as Java reads it."""
+"""Text that is not UTF-8, as Java's own decoder and encoder change it."""
 
-__all__ = ["java_text"]
+__all__ = ["decode_utf8", "replace_surrogates"]
 
 
-def java_text(data: bytes) -> str:
+def decode_utf8(data: bytes) -> str:
     """Decode UTF-8 as Java does: with one U+FFFD for each run of bytes that its decoder gives up on.
 
     Examples
     --------
-    >>> java_text(bytes([0xED, 0xA0, 0x80, 0x61, 0xF0, 0x9F]))
+    >>> decode_utf8(bytes([0xED, 0xA0, 0x80, 0x61, 0xF0, 0x9F]))
     '\ufffda\ufffd'
     """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        pass
     text = []
     at = 0
     while at < len(data):
-        size, good = _java_character(data[at : at + 4])
-        text.append(data[at : at + size].decode() if good else "\ufffd")
+        size, valid = _measure(data[at : at + 4])
+        text.append(data[at : at + size].decode() if valid else "\ufffd")
         at += size
     return "".join(text)
 
 
-def _java_character(data: bytes) -> tuple[int, bool]:
-    """Tell how many bytes Java takes for a character, and whether they are one."""
+def replace_surrogates(text: str) -> str:
+    """Replace each half of a surrogate pair that stands alone by the question mark that Java's encoder writes.
+
+    Examples
+    --------
+    >>> replace_surrogates("a\\ud800b")
+    'a?b'
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _measure(data: bytes) -> tuple[int, bool]:
+    """Return how many bytes Java takes for a character, and whether they are one."""
     first = data[0]
     if first < 0x80:
         return 1, True
@@ -39,7 +54,7 @@ def _java_character(data: bytes) -> tuple[int, bool]:
     )
     if first > 0xF4 or wrong:
         return 1, False
-    # What is left of a value is one replacement, but for a byte that cannot follow.
+    # A value cut short is one replacement, up to the first byte that cannot follow.
     if follow < size:
         return follow, False
     # A surrogate is well-formed for Java, but no character.

@@ -2,7 +2,7 @@
 
 from kcodec.errors import CODES, Fault
 
-__all__ = ["RowError", "step"]
+__all__ = ["RowError", "prefix", "step"]
 
 
 class RowError(Exception):
@@ -18,20 +18,45 @@ class RowError(Exception):
         The value in the row; empty for the row as a whole.
     reason : str, optional
         By default that of the code.
+
+    Examples
+    --------
+    >>> RowError("out_of_range", path="[2]").within("sizes").fault(7)[:4]
+    (7, None, 'sizes[2]', 'out_of_range')
     """
 
     def __init__(self, code: str, offset: int | None = None, path: str = "", reason: str = "") -> None:
-        super().__init__(code)
+        # Names and text of JSON may hold halves of surrogate pairs, which reports cannot.
+        reason = (reason or CODES[code]).encode(errors="backslashreplace").decode()
+        super().__init__(code, offset, path, reason)
         self.code = code
         self.offset = offset
         self.path = path
-        self.reason = reason or CODES[code]
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
 
     def fault(self, row: int) -> Fault:
         """Return the facts of the row, which has this number."""
         return Fault(row, self.offset, self.path, self.code, self.reason)
 
+    def within(self, step: str) -> "RowError":
+        """Return the same error, seen from the value around."""
+        return RowError(self.code, self.offset, prefix(step, self.path), self.reason)
+
 
 def step(path: str, name: str) -> str:
     """Return the path of a member of a value."""
     return f"{path}.{name}" if path and name else path or name
+
+
+def prefix(step: str, path: str) -> str:
+    """Return a path that starts one step further out.
+
+    Examples
+    --------
+    >>> prefix("a", "b[2]"), prefix("b", "[2]"), prefix("b", "")
+    ('a.b[2]', 'b[2]', 'b')
+    """
+    return f"{step}.{path}" if path and not path.startswith("[") else step + path
