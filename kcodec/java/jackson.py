@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from kcodec.java.numbers import format_java_decimal, format_java_double
 
-__all__ = ["JacksonError", "node_type", "quote", "read_tree", "write_tree"]
+__all__ = ["JacksonError", "node_type", "quote", "read_tree", "write_scalar", "write_tree"]
 
 #: ``StreamReadConstraints`` of Jackson 2.15 and later.
 MAX_DEPTH = 1000
@@ -166,7 +166,9 @@ def write_tree(root: Any) -> str:
             for number in range(len(node) - 1, -1, -1):
                 stack += [[node[number]], ("," if number else "",)]
         else:
-            parts.append(quote(node, escape_surrogates=False) if isinstance(node, str) else write_scalar(node))
+            parts.append(
+                quote(node, escape_surrogates=False) if isinstance(node, str) else write_scalar(node)
+            )
     return "".join(parts)
 
 

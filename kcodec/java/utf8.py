@@ -25,11 +25,11 @@ def decode_utf8(data: bytes) -> str:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace each half of a surrogate pair that stands alone by the question mark that Java's encoder writes.
+    r"""Replace each half of a surrogate pair that stands alone by the question mark that Java's encoder writes.
 
     Examples
     --------
-    >>> replace_surrogates("a\\ud800b")
+    >>> replace_surrogates("a\ud800b")
     'a?b'
     """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,10 +1,10 @@
-"""Numbers as Jackson bounds them: every answer here is its own."""
+"""JSON as Jackson reads and writes it: every answer here is its own."""
 
 from decimal import Decimal
 
 import pytest
 
-from kcodec.java.jackson import JacksonError, read_tree
+from kcodec.java.jackson import JacksonError, quote, read_tree, write_tree
 
 ONES = "1" * 1000
 
@@ -64,3 +64,28 @@ def test_numbers_beyond_the_limits(text, reason):
 
 def test_leading_zeros_do_not_count():
     assert read_tree(b"000" + ONES.encode(), leading_zeros=True) == int(ONES)
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped", "plain"),
+    [
+        ('"\\/\b\x00\x1f\x7f', '"\\"\\\\/\\b\\u0000\\u001F\x7f"', None),
+        ("é\u2028\uffff", '"é\u2028\uffff"', None),
+        ("😀", r'"\uD83D\uDE00"', '"😀"'),
+        ("\udc00", r'"\uDC00"', '"\udc00"'),
+    ],
+)
+def test_quoting(text, escaped, plain):
+    assert quote(text) == escaped
+    assert quote(text, escape_surrogates=False) == (plain or escaped)
+
+
+def test_trees_are_written_however_deep():
+    tree = None
+    for _ in range(5000):
+        tree = [{"a": tree}]
+    assert write_tree(tree) == '[{"a":' * 5000 + "null" + "}]" * 5000
+    assert (
+        write_tree([True, -1, Decimal("1E+2"), 0.5, float("inf"), (), {}])
+        == '[true,-1,1E+2,0.5,"Infinity",[],{}]'
+    )

@@ -15,7 +15,7 @@ from topics import Message
 
 from kcodec import ConnectJsonCodec, ConnectSchema
 from kcodec.formats.connect.converter import SYNTAX, JsonConverter, converter_config
-from kcodec.formats.connect.values import DataError
+from kcodec.plan.failure import RowError
 from kcodec_spark import from_connect_json, to_connect_json
 
 HERE = Path(__file__).parent
@@ -58,8 +58,8 @@ def answer(settings, data):
     own = JsonConverter(converter_config(settings))
     try:
         written = own.from_connect_data(*own.to_connect_data(data))
-    except DataError as error:
-        return "refused", error.message.encode()
+    except RowError as error:
+        return "refused", error.reason.encode()
     return ("null", b"") if written is None else ("written", written)
 
 

@@ -7,13 +7,12 @@ enclosing one has none such, and a type defined again in the same words.
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from kcodec.errors import SchemaError
-from kcodec.formats.connect.values import java_double
-from kcodec.java.jackson import quote
+from kcodec.java.jackson import write_tree
+from kcodec.java.numbers import parse_java_double
 
 __all__ = ["MAX_NESTING", "NAMED", "PRIMITIVES", "Field", "Schema", "canonical", "parse", "parse_all", "same"]
 
@@ -47,11 +46,6 @@ _FIELD_KEYS = frozenset(["name", "type", "doc", "default", "order", "aliases"])
 
 #: Simple names that Avro Java never prints without their namespace.
 _TYPE_NAMES = PRIMITIVES | {"record", "enum", "fixed", "array", "map", "union"}
-
-_UNSAFE = re.compile(r'["\\\x00-\x1f]+')
-
-#: What java.lang.Double.valueOf reads, but for hexadecimal forms.
-_DOUBLE_TEXT = re.compile(r"[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?)")
 
 _MISSING = object()
 
@@ -486,10 +480,10 @@ def _check_union(union: Schema, path: str) -> None:
 
 def _check_default(field: Field, path: str) -> None:
     if field.type.type in ("float", "double") and isinstance(field.default, str):
-        text = field.default.strip()
-        if not _DOUBLE_TEXT.fullmatch(text):
-            raise SchemaError(f"{path}.default: {_show(field.default)} is not a number")
-        field.default = float(text.rstrip("fFdD") if text[-1] in "fFdD" else text)
+        try:
+            field.default = parse_java_double(field.default)
+        except ValueError:
+            raise SchemaError(f"{path}.default: {_show(field.default)} is not a number") from None
     if not _is_valid(field.type, field.default, 0):
         shown = _show_type(field.type)
         raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {shown}")
@@ -646,7 +640,7 @@ def canonical(schema: Schema, known: Iterable[str] = ()) -> str:
     '{"type":"fixed","name":"F","namespace":"n","doc":"two","size":2}'
     """
     try:
-        return _json(_print(schema, "", set(known)))
+        return write_tree(_print(schema, "", set(known)))
     except RecursionError:
         raise SchemaError("types written out within each other are nested too deeply") from None
 
@@ -700,16 +694,3 @@ def _print_field(field: Field, space: str, known: set[str]) -> dict[str, object]
         result["aliases"] = list(field.aliases)
     result.update(field.props)
     return result
-
-
-def _json(value: Any) -> str:
-    """Write a JSON value as Jackson does."""
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_json(key)}:{_json(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_json, value)) + "]"
-    if isinstance(value, float):
-        return java_double(value) if math.isfinite(value) else f'"{java_double(value)}"'
-    if isinstance(value, str):
-        return f'"{_UNSAFE.sub(lambda found: quote(found[0])[1:-1], value)}"'
-    return json.dumps(value)

@@ -10,9 +10,15 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kcodec.errors import CODES, Fault
-from kcodec.formats.connect.values import ENVELOPE
 
-__all__ = ["Envelope", "scan", "split"]
+__all__ = ["ENVELOPE", "Envelope", "fault", "scan", "split"]
+
+#: What Connect says of a document that is no envelope.
+ENVELOPE = (
+    'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional '
+    "fields. If you are trying to deserialize plain JSON data, set schemas.enable=false in your converter "
+    "configuration."
+)
 
 #: Rows whose beginning and end are remembered.
 _KEPT = 8

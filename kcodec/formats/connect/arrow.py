@@ -7,14 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.connect.values import (
     DATE,
     MILLIS_PER_DAY,
     TIME,
     TIMESTAMP,
-    DataError,
-    Expansion,
     Float32,
     Int8,
     Int16,
@@ -22,9 +21,9 @@ from kcodec.formats.connect.values import (
     Map,
     Millis,
     Struct,
-    java_decimal,
-    to_float,
 )
+from kcodec.java.numbers import format_java_decimal, round_to_float
+from kcodec.plan.failure import RowError
 
 __all__ = ["column_value", "row_value", "widen"]
 
@@ -62,14 +61,14 @@ def column_value(
 
     Raises
     ------
-    DataError
+    RowError
         If the column does not hold the value without loss, or not this kind of value.
     """
     if value is None:
         if field.nullable:
             return None
         if reader.default is None:
-            raise DataError("null_value", "a null stands where the schema has no null")
+            raise RowError("null_value", reason="a null stands where the schema has no null")
         value, writer = reader.default if expansion is None else expansion.default(reader), reader
     kind, types = field.type, pa.types
     if isinstance(value, Struct):
@@ -98,7 +97,7 @@ def column_value(
         converted = _scalar(value, kind) if same else None
         if converted is not None:
             return converted
-    raise DataError("unresolvable", f"{writer.name or writer.type} is not read as {kind}")
+    raise RowError("unresolvable", reason=f"{writer.name or writer.type} is not read as {kind}")
 
 
 def _member(
@@ -126,7 +125,7 @@ def _below(
     assert reader is not None
     try:
         return column_value(value, writer, reader, field, expansion)
-    except DataError as error:
+    except RowError as error:
         raise error.within(step) from None
 
 
@@ -139,7 +138,7 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
         return _instant(value, kind)
     if isinstance(value, int):
         if types.is_floating(kind):
-            return to_float(value) if types.is_float32(kind) else float(value)
+            return round_to_float(value) if types.is_float32(kind) else float(value)
         return _within(int(value), kind) if types.is_integer(kind) else None
     if isinstance(value, float):
         fits = types.is_float64(kind) or (types.is_float32(kind) and isinstance(value, Float32))
@@ -153,11 +152,11 @@ def _scalar(value: Any, kind: pa.DataType) -> Any:
             value.encode()
         except UnicodeEncodeError:
             message = "half of a surrogate pair stands alone, which Arrow cannot hold"
-            raise DataError("lone_surrogate", message) from None
+            raise RowError("lone_surrogate", reason=message) from None
         return value
     if types.is_fixed_size_binary(kind) and not types.is_decimal(kind):
         if len(value) != kind.byte_width:
-            raise DataError("fixed_size", f"{len(value)} bytes are not {kind.byte_width}")
+            raise RowError("fixed_size", reason=f"{len(value)} bytes are not {kind.byte_width}")
         return value
     return value if types.is_binary(kind) or types.is_large_binary(kind) else None
 
@@ -166,7 +165,7 @@ def _within(value: int, kind: pa.DataType) -> int:
     signed = not pa.types.is_unsigned_integer(kind)
     low = -(1 << (kind.bit_width - 1)) if signed else 0
     if not low <= value < low + (1 << kind.bit_width):
-        raise DataError("out_of_range", f"{value} is outside the range of {kind}")
+        raise RowError("out_of_range", reason=f"{value} is outside the range of {kind}")
     return value
 
 
@@ -181,9 +180,9 @@ def _instant(value: Millis, kind: pa.DataType) -> int | None:
         return None
     low = -(1 << (kind.bit_width - 1))
     if rest:
-        raise DataError("inexact", f"{int(value)} ms is no whole number in {kind}")
+        raise RowError("inexact", reason=f"{int(value)} ms is no whole number in {kind}")
     if not low <= amount < -low:
-        raise DataError("out_of_range", f"{int(value)} ms is outside the range of {kind}")
+        raise RowError("out_of_range", reason=f"{int(value)} ms is outside the range of {kind}")
     return amount
 
 
@@ -194,11 +193,12 @@ def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
     shift = exponent + kind.scale
     kept = text[: max(len(text) + shift, 0)] if shift < 0 else text
     if text[len(kept) :].strip("0"):
-        raise DataError(
-            "inexact", f"{java_decimal(value)} has more than {kind.scale} digits behind the point"
+        raise RowError(
+            "inexact",
+            reason=f"{format_java_decimal(value)} has more than {kind.scale} digits behind the point",
         )
     if kept and len(kept) + max(shift, 0) > kind.precision:
-        raise DataError("decimal_precision", f"{java_decimal(value)} does not fit {kind}")
+        raise RowError("decimal_precision", reason=f"{format_java_decimal(value)} does not fit {kind}")
     if not kept:
         return Decimal((0, (0,), -kind.scale))
     return Decimal((sign, tuple(map(int, kept + "0" * max(shift, 0))), -kind.scale))
@@ -265,7 +265,7 @@ def row_value(array: pa.Array, row: int) -> Any:
 
     Raises
     ------
-    DataError
+    RowError
         If Java's class has no such value: milliseconds are its finest time.
     """
     kind, types = array.type, pa.types
@@ -298,7 +298,7 @@ def row_value(array: pa.Array, row: int) -> Any:
 def _step(step: str, array: pa.Array, row: int) -> Any:
     try:
         return row_value(array, row)
-    except DataError as error:
+    except RowError as error:
         raise error.within(step) from None
 
 
@@ -314,5 +314,5 @@ def _millis(value: int, kind: pa.DataType) -> Millis:
         return Millis(value)
     millis, rest = divmod(value * 1000, _PER_SECOND[kind.unit])
     if rest:
-        raise DataError("inexact", "Connect's times are whole milliseconds")
+        raise RowError("inexact", reason="Connect's times are whole milliseconds")
     return Millis(millis)

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -17,12 +16,9 @@ from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import payloads
 from kcodec.columns.types import plain_type
-from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError
-from kcodec.formats.connect._envelope_py import fault as envelope_fault
-from kcodec.formats.connect.arrow import column_value, row_value, widen
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
 from kcodec.formats.connect.converter import JsonConverter, converter_config
 from kcodec.formats.connect.plan import (
-    ABSENT,
     Beyond,
     PlanOptions,
     decode_plan,
@@ -30,11 +26,13 @@ from kcodec.formats.connect.plan import (
     encode_plan,
     encoded_type,
 )
+from kcodec.formats.connect.rows import RowConverter
+from kcodec.formats.connect.runs import RunReader
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, check_widths
-from kcodec.formats.connect.values import DataError, Expansion
+from kcodec.formats.connect.target import NullTarget, Target
 from kcodec.formats.json.plan import decodable
-from kcodec.formats.json.reread import Refused, reread
 from kcodec.plan import Limits, Plan
+from kcodec.plan.failure import RowError
 from kcodec.plan.kept import Kept
 
 __all__ = ["ConnectJsonCodec"]
@@ -42,70 +40,8 @@ __all__ = ["ConnectJsonCodec"]
 _COMPAT = (None, "connect")
 _DUPLICATES = ("last", "error")
 
-#: Schemas that may meet in one run of rows, however small the cache is; and rows of a run after the first.
-_FEWEST = 16
-_WINDOW = 1024
-
-_NO_SCHEMA = "the row has no schema, and there is no other to read it as"
-
-
-class _Target:
-    """The columns that rows are read into, and the programs of the schemas that rows have."""
-
-    def __init__(
-        self,
-        schema: ConnectSchema,
-        kind: pa.DataType,
-        options: PlanOptions,
-        limits: Limits,
-        most: int,
-        inner: pa.DataType | None = None,
-    ) -> None:
-        self.schema = schema
-        self.kind = kind
-        #: What the engine reads into: wide decimals that become text are decimals there.
-        self.inner = kind if inner is None else inner
-        self.options = options
-        self.limits = limits
-        self.readings: Kept[tuple[str, bytes], _Reading] = Kept(most)
-
-    def reading(self, text: bytes) -> "_Reading":
-        """Return how payloads of a schema's text are read; no text is the target's own."""
-        module = kernel("formats.json._kernel")
-        return self.readings.get((module.__name__, text), lambda: self._made(module, text))
-
-    def _made(self, module: Any, text: bytes) -> "_Reading":
-        # A null without a schema is a null, whatever the schema of other rows.
-        bare = replace(self.schema, optional=True, default=None) if text == b"null" else None
-        writer = self.schema if not text else bare
-        try:
-            writer = writer or ConnectSchema.from_json(text, replace_null=self.options.replace_null)
-            plan = decode_plan(writer, self.schema, self.inner, self.options)
-            return _Reading(writer, module.Program(plan, self.limits), kind=plan.arrow_type)
-        except (SchemaError, Beyond) as error:
-            return _Reading(writer, None, "schema_error" if writer is None else "unresolvable", _shown(error))
-
-
-class _Reading(NamedTuple):
-    """A schema of rows, and its program or what stands in the way."""
-
-    schema: ConnectSchema | None
-    program: Any
-    code: str = ""
-    reason: str = ""
-    #: Of the columns that the program makes; what is of another type than the target's is cast.
-    kind: pa.DataType | None = None
-
-
-class _Split(NamedTuple):
-    """A run of rows, with what each is read with."""
-
-    values: pa.Array
-    selector: Any
-    starts: Any
-    ends: Any
-    readings: list[_Reading]
-    faults: list[Fault]
+#: Schemas that may meet in one run of rows, however small the cache is.
+_MIN_SCHEMAS = 16
 
 
 class ConnectJsonCodec(Codec):
@@ -243,38 +179,40 @@ class ConnectJsonCodec(Codec):
             text=wide_decimals == "string",
         )
         self._limits = Limits.of(limits)
-        #: Faults that the converter does not judge again: bounds of the codec's own.
-        self._final = {"depth_limit", "size_limit", *(["duplicate_key"] if self._options.unique else [])}
         self._tombstones = compat is None if tombstones is None else tombstones
         self._encoded_type = pa.large_binary() if large else pa.binary()
         #: Whether rows that are read are envelopes.
         self._enveloped = self._config.schemas_enable and content is None
         self._converter = JsonConverter(self._config, self._limits.max_expansion)
-        #: Schemas of which a run of rows has a program at hand.
-        self._most = max(self._config.schemas_cache_size, _FEWEST)
-        self._found: Kept[bytes, _Target] = Kept()
+        self._rows = RowConverter(
+            self._converter, enveloped=self._enveloped, max_expansion=self._limits.max_expansion
+        )
+        self._max_schemas = max(self._config.schemas_cache_size, _MIN_SCHEMAS)
+        self._runs = RunReader(
+            self._rows, self._options, enveloped=self._enveloped, max_schemas=self._max_schemas
+        )
+        self._targets: Kept[bytes, Target] = Kept()
         self._writings: Kept[tuple[str, pa.DataType], _Writing] = Kept()
-        self._target = self._given(schema if content is None else content)
+        self._target = self._given_target(schema if content is None else content)
         self.arrow_type = None if self._target is None else self._target.kind
 
-    def _given(self, schema: object | None) -> _Target | None:
+    def _given_target(self, schema: object | None) -> Target | None:
         if schema is None:
             return None
         if isinstance(schema, (pa.DataType, pa.Schema)):
             kind = pa.struct(list(schema)) if isinstance(schema, pa.Schema) else schema
             made = ConnectSchema.from_arrow(kind, nullable=True)
-            target = _Target(made, decodable(decoded_type(kind)), self._options, self._limits, self._most)
+            target = self._make_target(made, decodable(decoded_type(kind)))
         else:
             target = self._target_of(schema)
         with contextlib.suppress(Beyond):
             decode_plan(target.schema, target.schema, target.inner, self._options)
         return target
 
-    def _made(self, schema: ConnectSchema) -> _Target:
-        precision, wide, large = (self._arguments[name] for name in ("precision", "wide_decimals", "large"))
-        kind = arrow_type(schema, precision, wide, large)
-        inner = arrow_type(schema, precision, "engine", large)
-        return _Target(schema, kind, self._options, self._limits, self._most, inner)
+    def _make_target(
+        self, schema: ConnectSchema, kind: pa.DataType, inner: pa.DataType | None = None
+    ) -> Target:
+        return Target(schema, kind, self._options, self._limits, self._max_schemas, inner)
 
     @property
     def schema(self) -> ConnectSchema | None:
@@ -313,12 +251,12 @@ class ConnectJsonCodec(Codec):
         target = self._target or self._first(chunks)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-            return self._read(target, chunk, stop)
+            return self._runs.read(target, chunk, stop)
 
         return self._run(step, chunks, chunked, target.kind, errors, DecodeError)
 
-    def _first(self, chunks: Sequence[pa.Array]) -> _Target:
-        """Make the target of the first schema that there is."""
+    def _first(self, chunks: Sequence[pa.Array]) -> Target:
+        """Return the target of the first schema in a column."""
         if not self._enveloped:
             raise ConfigError(
                 "rows without a schema need one: ConnectJsonCodec(schema), or to_schemaless for Python values"
@@ -330,14 +268,18 @@ class ConnectJsonCodec(Codec):
                 if text in passed:
                     continue
                 try:
-                    return self._found.get(text, functools.partial(self._target_of, text))
+                    return self._targets.get(text, functools.partial(self._target_of, text))
                 except SchemaError:
                     passed.add(text)
         # All rows are null, or faults.
-        return _Target(ConnectSchema("string", optional=True), pa.null(), self._options, self._limits, 1)
+        return NullTarget(self._options, self._limits, self._target_of)
 
-    def _target_of(self, schema: object) -> _Target:
-        return self._made(ConnectSchema.from_json(schema, replace_null=self._options.replace_null))
+    def _target_of(self, schema: object) -> Target:
+        """Return the target of a schema in any form but Arrow's."""
+        schema = ConnectSchema.from_json(schema, replace_null=self._options.replace_null)
+        precision, wide, large = (self._arguments[name] for name in ("precision", "wide_decimals", "large"))
+        kind = arrow_type(schema, precision, wide, large)
+        return self._make_target(schema, kind, arrow_type(schema, precision, "engine", large))
 
     def _schema_text(self, data: bytes) -> bytes:
         """Return the text of a row's schema; ``null`` where there is none."""
@@ -345,131 +287,13 @@ class ConnectJsonCodec(Codec):
         if not found.code:
             return data[found.schema : found.schema_end]
         if self._options.exact:
-            with contextlib.suppress(DataError):
+            with contextlib.suppress(RowError):
                 schema = self._converter.to_connect_data(data)[0]
                 return b"null" if schema is None else str(schema).encode()
         return b"null"
 
-    def _read(self, target: _Target, values: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        parts: list[pa.Array] = []
-        faults: list[Fault] = []
-        done = 0
-        window = len(values)
-        while not parts or done < len(values):
-            run = self._split(target, values.slice(done, window))
-            part, found = self._read_run(target, run, stop)
-            faults += [each._replace(row=each.row + done) for each in found]
-            if stop and faults:
-                return pa.nulls(0, target.kind), faults
-            parts.append(part)
-            done += len(run.values)
-            # Where a run ends for its many schemas, the next one is not going to be much longer.
-            window = max(4 * len(run.values), _WINDOW)
-        return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), faults
-
-    def _split(self, target: _Target, values: pa.Array) -> _Split:
-        if not self._enveloped:
-            return _Split(values, None, None, None, [target.reading(b"")], [])
-        selector, starts, ends, texts, faults, count = kernel("formats.connect._envelope").split(
-            values, self._most
-        )
-        readings = [self._reading(target, text) for text in texts]
-        return _Split(values.slice(0, count), selector, starts, ends, readings, faults)
-
-    def _reading(self, target: _Target, text: bytes) -> _Reading:
-        if pa.types.is_null(target.kind) and text != b"null":
-            # No schema in the column has an Arrow type.
-            try:
-                self._target_of(text)
-            except SchemaError as error:
-                return _Reading(None, None, "schema_error", _shown(error))
-        return target.reading(text)
-
-    def _read_run(self, target: _Target, run: _Split, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        exact = self._options.exact
-        first = stop and not exact
-        array = pa.nulls(len(run.values), target.inner)
-        found: list[Fault] = []
-        for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
-            part, faults = kernel("formats.json._kernel").decode(
-                run.values,
-                [reading.program if reading.kind == kind else None for reading in run.readings],
-                selector=run.selector,
-                starts=run.starts,
-                ends=run.ends,
-                stop=first,
-            )
-            found += faults
-            if not (first and faults):
-                part, lost = widen(part, target.inner)
-                without = dict(reversed(lost))
-                found += [
-                    Fault(row, None, path, "inexact", CODES["inexact"]) for row, path in without.items()
-                ]
-                good = part.is_valid()
-                if without:
-                    good = pa.array([ok and row not in without for row, ok in enumerate(good.to_pylist())])
-                if without or array.null_count < len(array):
-                    # Rows of other schemas are null in it.
-                    part = pc.if_else(good, part, array)
-                array = part
-        found = [fault._replace(path=fault.path.replace(ABSENT, "")) for fault in found]
-        if self._enveloped:
-            scan = kernel("formats.connect._envelope").scan
-            for number, fault in enumerate(found):
-                # The row may have begun like the one before it, and yet be no envelope.
-                envelope = scan(_bytes(run.values[fault.row]))
-                if envelope.code:
-                    found[number] = envelope_fault(fault.row, envelope)
-                elif pa.types.is_null(target.kind):
-                    found[number] = fault._replace(code="schema_error", reason=_NO_SCHEMA)
-        faults = sorted([*run.faults, *found, *_unread(run)], key=lambda fault: fault.row)
-        if exact and faults:
-
-            def read(data: bytes, row: int) -> Any:
-                return self._reread(target, run, data, row)
-
-            array, left = reread(
-                run.values, array, [each for each in faults if each.code not in self._final], read, stop=stop
-            )
-            final = [each for each in faults if each.code in self._final]
-            faults = sorted([*left, *final], key=lambda fault: fault.row)
-        if target.kind != target.inner and not (stop and faults):
-            array = array.cast(target.kind)
-        return array, faults
-
-    def _reread(self, target: _Target, run: _Split, data: bytes, row: int) -> Any:
-        """Convert one row as JsonConverter does."""
-        start = 0
-        number = memoryview(run.selector).cast("i")[row] if self._enveloped else 0
-        try:
-            if pa.types.is_null(target.kind):
-                if self._converter.to_connect_data(data)[1] is not None:
-                    reason = run.readings[number].reason if number >= 0 else ""
-                    raise DataError("schema_error", reason or _NO_SCHEMA)
-                return None
-            if not self._enveloped:
-                writer, value = target.schema, self._converter.payload(target.schema, data)
-            else:
-                found = kernel("formats.connect._envelope").scan(data)
-                schema = run.readings[number].schema if number >= 0 and not found.code else None
-                if schema is None:
-                    # What is wrong with it, or an envelope that only Jackson takes.
-                    schema, value = self._converter.to_connect_data(data)
-                    if schema is None:
-                        raise DataError("schema_error", _NO_SCHEMA)
-                    writer = schema
-                else:
-                    start = found.payload
-                    writer, value = schema, self._converter.payload(schema, data[start : found.payload_end])
-            expansion = Expansion(self._limits.max_expansion)
-            return column_value(value, writer, target.schema, pa.field("", target.inner), expansion)
-        except DataError as error:
-            offset = None if error.offset is None else start + error.offset
-            raise Refused(error.code, error.path, offset, error.message) from None
-
     def to_schemaless(self, values: Any, errors: str = "raise") -> Any:
-        """Give what the converter itself returns for each row, as Python values.
+        """Return what the converter itself returns for each row, as Python values.
 
         Parameters
         ----------
@@ -505,8 +329,8 @@ class ConnectJsonCodec(Codec):
                 try:
                     if scalar.is_valid:
                         value = self._converter.to_connect_data(_bytes(scalar))[1]
-                except DataError as error:
-                    faults.append(Fault(len(found), error.offset, error.path, error.code, error.message))
+                except RowError as error:
+                    faults.append(error.fault(len(found)))
                     if errors == "raise":
                         raise DecodeError(*faults[0]) from None
                 found.append(value)
@@ -536,7 +360,10 @@ class ConnectJsonCodec(Codec):
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         writing = self._writing(array.type)
         if writing.program is None:
-            return self._encode_rows(unpack(array).cast(plain_type(array.type)), writing.schema, stop)
+            plain = unpack(array).cast(plain_type(array.type))
+            return self._rows.write(
+                plain, writing.schema, self._encoded_type, tombstones=self._tombstones, stop=stop
+            )
         plain, lost = cast_rows(array, writing.kind, _code_of)
         prefix, suffix = b"", b""
         if self._config.schemas_enable:
@@ -550,16 +377,15 @@ class ConnectJsonCodec(Codec):
             stop=stop,
         )
         if self._options.exact:
-            faults = [self._refused(writing.schema, plain, fault) for fault in faults]
+            faults = [self._rows.explain(plain, writing.schema, fault) for fault in faults]
         faults = sorted([*lost, *faults])
         if self._tombstones or not array.null_count or (stop and faults):
             return encoded, faults
         missing = array.is_null()
         try:
             written = self._converter.from_connect_data(writing.schema, None)
-        except DataError as error:
-            rows = pc.indices_nonzero(missing).to_pylist()
-            faults += [Fault(row, None, "", error.code, error.message) for row in rows]
+        except RowError as error:
+            faults += [error.fault(row) for row in pc.indices_nonzero(missing).to_pylist()]
             return encoded, sorted(faults, key=lambda fault: fault.row)
         return pc.if_else(missing, pa.scalar(written, encoded.type), encoded), faults
 
@@ -577,32 +403,6 @@ class ConnectJsonCodec(Codec):
             return _Writing(schema, text, inner, program)
 
         return self._writings.get((module.__name__, kind), make)
-
-    def _refused(self, schema: ConnectSchema, array: pa.Array, fault: Fault) -> Fault:
-        """Give the fault of a row JsonConverter's words."""
-        try:
-            self._converter.from_connect_data(schema, row_value(array, fault.row))
-        except DataError as error:
-            return Fault(fault.row, None, error.path, error.code, error.message)
-        return fault
-
-    def _encode_rows(
-        self, array: pa.Array, schema: ConnectSchema, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
-        """Write rows one by one, as JsonConverter does."""
-        found: list[bytes | None] = []
-        faults: list[Fault] = []
-        for row in range(len(array)):
-            data = None
-            if array[row].is_valid or not self._tombstones:
-                try:
-                    data = self._converter.from_connect_data(schema, row_value(array, row))
-                except DataError as error:
-                    faults.append(Fault(row, None, error.path, error.code, error.message))
-                    if stop:
-                        break
-            found.append(data)
-        return pa.array(found, self._encoded_type), faults
 
     # Identity ---------------------------------------------------------------------------------------
 
@@ -641,7 +441,7 @@ def _rebuild(kind: type[ConnectJsonCodec], arguments: dict[str, Any]) -> Connect
 
 
 def _kept(schema: object | None, replace_null: bool) -> object | None:
-    """Keep a schema in a form that later changes of a dict do not reach, and that can be compared."""
+    """Return a schema in a form that later changes of a dict do not reach, and that can be compared."""
     if schema is None or isinstance(schema, (pa.DataType, pa.Schema)):
         return schema
     return ConnectSchema.from_json(schema, replace_null=replace_null).to_text(
@@ -655,27 +455,9 @@ def _bytes(value: pa.Scalar) -> bytes:
 
 
 def _code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Tell why a value is not cast to what is written; text may be no number."""
+    """Return why a value is not cast to what is written; text may be no number."""
     given = value[0].as_py()
     with contextlib.suppress(InvalidOperation):
         if not isinstance(given, str) or Decimal(given).is_finite():
             return code_of(value, kind)
     return "invalid_number"
-
-
-def _shown(error: Exception) -> str:
-    """Give an error's words as reports hold them: names of JSON may hold halves of surrogate pairs."""
-    return str(error).encode(errors="backslashreplace").decode()
-
-
-def _unread(run: _Split) -> list[Fault]:
-    """Make faults of the rows whose schema has no program."""
-    without = {number: reading for number, reading in enumerate(run.readings) if reading.program is None}
-    if not without:
-        return []
-    selector = [0] * len(run.values) if run.selector is None else memoryview(run.selector).cast("i")
-    return [
-        Fault(row, 0, "", without[number].code, without[number].reason)
-        for row, number in enumerate(selector)
-        if number in without and run.values[row].is_valid
-    ]

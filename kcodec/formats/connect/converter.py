@@ -2,22 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from decimal import Decimal
 from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.connect._envelope_py import ENVELOPE
+from kcodec.formats.connect.json_reader import Expansion, to_connect
+from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema
-from kcodec.formats.connect.values import (
-    ENVELOPE,
-    DataError,
-    Expansion,
-    from_connect,
-    to_connect,
-    to_double,
-    wrap,
-)
 from kcodec.java.jackson import JacksonError, node_type, read_tree
+from kcodec.java.numbers import narrow_integer, round_to_double
 from kcodec.plan import Limits
+from kcodec.plan.failure import RowError
 
 __all__ = ["ConverterConfig", "JsonConverter", "converter_config"]
 
@@ -181,7 +176,7 @@ class JsonConverter:
 
         Raises
         ------
-        DataError
+        RowError
             What Connect throws.
         """
         if data is None:
@@ -193,7 +188,7 @@ class JsonConverter:
                 return None, _missing(_plain_tree(data))
             tree = _tree(data)
             if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
-                raise DataError("json_type", ENVELOPE)
+                raise RowError("json_type", reason=ENVELOPE)
             if tree["schema"] is None:
                 return None, _plain_tree(data)["payload"]
         except JacksonError as error:
@@ -206,7 +201,7 @@ class JsonConverter:
 
         Raises
         ------
-        DataError
+        RowError
             What Connect throws.
         """
         try:
@@ -224,13 +219,13 @@ class JsonConverter:
 
         Raises
         ------
-        DataError
+        RowError
             ``schema_error``, with Connect's words.
         """
         try:
             return ConnectSchema.from_tree(tree, replace_null=self.config.replace_null_with_default)
         except SchemaError as error:
-            raise DataError("schema_error", str(error)) from None
+            raise RowError("schema_error", reason=str(error)) from None
 
     def from_connect_data(self, schema: ConnectSchema | None, value: Any) -> bytes | None:
         """Write a value.
@@ -249,7 +244,7 @@ class JsonConverter:
 
         Raises
         ------
-        DataError
+        RowError
             What Connect throws.
         """
         if schema is None and value is None:
@@ -262,7 +257,7 @@ class JsonConverter:
             try:
                 text = schema.to_text(self.config.decimal_format, replace_null=replace_null)
             except SchemaError as error:
-                raise DataError("schema_error", str(error)) from None
+                raise RowError("schema_error", reason=str(error)) from None
         payload = from_connect(schema, value, numeric, replace_null)
         return f'{{"schema":{text},"payload":{payload}}}'.encode()
 
@@ -273,20 +268,16 @@ def _tree(data: bytes) -> Any:
 
 def _plain_tree(data: bytes) -> Any:
     """Read a value without a schema: integers are longs, other numbers doubles."""
-    return read_tree(data, leading_zeros=True, integer=_long, fraction=_double)
+    return read_tree(data, leading_zeros=True, integer=_long, fraction=round_to_double)
 
 
 def _long(value: int) -> int:
-    return wrap(value, 64)
-
-
-def _double(value: Decimal) -> float:
-    return to_double(value)
+    return narrow_integer(value, 64)
 
 
 def _missing(tree: Any) -> Any:
     return None if node_type(tree) == "MISSING" else tree
 
 
-def _syntax(error: JacksonError) -> DataError:
-    return DataError("json_syntax", f"{SYNTAX}{error}", offset=error.offset)
+def _syntax(error: JacksonError) -> RowError:
+    return RowError("json_syntax", error.offset, reason=f"{SYNTAX}{error}")

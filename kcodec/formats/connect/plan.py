@@ -15,6 +15,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError
+from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, decimal_type
 from kcodec.formats.connect.values import (
     DATE,
@@ -22,9 +23,8 @@ from kcodec.formats.connect.values import (
     MILLIS_PER_DAY,
     TIME,
     TIMESTAMP,
-    DataError,
-    from_connect,
 )
+from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
@@ -458,11 +458,11 @@ class _Encoder:
         if schema.default is not None and self.options.replace_null:
             try:
                 return Form.DEFAULT, from_connect(schema, schema.default, self.options.numeric).encode()
-            except DataError as error:
+            except RowError as error:
                 # A Decimal of another scale; Java stumbles over it where it comes to it.
                 if self.options.exact:
                     raise Beyond from None
-                raise SchemaError(str(error)) from None
+                raise SchemaError(error.reason) from None
         return Form.NULL if schema.optional else Form.PLAIN, b""
 
     def fields(self, schema: ConnectSchema, column: Column, path: str) -> tuple[Node, ...]:

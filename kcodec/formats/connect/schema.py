@@ -10,20 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.connect.values import (
-    DATE,
-    DECIMAL,
-    TIME,
-    TIMESTAMP,
-    DataError,
-    Expansion,
-    from_connect,
-    invalid_null,
-    to_connect,
-    to_java,
-    wrap,
-)
+from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
+from kcodec.formats.connect.json_writer import from_connect
+from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP, to_java
 from kcodec.java.jackson import JacksonError, quote, read_tree
+from kcodec.java.numbers import narrow_integer, parse_java_integer
+from kcodec.plan.failure import RowError
 
 __all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths", "decimal_type"]
 
@@ -51,9 +43,6 @@ _TYPES = (*_PRIMITIVES, "array", "map", "struct")
 _WIDE = ("decimal256", "string")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-#: What Java's ``Integer.parseInt`` takes; with more digits it is beyond its range.
-_INTEGER = re.compile(r"([+-]?)0*(\d{1,10})")
 
 
 @dataclass(frozen=True)
@@ -127,8 +116,8 @@ class ConnectSchema:
         if self.default is not None:
             try:
                 object.__setattr__(self, "default", to_java(self, self.default))
-            except DataError as error:
-                raise SchemaError(f"Invalid default value: {error}") from None
+            except RowError as error:
+                raise SchemaError(f"Invalid default value: {error.reason}") from None
 
     @property
     def scale(self) -> int | None:
@@ -222,8 +211,8 @@ class ConnectSchema:
         """
         try:
             return _read(tree, 0, replace_null, Expansion(_MAX_EXPANSION))
-        except DataError as error:
-            raise SchemaError(str(error)) from None
+        except RowError as error:
+            raise SchemaError(error.reason) from None
 
     def to_json(self, decimal_format: str = "BASE64") -> dict[str, Any]:
         """Return the form that envelopes carry, as a dict in JsonConverter's order.
@@ -260,8 +249,8 @@ class ConnectSchema:
         """
         try:
             return _write(self, decimal_format.upper() == "NUMERIC", replace_null, None)
-        except DataError as error:
-            raise SchemaError(str(error)) from None
+        except RowError as error:
+            raise SchemaError(error.reason) from None
 
     @classmethod
     def from_arrow(cls, kind: pa.DataType | pa.Schema | pa.Field, nullable: bool = False) -> "ConnectSchema":
@@ -363,9 +352,10 @@ def check_widths(precision: int, wide_decimals: str) -> None:
 
 def _integer(text: str) -> int | None:
     """Read an integer as ``Integer.parseInt`` does; None for what it refuses."""
-    match = _INTEGER.fullmatch(text)
-    value = None if match is None else int(match[1] + match[2])
-    return value if value is not None and wrap(value, 32) == value else None
+    try:
+        return parse_java_integer(text, 32)
+    except ValueError:
+        return None
 
 
 def _tree(value: Any) -> Any:
@@ -424,7 +414,7 @@ def _read(node: Any, depth: int, replace_null: bool, expansion: Expansion) -> Co
             parts[name] = node[name]
     version = node.get("version")
     if isinstance(version, int) and not isinstance(version, bool):
-        parts["version"] = wrap(version, 32)
+        parts["version"] = narrow_integer(version, 32)
     if isinstance(node.get("parameters"), dict):
         if not all(isinstance(value, str) for value in node["parameters"].values()):
             raise SchemaError("Schema parameters must have string values.")

@@ -4,7 +4,6 @@ import base64
 import datetime
 import math
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +11,9 @@ import pyarrow as pa
 from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault
-from kcodec.formats.json._tokens_py import EPOCH, ESCAPES, UNITS, Tokens, nearest_single
+from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens
+from kcodec.java.jackson import quote
+from kcodec.java.numbers import format_java_decimal, format_java_double, format_java_float
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Form, Node, Op
 from kcodec.plan.rows_py import Program, encode_rows
@@ -144,18 +145,19 @@ class _Writer(Inputs):
     def floating(self, node: Node, row: int, path: str) -> bytes:
         value = self.read(node, row)
         if math.isfinite(value):
-            return _number_form(node, _java(value, pa.types.is_float32(self.kinds[node.column])))
+            narrow = pa.types.is_float32(self.kinds[node.column])
+            return _number_form(node, format_java_float(value) if narrow else format_java_double(value))
         if not node.forms & Form.NONFINITE:
             raise RowError("out_of_range", None, path)
         return b'"NaN"' if value != value else b'"Infinity"' if value > 0 else b'"-Infinity"'
 
     def decimal(self, node: Node, row: int, path: str) -> bytes:
-        sign, parts, power = self.read(node, row).as_tuple()
-        digits = "".join(map(str, parts)).lstrip("0")
+        number = self.read(node, row)
         if not node.forms & Form.BASE64:
-            return _number_form(
-                node, "-" * (sign and bool(digits)) + _layout(digits or "0", -power, node.forms)
-            )
+            text = format_java_decimal(number, plain=not node.forms & Form.SCIENTIFIC)
+            return _number_form(node, text)
+        sign, parts, power = number.as_tuple()
+        digits = "".join(map(str, parts)).lstrip("0")
         shift = power + node.scale
         kept = digits[: max(len(digits) + shift, 0)] if shift < 0 else digits
         if digits and (not kept or digits[len(kept) :].strip("0")):
@@ -224,58 +226,7 @@ def _number_form(node: Node, text: str) -> bytes:
 
 
 def _quoted(text: str, escaped: bool) -> bytes:
-    """Write a string as Jackson does; with pairs of surrogates or without."""
-    names = {ord(text): chr(code) for code, text in ESCAPES.items() if text != "/"}
-    out = ['"']
-    for char in text:
-        code = ord(char)
-        if code in names:
-            out.append("\\" + names[code])
-        elif code < 0x20:
-            out.append(f"\\u{code:04X}")
-        elif code > 0xFFFF and escaped:
-            code -= 0x10000
-            out.append(f"\\u{0xD800 + (code >> 10):04X}\\u{0xDC00 + (code & 0x3FF):04X}")
-        else:
-            out.append(char)
-    return ("".join(out) + '"').encode()
-
-
-def _layout(digits: str, scale: int, forms: Form) -> str:
-    """Place the point as ``BigDecimal.toString`` does, or as ``toPlainString`` does."""
-    adjusted = len(digits) - 1 - scale
-    if forms & Form.SCIENTIFIC and (scale < 0 or adjusted < -6):
-        return f"{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}E{adjusted:+d}"
-    if scale <= 0:
-        return digits + "0" * (-scale if digits != "0" else 0)
-    digits = digits.rjust(scale + 1, "0")
-    return f"{digits[:-scale]}.{digits[-scale:]}"
-
-
-def _java(value: float, narrow: bool) -> str:
-    """Write a number as Java's ``toString`` does since JDK 19: the closest of the shortest, of 2 digits or more."""
-    sign = "-" if math.copysign(1.0, value) < 0 else ""
-    value = abs(value)
-    if value == 0:
-        return sign + "0.0"
-    for size in range(2, 18):
-        mantissa, _, power = f"{value:.{size - 1}e}".partition("e")
-        near = int(mantissa.replace(".", ""))
-        exponent = int(power) - size + 1
-        texts = [f"{each}e{exponent}" for each in (near, near - 1, near + 1)]
-        texts = [
-            text for text in texts if (nearest_single(text.encode()) if narrow else float(text)) == value
-        ]
-        if texts:
-            break
-    digits, _, power = min(texts, key=lambda text: abs(Fraction(text) - Fraction(value))).partition("e")
-    exponent = len(digits) - 1 + int(power)
-    digits = digits.rstrip("0")
-    if -3 <= exponent < 7:
-        digits = "0" * -exponent + digits.ljust(exponent + 2, "0")
-        cut = max(exponent, 0) + 1
-        return f"{sign}{digits[:cut]}.{digits[cut:]}"
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+    return quote(text, escape_surrogates=escaped).encode()
 
 
 def _iso(value: int, kind: pa.DataType) -> str | None:

@@ -17,7 +17,8 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
-from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens, nearest_single
+from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens
+from kcodec.java.numbers import round_to_float
 from kcodec.plan.failure import step
 from kcodec.plan.node import Form, Node, Op
 from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, join_rows
@@ -289,7 +290,7 @@ class _Row(Tokens, ColumnRow):
             value = float(text)
         else:
             text = self.numeric(node, path)
-            value = nearest_single(text) if narrow else float(text)
+            value = round_to_float(text.decode()) if narrow else float(text)
             if value in (float("inf"), float("-inf")):
                 self.fail("out_of_range", begin, path)
             if node.forms & Form.CANONICAL and self.data[begin] == 45 and value == 0:

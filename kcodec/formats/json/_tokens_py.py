@@ -4,9 +4,7 @@ What is cut off by the end is ``truncated`` there, a byte that cannot stand is `
 """
 
 import datetime
-import math
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import NoReturn
 
 from kcodec.plan.failure import RowError
@@ -191,15 +189,3 @@ class Tokens:
             self.expect(b",", path)
             if closers[-1] == 125:
                 self.key(path)
-
-
-def nearest_single(number: bytes) -> float:
-    """Round a number to the nearest float of 32 bits, half to even, in one step; or to infinity."""
-    wide = float(number)
-    if wide == 0 or wide in (float("inf"), float("-inf")):
-        return wide
-    exact = Fraction(number.decode())
-    _, exponent = math.frexp(wide)
-    unit = Fraction(2) ** max(exponent - 24, -149)
-    value = float(round(abs(exact) / unit) * unit)
-    return math.copysign(value if value < 2.0**128 else float("inf"), wide)

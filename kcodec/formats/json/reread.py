@@ -10,35 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import CODES, Fault
+from kcodec.errors import Fault
+from kcodec.plan.failure import RowError
 
-__all__ = ["Refused", "reread"]
+__all__ = ["reread"]
 
-#: One row in so many is few.
-_FEW = 50
-
-
-class Refused(Exception):
-    """What a dialect does not read either.
-
-    Parameters
-    ----------
-    code : str
-        A key of `kcodec.errors.CODES`.
-    path : str
-        Where in the value.
-    offset : int, optional
-        Byte position in the payload.
-    reason : str, optional
-        A sentence; by default that of the code.
-    """
-
-    def __init__(self, code: str, path: str = "", offset: int | None = None, reason: str = "") -> None:
-        super().__init__(code)
-        self.code = code
-        self.path = path
-        self.offset = offset
-        self.reason = reason or CODES[code]
+#: Rows are replaced one by one if at most one row in so many is.
+_ROWS_PER_SLICE = 50
 
 
 def reread(
@@ -49,7 +27,7 @@ def reread(
     *,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Read the rows that have a fault again, and put what they give in their places.
+    """Read the rows that have a fault again, and put their values in their places.
 
     Parameters
     ----------
@@ -58,10 +36,10 @@ def reread(
     array, faults : pyarrow.Array, sequence of Fault
         What the kernel made of it, without ``stop``.
     read : callable
-        Takes the bytes of a row and its number; gives a value as `pyarrow.array` takes it for the type of
-        `array`, None for null, or raises `Refused`.
+        Takes the bytes of a row and its number; returns a value as `pyarrow.array` takes it for the type of
+        `array`, None for null, or raises `RowError`.
     stop : bool
-        Return after the first row that is refused again; the array then is not to be used.
+        Whether to return after the first row that fails again; the array is then not meaningful.
 
     Returns
     -------
@@ -81,28 +59,30 @@ def reread(
         return array, []
     found: list[Any] = []
     rows: list[int] = []
-    left: list[Fault] = []
+    remaining: list[Fault] = []
     for fault in faults:
         data = values[fault.row].as_py()
         try:
             value = read(data.encode() if isinstance(data, str) else data, fault.row)
-        except Refused as refused:
-            # Where both refuse the same part, the kernel knows where it stands.
-            offset = fault.offset if refused.offset is None and refused.path == fault.path else refused.offset
-            left.append(Fault(fault.row, offset, refused.path, refused.code, refused.reason))
+        except RowError as error:
+            again = error.fault(fault.row)
+            if error.offset is None and error.path == fault.path:
+                # Both refuse the same part, and the kernel knows where it stands.
+                again = again._replace(offset=fault.offset)
+            remaining.append(again)
             if stop:
-                return array, left
+                return array, remaining
         else:
             rows.append(fault.row)
             found.append(value)
     if found:
         array = _replaced(array, rows, pa.array(found, array.type))
-    return array, left
+    return array, remaining
 
 
 def _replaced(array: pa.Array, rows: Sequence[int], values: pa.Array) -> pa.Array:
     """Put values in the place of rows."""
-    if len(rows) * _FEW > len(array):
+    if len(rows) * _ROWS_PER_SLICE > len(array):
         places = list(range(len(array)))
         for number, row in enumerate(rows):
             places[row] = len(array) + number

@@ -9,7 +9,7 @@ import re
 
 import pyarrow as pa
 
-from kcodec.formats.ksql.json_reader import tree_text
+from kcodec.java.jackson import quote
 
 __all__ = ["from_json", "to_json"]
 
@@ -90,7 +90,7 @@ def _part(cell: str, kind: int) -> str:
         return "null"
     if (kind == ord("n") and _NUMBER.fullmatch(cell)) or (kind == ord("b") and cell in ("true", "false")):
         return cell
-    return tree_text(cell)
+    return quote(cell, escape_surrogates=False)
 
 
 def from_json(values: pa.Array, delimiter: str, large: bool = False) -> pa.Array:

@@ -6,21 +6,16 @@ not. Cells are read by Java's own functions: `Integer.parseInt`, `Double.parseDo
 """
 
 import base64
+import math
 import re
 from typing import Any, NoReturn
 
 from kcodec.errors import CODES
-from kcodec.formats.json.reread import Refused
-from kcodec.formats.ksql.json_reader import (
-    LONGEST_DAY,
-    TIME_RANGE,
-    clipped,
-    fit,
-    java_decimal,
-    java_double,
-    java_integer,
-)
+from kcodec.formats.ksql.json_reader import LONGEST_DAY, TIME_RANGE, clipped, fit
 from kcodec.formats.ksql.types import SqlType
+from kcodec.java.numbers import parse_java_decimal, parse_java_double, parse_java_integer
+from kcodec.java.utf8 import decode_utf8
+from kcodec.plan.failure import RowError
 
 __all__ = ["read_record", "split_records"]
 
@@ -51,7 +46,7 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
 
     Raises
     ------
-    Refused
+    RowError
         If ksqlDB refuses the row, with its reason; if it is refused strictly; or if Arrow has no room for a
         DATE or TIMESTAMP.
 
@@ -62,20 +57,21 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
     {'A': 'a"b', 'B': 1, 'C': None}
     """
     try:
-        text = data.decode("utf-8", "strict" if strict else "replace")
+        text = data.decode() if strict else decode_utf8(data)
     except UnicodeDecodeError as error:
-        raise Refused("invalid_utf8", "", error.start) from None
+        raise RowError("invalid_utf8", error.start) from None
     records = split_records(text, delimiter)
     if not records:
-        raise Refused("delimited_syntax", "", 0, "No fields in record")
+        raise RowError("delimited_syntax", 0, reason="No fields in record")
     cells = records[0]
     if len(cells) != len(kind.fields):
-        raise Refused(
-            "column_count", "", None,
-            f"Column count mismatch on deserialization. expected: {len(kind.fields)}, got: {len(cells)}",
-        )  # fmt: skip
+        expected, got = len(kind.fields), len(cells)
+        raise RowError(
+            "column_count",
+            reason=f"Column count mismatch on deserialization. expected: {expected}, got: {got}",
+        )
     if strict and len(records) > 1:
-        raise Refused("trailing_bytes", "", None)
+        raise RowError("trailing_bytes")
     return {
         field.name: _Cell(cell, len(text[:at].encode()), field.name, strict).value(field.type)
         for field, (at, cell) in zip(kind.fields, cells, strict=True)
@@ -94,7 +90,7 @@ def split_records(text: str, delimiter: str) -> list[list[tuple[int, str]]]:
 
     Raises
     ------
-    Refused
+    RowError
         ``delimited_syntax``, with commons-csv's reason.
 
     Examples
@@ -115,7 +111,7 @@ class _Lexer:
         self.line = 1
 
     def fail(self, reason: str) -> NoReturn:
-        raise Refused("delimited_syntax", "", len(self.text[: self.at].encode()), reason)
+        raise RowError("delimited_syntax", len(self.text[: self.at].encode()), reason=reason)
 
     def end_of_line(self) -> bool:
         """Step over an end of line if one is here."""
@@ -180,7 +176,7 @@ class _Cell:
         self.strict = strict
 
     def fail(self, code: str, reason: str = "") -> NoReturn:
-        raise Refused(code, self.name, self.offset, clipped(reason or CODES[code]))
+        raise RowError(code, self.offset, self.name, clipped(reason or CODES[code]))
 
     def value(self, kind: SqlType) -> Any:
         text = self.text
@@ -192,31 +188,27 @@ class _Cell:
             if self.strict and text.lower() not in ("true", "false"):
                 self.fail("invalid_boolean", "the text is neither true nor false")
             return text.lower() == "true"
-        if kind.base == "DOUBLE":
-            real = java_double(text)
-            if real is None:
-                self.no_number()
-            if self.strict and real in (float("inf"), float("-inf")) and "Infinity" not in text:
-                self.fail("out_of_range")
-            return real
-        if kind.base == "DECIMAL":
-            decimal = java_decimal(text)
-            if decimal is None:
-                self.no_number()
-            fitted, code, reason = fit(decimal, kind)
-            if fitted is None:
-                self.fail(code, reason)
-            return fitted
         if kind.base == "BYTES":
             if not _BASE64.fullmatch(text):
                 self.fail("invalid_base64", f"Value is not a valid Base64 encoded string: {text}")
             return base64.b64decode(text + "=" * (-len(text) % 4))
-        return self.integer(kind)
+        try:
+            return self.number(kind)
+        except ValueError:
+            self.fail("invalid_number", f'For input string: "{text}"')
 
-    def integer(self, kind: SqlType) -> int:
-        number = java_integer(self.text, 32 if kind.base in ("INTEGER", "DATE") else 64)
-        if number is None:
-            self.no_number()
+    def number(self, kind: SqlType) -> Any:
+        if kind.base == "DOUBLE":
+            real = parse_java_double(self.text)
+            if self.strict and math.isinf(real) and "Infinity" not in self.text:
+                self.fail("out_of_range")
+            return real
+        if kind.base == "DECIMAL":
+            fitted, code, reason = fit(parse_java_decimal(self.text), kind)
+            if fitted is None:
+                self.fail(code, reason)
+            return fitted
+        number = parse_java_integer(self.text, 32 if kind.base in ("INTEGER", "DATE") else 64)
         if kind.base == "TIME" and not 0 <= number <= (LONGEST_DAY - 1 if self.strict else LONGEST_DAY):
             self.fail("out_of_range", TIME_RANGE)
         if kind.base == "TIMESTAMP":
@@ -224,6 +216,3 @@ class _Cell:
             if not -(1 << 63) <= number < 1 << 63:
                 self.fail("out_of_range")
         return number
-
-    def no_number(self) -> NoReturn:
-        self.fail("invalid_number", f'For input string: "{self.text}"')

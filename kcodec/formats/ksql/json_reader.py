@@ -29,34 +29,31 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from kcodec.errors import CODES
-from kcodec.formats.json.reread import Refused
 from kcodec.formats.ksql.types import SqlType
-from kcodec.java.jackson import JacksonError, quote, read_tree
+from kcodec.java.jackson import JacksonError, read_tree, write_tree
+from kcodec.java.numbers import (
+    format_java_decimal,
+    narrow_integer,
+    parse_java_decimal,
+    parse_java_double,
+    parse_java_integer,
+    round_to_double,
+)
+from kcodec.java.utf8 import replace_surrogates
+from kcodec.plan.failure import RowError
 
 __all__ = [
     "LONGEST_DAY",
     "TIME_RANGE",
     "clipped",
     "fit",
-    "java_decimal",
-    "java_double",
-    "java_integer",
-    "java_text",
     "read_row",
-    "tree_text",
 ]
 
 LONGEST_DAY = 86_400_000
 _LONGEST_REASON = 1000
 TIME_RANGE = "Time values must use number of milliseconds greater than 0 and less than 86400000."
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_INTEGER = re.compile(r"[+-]?\d+")
-_DECIMAL = re.compile(r"([+-]?)(\d*)(\.\d*)?(?:[eE]([+-]?\d+))?")
-_DOUBLE = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)")
-_BEYOND = re.compile("([\ud800-\udfff\U00010000-\U0010ffff]+)")
-_HEX_DOUBLE = re.compile(
-    r"([+-]?)0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+(?=[fFdD]?$)", re.ASCII
-)
 
 
 def read_row(data: bytes, kind: SqlType, *, wrapped: bool = True) -> Any:
@@ -79,7 +76,7 @@ def read_row(data: bytes, kind: SqlType, *, wrapped: bool = True) -> Any:
 
     Raises
     ------
-    Refused
+    RowError
         If ksqlDB refuses the row, with its reason and path; or if Arrow has no room for a DATE or TIMESTAMP.
 
     Examples
@@ -91,10 +88,10 @@ def read_row(data: bytes, kind: SqlType, *, wrapped: bool = True) -> Any:
     try:
         tree = read_tree(data)
     except JacksonError as error:
-        raise Refused("json_syntax", "", error.offset, str(error)) from None
+        raise RowError("json_syntax", error.offset, reason=str(error)) from None
     if tree is None and wrapped:
         # ksqlDB fails with a NullPointerException.
-        raise Refused("null_value", "", None, "null is not a record of columns")
+        raise RowError("null_value", reason="null is not a record of columns")
     return _value(tree, kind, _Path("$", ""))
 
 
@@ -126,8 +123,8 @@ class _Path:
         return _Path(f"{self.java}.{key}.value", f"{self.plain}[{number}].value")
 
     def fail(self, code: str, reason: str = "") -> NoReturn:
-        shown = clipped(java_text(f"{reason or CODES[code]}, path: {self.java}"))
-        raise Refused(code, java_text(self.plain), None, shown)
+        shown = clipped(replace_surrogates(f"{reason or CODES[code]}, path: {self.java}"))
+        raise RowError(code, path=replace_surrogates(self.plain), reason=shown)
 
 
 def _value(node: Any, kind: SqlType, path: _Path) -> Any:
@@ -143,30 +140,31 @@ def _boolean(node: Any, kind: SqlType, path: _Path) -> bool:
 def _integer(node: Any, kind: SqlType, path: _Path) -> int:
     bits = 32 if kind.base == "INTEGER" else 64
     if isinstance(node, str):
-        number = java_integer(node, bits)
-        if number is None:
+        try:
+            return parse_java_integer(node, bits)
+        except ValueError:
             path.fail("invalid_number", f"Can't coerce string to type. targetType: {kind.base}")
-        return number
     if not _is_number(node):
         _wrong_type(node, kind, path)
-    return _narrow(node, bits)
+    return narrow_integer(node, bits)
 
 
 def _double(node: Any, kind: SqlType, path: _Path) -> float:
     if isinstance(node, str):
-        number = java_double(node)
-        if number is None:
+        try:
+            return parse_java_double(node)
+        except ValueError:
             path.fail("invalid_number", "Can't coerce string to type. targetType: DOUBLE")
-        return number
     if not _is_number(node):
         _wrong_type(node, kind, path)
-    return float(Decimal(node))
+    return round_to_double(node)
 
 
 def _decimal(node: Any, kind: SqlType, path: _Path) -> Decimal:
     if isinstance(node, str):
-        number = java_decimal(node)
-        if number is None:
+        try:
+            number = parse_java_decimal(node)
+        except ValueError:
             path.fail("invalid_number")
     elif _is_number(node):
         number = Decimal(node)
@@ -180,8 +178,8 @@ def _decimal(node: Any, kind: SqlType, path: _Path) -> Decimal:
 
 def _string(node: Any, kind: SqlType, path: _Path) -> str:
     if isinstance(node, str):
-        return java_text(node)
-    return "" if node is ... else java_text(_list_text(node))
+        return replace_surrogates(node)
+    return "" if node is ... else replace_surrogates(_list_text(node))
 
 
 def _bytes(node: Any, kind: SqlType, path: _Path) -> bytes:
@@ -221,7 +219,7 @@ def _map(node: Any, kind: SqlType, path: _Path) -> list[tuple[str, Any]]:
         _wrong_type(node, kind, path)
     entries: dict[str, Any] = {}
     for number, (key, value) in enumerate(node.items()):
-        name = java_text(key)
+        name = replace_surrogates(key)
         # As the row loop has it: of equal keys the last stays, where it stands.
         entries.pop(name, None)
         entries[name] = _value(value, kind.item, path.value(key, number))
@@ -263,17 +261,6 @@ def _is_number(node: Any) -> bool:
     return isinstance(node, (int, Decimal)) and not isinstance(node, bool)
 
 
-def _narrow(number: int | Decimal, bits: int) -> int:
-    """Cut a number to an integer and to its low bits, as ``intValue`` and ``longValue`` do."""
-    if isinstance(number, Decimal):
-        # 10**64 and more is a multiple of 2**64.
-        if number.adjusted() < 0 or int(number.as_tuple().exponent) >= 64:
-            return 0
-        number = int(number)
-    half = 1 << bits - 1
-    return (number + half) % (2 * half) - half
-
-
 def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
     """Give a decimal the scale of its type.
 
@@ -301,7 +288,7 @@ def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
     if number and number.adjusted() >= precision - scale:
         return None, "decimal_precision", (
             f"Numeric field overflow: A field with precision {precision} and scale {scale} must round to an "
-            f"absolute value less than 10^{precision - scale}. Got {number}"
+            f"absolute value less than 10^{precision - scale}. Got {format_java_decimal(number)}"
         )  # fmt: skip
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
@@ -309,7 +296,7 @@ def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
     text = "".join(map(str, digits))
     if number and shift < 0:
         if len(text) <= -shift or text[shift:].strip("0"):
-            shown = format(number, "f") if -exponent < 1000 else str(number)
+            shown = format_java_decimal(number, plain=-exponent < 1000)
             return None, "inexact", (
                 f"Cannot fit decimal '{shown}' into DECIMAL({precision}, {scale}) without rounding. "
                 f"(Requires {len(text)},{-exponent})"
@@ -322,133 +309,21 @@ def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
     return Decimal(("-" if sign else "") + text + f"E{-scale}"), "", ""
 
 
-def java_integer(text: str, bits: int) -> int | None:
-    """Parse as ``Integer.parseInt`` and ``Long.parseLong``: digits of any script, no blanks; None if it is none.
-
-    Examples
-    --------
-    >>> java_integer("+49", 32), java_integer("4.9", 32), java_integer("2147483648", 32)
-    (49, None, None)
-    """
-    # Java looks at UTF-16 units, so a digit beyond U+FFFF is none.
-    if not _INTEGER.fullmatch(text) or (not text.isascii() and max(text) > "\uffff"):
-        return None
-    sign = text[0] if text[0] in "+-" else ""
-    digits = _ascii_digits(text[len(sign) :]).lstrip("0") or "0"
-    if len(digits) > 20:
-        return None
-    number = -int(digits) if sign == "-" else int(digits)
-    return number if -(1 << bits - 1) <= number < 1 << bits - 1 else None
-
-
-def java_double(text: str) -> float | None:
-    """Parse as ``Double.parseDouble``: blanks around, hexadecimal and a suffix are allowed; None if it is none.
-
-    Examples
-    --------
-    >>> java_double(" 1d"), java_double("0x1p3"), java_double("NaN "), java_double("1_0")
-    (1.0, 8.0, nan, None)
-    """
-    text = text.strip("".join(map(chr, range(33))))
-    if _DOUBLE.fullmatch(text):
-        if text.lstrip("+-")[0] in "NI":
-            return float(text)
-        return float(text.rstrip("fFdD"))
-    match = _HEX_DOUBLE.match(text)
-    if match is None:
-        return None
-    try:
-        return float.fromhex(match[0])
-    except OverflowError:
-        return float(match[1] + "inf")
-
-
-def java_decimal(text: str) -> Decimal | None:
-    """Parse as ``new BigDecimal(text)``: digits of any script, no blanks; None if it is none.
-
-    Examples
-    --------
-    >>> java_decimal(".5"), java_decimal("1e1"), java_decimal("0x1")
-    (Decimal('0.5'), Decimal('1E+1'), None)
-    """
-    match = _DECIMAL.fullmatch(text)
-    if match is None or (not text.isascii() and max(text) > "\uffff"):
-        return None
-    sign, whole, point, exponent = match.groups()
-    digits = _ascii_digits(whole + (point or "")[1:])
-    power = _ascii_digits((exponent or "0").lstrip("+-")).lstrip("0") or "0"
-    if not digits or len(power) > 10:
-        return None
-    shift = -int(power) if (exponent or "").startswith("-") else int(power)
-    scale = len((point or ".")[1:]) - shift
-    # The scale and the exponent are Java's int.
-    if not (-(1 << 31) <= shift < 1 << 31 and -(1 << 31) <= scale < 1 << 31):
-        return None
-    number = Decimal(f"{digits}E{-scale}")
-    return number if sign != "-" or not number else number.copy_negate()
-
-
-def _ascii_digits(digits: str) -> str:
-    return digits if digits.isascii() else "".join(str(int(digit)) for digit in digits)
-
-
-def java_text(text: str) -> str:
-    """Make halves of surrogate pairs that stand alone the question marks that Java's UTF-8 has for them."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
-
-
-def tree_text(root: Any) -> str:
-    """Write a tree as compact JSON, with what it holds in the order in which it came.
-
-    Examples
-    --------
-    >>> tree_text({"b": [Decimal("1.50"), None], "a": "x"})
-    '{"b":[1.50,null],"a":"x"}'
-    """
-    return _flat(root, ",", _leaf_text)
-
-
 def _list_text(root: Any) -> str:
     """Write lists as ``[a, b]`` with their items as text, and objects in them as JSON."""
-    return _flat(root, ", ", lambda node: tree_text(node) if isinstance(node, dict) else _scalar_text(node))
-
-
-def _flat(root: Any, comma: str, other: Callable[[Any], str]) -> str:
-    """Write lists, and the objects that are below them, with a stack: they may be deeper than Python can call."""
-    out: list[str] = []
-    # What is still to be written, the last first: nodes, and tuples of text.
-    stack: list[Any] = [root]
+    parts: list[str] = []
+    # What is still to be written, the last first: values, and the marks between them.
+    stack: list[tuple[bool, Any]] = [(False, root)]
     while stack:
-        node = stack.pop()
-        if isinstance(node, tuple):
-            out += node
-        elif isinstance(node, list):
-            out.append("[")
-            stack.append(("]",))
+        is_mark, node = stack.pop()
+        if isinstance(node, list):
+            parts.append("[")
+            stack.append((True, "]"))
             for number in range(len(node) - 1, -1, -1):
-                stack += [node[number], (comma if number else "",)]
-        elif isinstance(node, dict) and other is _leaf_text:
-            out.append("{")
-            stack.append(("}",))
-            for number, (name, value) in reversed(list(enumerate(node.items()))):
-                stack += [value, (comma if number else "", _leaf_text(name), ":")]
+                stack += [(False, node[number]), (True, ", " if number else "")]
         else:
-            out.append(other(node))
-    return "".join(out)
-
-
-def _scalar_text(node: Any) -> str:
-    if node is None:
-        return "null"
-    return str(node).lower() if isinstance(node, bool) else str(node)
-
-
-def _leaf_text(node: Any) -> str:
-    if not isinstance(node, str):
-        return _scalar_text(node)
-    # A generator that writes characters, not bytes, leaves surrogates as they are.
-    parts = _BEYOND.split(node)
-    return '"' + "".join(part if i % 2 else quote(part)[1:-1] for i, part in enumerate(parts)) + '"'
+            parts.append(node if is_mark or isinstance(node, str) else write_tree(node))
+    return "".join(parts)
 
 
 def _wrong_type(node: Any, kind: SqlType, path: _Path) -> NoReturn:

@@ -11,8 +11,9 @@ import pyarrow as pa
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
-from kcodec.formats.ksql.json_reader import fit, java_decimal
+from kcodec.formats.ksql.json_reader import fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
+from kcodec.java.numbers import parse_java_decimal
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["code_of", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
@@ -246,8 +247,9 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
     given = value[0].as_py()
     if not pa.types.is_decimal(kind) or not isinstance(given, str):
         return casts.code_of(value, kind)
-    number = java_decimal(given)
-    if number is None:
+    try:
+        number = parse_java_decimal(given)
+    except ValueError:
         return "invalid_number"
     return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
 

@@ -17,9 +17,11 @@ import pyarrow.compute as pc
 from kcodec._impl import kernel
 from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
-from kcodec.formats.json.reread import Refused, reread
+from kcodec.formats.json.reread import reread
 from kcodec.formats.ksql.plan import code_of, written_type
 from kcodec.formats.ksql.types import RowOptions, arrow_type
+from kcodec.java.utf8 import decode_utf8
+from kcodec.plan.failure import RowError
 
 __all__ = ["KafkaRows", "VoidRows"]
 
@@ -95,9 +97,9 @@ class KafkaRows:
 
     def _text(self, data: bytes, row: int) -> str:
         try:
-            return data.decode("utf-8", "replace" if self._options.compatible else "strict")
+            return decode_utf8(data) if self._options.compatible else data.decode()
         except UnicodeDecodeError as error:
-            raise Refused("invalid_utf8", "", error.start) from None
+            raise RowError("invalid_utf8", error.start) from None
 
     def _numbers(self, array: pa.Array) -> tuple[pa.Array, list[Fault]]:
         size = self.arrow_type.bit_width // 8

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault
-from kcodec.java.utf8 import java_text
+from kcodec.java.utf8 import decode_utf8
 from kcodec.protocol.batch.compression import CODECS, Expanded
 from kcodec.protocol.batch.control_records import coordinator_epoch, to_json
 from kcodec.protocol.batch.headers import Scans, batch_table
@@ -152,7 +152,7 @@ class Dump:
                 parts.append(_control(row))
         if self.contents and not batch["control"]:
             parts += [
-                f"{name}: {java_text(value)}"
+                f"{name}: {decode_utf8(value)}"
                 for name, value in (("key", row["key"]), ("payload", row["value"]))
                 if value is not None
             ]

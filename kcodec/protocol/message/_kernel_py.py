@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kcodec.errors import Fault
-from kcodec.java.utf8 import java_text
+from kcodec.java.utf8 import decode_utf8
 from kcodec.plan import rows_py
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits, Node, Op, Plan
@@ -282,7 +282,7 @@ class _Reader:
         except UnicodeDecodeError:
             if not self.lenient:
                 self.fail("invalid_utf8", self.at - length, path)
-        text = java_text(data)
+        text = decode_utf8(data)
         self.expand(max(len(text.encode()) - length, 0), path)
         return text
 

@@ -5,8 +5,8 @@ import re
 import uuid
 from typing import Any
 
+from kcodec.java.numbers import parse_java_double, parse_java_integer
 from kcodec.protocol.spec.json import SpecError
-from kcodec.protocol.spec.versions import parse_int
 
 __all__ = ["check", "value"]
 
@@ -19,16 +19,6 @@ _INTEGERS = {
     "uint16": (32, 16),
     "uint32": (64, 32),
 }
-
-_DECIMAL = re.compile(
-    r"[\x00-\x20]*[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fFdD]?)[\x00-\x20]*"
-)
-_HEXADECIMAL = re.compile(
-    r"[\x00-\x20]*[+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?[\x00-\x20]*"
-)
-
-#: What Java takes off both ends of a number.
-_BLANKS = "".join(map(chr, range(0x21)))
 
 _ONLY_EMPTY = {
     "bytes": "a bytes field is empty or null.",
@@ -64,14 +54,16 @@ def check(name: str, kind: str, text: str, is_nullable: bool) -> None:
         if digits:
             read, bits = _INTEGERS[kind]
             try:
-                number = parse_int(digits, read, 10 if digits is text else 16)
+                number = parse_java_integer(digits, read, 10 if digits is text else 16)
             except ValueError:
                 raise _invalid(name, kind, digits) from None
             if read != bits and not 0 <= number < 1 << bits:
                 raise _invalid(name, kind, "out of range.")
     elif kind == "float64":
-        if text and not (_DECIMAL.fullmatch(text) or _HEXADECIMAL.fullmatch(text)):
-            raise _invalid(name, kind, text)
+        try:
+            _float(text)
+        except ValueError:
+            raise _invalid(name, kind, text) from None
     elif kind == "uuid":
         if text and len(_base64(name, text)) < 16:
             raise _invalid(name, kind, text)
@@ -131,8 +123,4 @@ def _integer(name: str, kind: str, text: str) -> int:
 
 
 def _float(text: str) -> float:
-    number = text.strip(_BLANKS)
-    if _HEXADECIMAL.fullmatch(text):
-        return float.fromhex(re.sub(r"[fFdD]$", "", number))
-    # NaN and Infinity end in none of these letters.
-    return float(number.rstrip("fFdD") or 0)
+    return parse_java_double(text or "0")

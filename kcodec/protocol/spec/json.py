@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from kcodec.errors import SchemaError
-from kcodec.protocol.spec.versions import parse_int
+from kcodec.java.numbers import parse_java_integer
 
 __all__ = [
     "SpecError",
@@ -191,7 +191,7 @@ def read_integer(bits: int) -> Callable[[Any, str], int | None]:
                 path,
             ) from None
         try:
-            return parse_int(str(number), bits)
+            return parse_java_integer(str(number), bits)
         except ValueError:
             raise SpecError(
                 f"Numeric value ({value}) out of range of Java {java}", "json_range", path

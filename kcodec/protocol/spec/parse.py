@@ -5,6 +5,7 @@ import re
 from functools import partial
 from typing import Any, TypeVar
 
+from kcodec.java.numbers import parse_java_integer
 from kcodec.protocol.spec.json import (
     SpecError,
     parse_json,
@@ -26,7 +27,7 @@ from kcodec.protocol.spec.model import (
     StructSpec,
     snake_case,
 )
-from kcodec.protocol.spec.versions import Versions, parse_int
+from kcodec.protocol.spec.versions import Versions
 
 __all__ = ["parse"]
 
@@ -198,7 +199,7 @@ def _header_versions(
         if value is None or not value.strip():
             raise fail(f'specifies a blank header version for range "{key}" in headerVersions.')
         try:
-            header = parse_int(value.strip(), 16)
+            header = parse_java_integer(value.strip(), 16)
         except ValueError:
             raise fail(
                 f'specifies an invalid header version "{value}" for range "{key}" in headerVersions.'

@@ -1,39 +1,15 @@
 """Ranges of message versions, as Kafka's message definitions write them."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-__all__ = ["MAX_VERSION", "Versions", "parse_int"]
+from kcodec.java.numbers import parse_java_integer
+
+__all__ = ["MAX_VERSION", "Versions"]
 
 #: The highest version there can be: an open range ends here.
 MAX_VERSION = 32767
-
-_DIGITS = {10: re.compile(r"[+-]?[0-9]+"), 16: re.compile(r"[+-]?[0-9a-fA-F]+")}
-
-
-def parse_int(text: str, bits: int, base: int = 10) -> int:
-    """Read a signed integer as Java's ``parseByte``, ``parseShort``, ``parseInt`` and ``parseLong`` do.
-
-    Raises
-    ------
-    ValueError
-        With Java's words, if the text is not a number or does not fit.
-
-    Examples
-    --------
-    >>> parse_int("+7f", 8, 16)
-    127
-    """
-    radix = "" if base == 10 else f" under radix {base}"
-    value = int(text, base) if _DIGITS[base].fullmatch(text) else None
-    wide = max(bits, 32)
-    if value is None or not -(1 << wide - 1) <= value < 1 << wide - 1:
-        raise ValueError(f'For input string: "{text}"{radix}')
-    if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise ValueError(f'Value out of range. Value:"{text}" Radix:{base}')
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +48,11 @@ class Versions:
         if text == "none":
             return cls.NONE
         if text.endswith("+"):
-            ends = parse_int(text[:-1], 16), MAX_VERSION
+            ends = parse_java_integer(text[:-1], 16), MAX_VERSION
         else:
             first, dash, second = text.partition("-")
-            lowest = parse_int(first, 16)
-            ends = lowest, parse_int(second, 16) if dash else lowest
+            lowest = parse_java_integer(first, 16)
+            ends = lowest, parse_java_integer(second, 16) if dash else lowest
         if min(ends) < 0:
             raise ValueError(f"Invalid version range {ends[0]} to {ends[1]}")
         return cls(*ends)

@@ -3,7 +3,8 @@
 import base64
 from decimal import Decimal
 
-from kcodec.formats.connect.values import Float32, Int8, Int16, Int32, Map, Millis, Struct, to_float
+from kcodec.formats.connect.values import Float32, Int8, Int16, Int32, Map, Millis, Struct
+from kcodec.java.numbers import round_to_float
 
 _CLASSES = {"int8": Int8, "int16": Int16, "int32": Int32, "int64": int, "date_ms": Millis, "string": str}
 
@@ -18,7 +19,7 @@ def untag(tagged):
     if kind == "bytes":
         return base64.b64decode(value)
     if kind == "float32":
-        return to_float(Decimal(value)) if Decimal(value).is_finite() else Float32(value)
+        return Float32(round_to_float(Decimal(value)) if Decimal(value).is_finite() else value)
     if kind == "float64":
         return float(value)
     if kind == "decimal":

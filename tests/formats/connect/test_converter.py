@@ -8,7 +8,7 @@ from vector_files import read_vectors
 
 from kcodec import ConfigError, ConnectSchema
 from kcodec.formats.connect.converter import JsonConverter, converter_config
-from kcodec.formats.connect.values import DataError
+from kcodec.plan.failure import RowError
 
 
 def answer(vector):
@@ -25,7 +25,7 @@ def answer(vector):
 def check(vector) -> str:
     expected = vector["expected"]
     if "error" in expected:
-        with pytest.raises((DataError, ConfigError)) as caught:
+        with pytest.raises((RowError, ConfigError)) as caught:
             answer(vector)
         assert str(caught.value).startswith(expected["message"]), vector["id"]
         return "refused"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kcodec import ConnectJsonCodec
 from kcodec.formats.connect.arrow import column_value
 from kcodec.formats.connect.converter import JsonConverter
-from kcodec.formats.connect.values import DataError
+from kcodec.plan.failure import RowError
 
 TYPES = st.recursive(
     st.sampled_from(["boolean", "int8", "int16", "int32", "int64", "float", "double", "string", "bytes"]).map(
@@ -145,8 +145,8 @@ def test_columns_are_what_the_converter_gives_for_each_row(values):
         try:
             writer, value = JsonConverter().to_connect_data(data)
             expected = column_value(value, writer or reader, reader, pa.field("", array.type))
-        except DataError as error:
-            reason = error.message
+        except RowError as error:
+            reason = error.reason
         assert reasons.get(row) == reason
         # -0.0 and 0.0 are not the same, and Python has no words for all dates.
         assert str(array[row : row + 1]) == str(pa.array([expected], array.type))

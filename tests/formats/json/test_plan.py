@@ -9,8 +9,9 @@ import pytest
 from kcodec._impl import kernel
 from kcodec.errors import CODES, Fault
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
-from kcodec.formats.json.reread import Refused, reread
+from kcodec.formats.json.reread import reread
 from kcodec.plan import Form, Limits, Node, Op, Plan
+from kcodec.plan.failure import RowError
 
 
 def test_plans_print():
@@ -118,7 +119,7 @@ def test_rows_are_read_again():
 
     def read(data: bytes, row: int):
         if row == 3:
-            raise Refused("out_of_range", "b", 7, "too much")
+            raise RowError("out_of_range", 7, "b", "too much")
         return {"a": int(data) * 10}
 
     patched, left = reread(values, array, faults, read)
@@ -126,4 +127,4 @@ def test_rows_are_read_again():
     assert left == [Fault(3, 7, "b", "out_of_range", "too much")]
     assert reread(values, array, faults, read, stop=True)[1] == left
     assert reread(values, array, [], read) == (array, [])
-    assert Refused("json_type").reason == CODES["json_type"]
+    assert RowError("json_type").reason == CODES["json_type"]

@@ -12,9 +12,9 @@ from ksql_vectors import storage
 
 from kcodec import ConfigError, DecodeError, KsqlCodec, SchemaError
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.formats.json.reread import Refused
 from kcodec.formats.ksql.delimited_reader import read_record, split_records
 from kcodec.formats.ksql.types import SqlField, SqlType
+from kcodec.plan.failure import RowError
 
 COLUMNS = (
     "S STRING, B BOOLEAN, I INT, L BIGINT, D DOUBLE, X DECIMAL(6,2), Y BYTES, T TIME, DAY DATE, AT TIMESTAMP, "
@@ -108,7 +108,7 @@ def test_facts_of_a_refused_cell(impl):
 
 
 def test_lines_are_counted_as_commons_csv_does():
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RowError) as refused:
         split_records('a\n"b\r\nc\n"d', ",")
     assert refused.value.reason == "(line 4) invalid char between encapsulated token and delimiter"
 
@@ -194,7 +194,7 @@ def test_both_loops_agree_with_the_reader(compat, values):
         if data is not None:
             try:
                 row = read_record(data, KIND, ",", strict=compat is None)
-            except Refused as error:
+            except RowError as error:
                 refused[number] = error.code
         rows.append(row)
     with pytest.MonkeyPatch.context() as patch:

@@ -12,9 +12,9 @@ from ksql_vectors import storage
 
 from kcodec import KsqlCodec
 from kcodec._impl import IMPLEMENTATIONS
-from kcodec.formats.json.reread import Refused
 from kcodec.formats.ksql.json_reader import read_row
 from kcodec.formats.ksql.types import SqlField, SqlType
+from kcodec.plan.failure import RowError
 
 COLUMNS = (
     "B BOOLEAN, I INT, L BIGINT, D DOUBLE, X DECIMAL(6,2), W DECIMAL(50,3), S STRING, Y BYTES, T TIME, DAY DATE, "
@@ -117,7 +117,7 @@ def by_the_reader(values):
         if data is not None:
             try:
                 row = read_row(data, KIND)
-            except Refused as refused:
+            except RowError as refused:
                 codes[number] = refused.code
         rows.append(row)
     return rows, codes

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec.protocol import Versions
-from kcodec.protocol.spec.versions import MAX_VERSION, parse_int
+from kcodec.protocol.spec.versions import MAX_VERSION
 
 ends = st.integers(0, MAX_VERSION)
 ranges = st.builds(Versions, ends, ends)
@@ -61,9 +61,3 @@ def test_iteration(lowest, count):
     highest = min(lowest + count, MAX_VERSION)
     assert list(Versions(lowest, highest)) == list(range(lowest, highest + 1))
     assert list(Versions.NONE) == []
-
-
-def test_hexadecimal_has_java_words():
-    assert parse_int("-7f", 8, 16) == -127
-    with pytest.raises(ValueError, match='For input string: "zz" under radix 16'):
-        parse_int("zz", 8, 16)

@@ -1,0 +1,303 @@
+"""JSON to Connect's values, exactly as ``org.apache.kafka.connect.json.JsonConverter`` reads them.
+
+This and `kcodec.formats.connect.json_writer` are the specification of ``compat="connect"``, one value at a time: with
+every leniency of the original, and with its own words for what it refuses.
+"""
+
+import base64
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from kcodec.formats.connect.json_writer import from_connect
+from kcodec.formats.connect.values import (
+    CLASSES,
+    DATE,
+    DECIMAL,
+    LOGICAL,
+    MILLIS_PER_DAY,
+    TIME,
+    TIMESTAMP,
+    Float32,
+    Map,
+    Millis,
+    Struct,
+    ValueSchema,
+    is_integer,
+)
+from kcodec.java.jackson import node_type
+from kcodec.java.numbers import narrow_integer, round_to_double, round_to_float
+from kcodec.plan.failure import RowError
+
+__all__ = ["Expansion", "invalid_null", "to_connect"]
+
+#: Bytes of a decimal in Base64; to read more takes time that grows with their square.
+_MAX_UNSCALED = 750
+
+
+class Expansion:
+    """Counts what defaults add to a document: one of a few kilobytes may ask for gigabytes of them.
+
+    Parameters
+    ----------
+    max_characters : int
+        Characters of JSON.
+    """
+
+    def __init__(self, max_characters: int) -> None:
+        self._left = max_characters
+        self._sizes: dict[int, int] = {}
+
+    def default(self, schema: ValueSchema) -> Any:
+        """Return the default of a schema.
+
+        Raises
+        ------
+        RowError
+            ``size_limit``.
+        """
+        key = id(schema)
+        if key not in self._sizes:
+            self._sizes[key] = len(from_connect(schema, schema.default, True))
+        self._left -= self._sizes[key]
+        if self._left < 0:
+            raise RowError("size_limit")
+        return schema.default
+
+
+def to_connect(
+    schema: ValueSchema, node: Any, replace_null: bool = True, expansion: Expansion | None = None
+) -> Any:
+    """Convert a JSON tree to a value, as ``JsonConverter.convertToConnect`` does.
+
+    Parameters
+    ----------
+    schema : ConnectSchema
+        What the value is.
+    node : object
+        A tree of `kcodec.java.jackson.read_tree`.
+    replace_null : bool, default True
+        Connect's ``replace.null.with.default``.
+    expansion : Expansion, optional
+        What bounds the defaults.
+
+    Returns
+    -------
+    object
+        See the module.
+
+    Raises
+    ------
+    RowError
+        What Connect throws.
+    """
+    if node is None:
+        if schema.default is not None and replace_null:
+            return schema.default if expansion is None else expansion.default(schema)
+        if schema.optional:
+            return None
+        raise RowError(
+            "null_value", reason=f"Invalid null value for required {CLASSES[schema.type][1]} field"
+        )
+    if schema.name in _READERS:
+        return _READERS[schema.name](schema, node)
+    if schema.type in ("array", "map", "struct"):
+        return _CONTAINERS[schema.type](schema, node, replace_null, expansion)
+    return _scalar(schema.type, node)
+
+
+def _scalar(kind: str, node: Any) -> Any:
+    number = isinstance(node, (int, Decimal)) and not isinstance(node, bool)
+    if kind == "boolean":
+        return node is True
+    if kind == "string":
+        return node if isinstance(node, str) else None
+    if kind == "bytes":
+        return _base64(node, "Invalid bytes field") if isinstance(node, str) else None
+    if kind == "float":
+        return Float32(round_to_float(node) if number else 0.0)
+    if kind == "double":
+        return round_to_double(node) if number else 0.0
+    if kind == "int64":
+        return narrow_integer(node, 64) if number else 0
+    bits = int(kind[3:])
+    return CLASSES[kind][0](narrow_integer(node, bits) if number else 0)
+
+
+_BASE64_GROUP = re.compile(r"[\x00-\x20]*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
+
+
+def _base64(text: str, message: str) -> bytes:
+    """Decode Base64 as Jackson does: groups of four, white space between them, more after a padded one."""
+    parts = []
+    at = 0
+    while match := _BASE64_GROUP.match(text, at):
+        parts.append(base64.b64decode(match[1]))
+        at = match.end()
+    if text[at:].strip("".join(map(chr, range(33)))):
+        raise RowError("invalid_base64", reason=message)
+    return b"".join(parts)
+
+
+def _decimal(schema: ValueSchema, node: Any) -> Decimal:
+    if isinstance(node, (int, Decimal)) and not isinstance(node, bool):
+        return Decimal(node)
+    if isinstance(node, str):
+        message = "Invalid bytes for Decimal field"
+        scale = schema.scale
+        data = _base64(node, message)
+        if scale is None or not data:
+            raise RowError("invalid_base64" if scale is not None else "schema_error", reason=message)
+        if len(data) > _MAX_UNSCALED:
+            raise RowError("number_length")
+        sign, digits, _ = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()
+        return Decimal((sign, digits, -scale))
+    raise RowError(
+        "type_mismatch",
+        reason="Invalid type for Decimal, underlying representation should be numeric or bytes but was "
+        + node_type(node),
+    )
+
+
+def _date(schema: ValueSchema, node: Any) -> Millis:
+    if not is_integer(node, 32):
+        raise _not_integer("Date", "integer", node)
+    return Millis(node * MILLIS_PER_DAY)
+
+
+def _time(schema: ValueSchema, node: Any) -> Millis:
+    if not is_integer(node, 32):
+        raise _not_integer("Time", "integer", node)
+    if not 0 <= node <= MILLIS_PER_DAY:
+        message = "Time values must use number of milliseconds greater than 0 and less than 86400000"
+        raise RowError("out_of_range", reason=message)
+    return Millis(node)
+
+
+def _timestamp(schema: ValueSchema, node: Any) -> Millis:
+    if isinstance(node, bool) or not isinstance(node, int):
+        raise _not_integer("Timestamp", "integral", node)
+    return Millis(narrow_integer(node, 64))
+
+
+def _not_integer(name: str, wanted: str, node: Any) -> RowError:
+    return RowError(
+        "type_mismatch",
+        reason=f"Invalid type for {name}, underlying representation should be {wanted} but was {node_type(node)}",
+    )
+
+
+_READERS = {DECIMAL: _decimal, DATE: _date, TIME: _time, TIMESTAMP: _timestamp}
+
+
+def _array(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansion | None) -> list[Any]:
+    assert schema.value_schema is not None
+    # What has no children yields nothing; of an object, its values.
+    items: Iterable[Any] = node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
+    result = []
+    for index, item in enumerate(items):
+        try:
+            result.append(to_connect(schema.value_schema, item, replace_null, expansion))
+        except RowError as error:
+            raise error.within(f"[{index}]") from None
+    return result
+
+
+def _map(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansion | None) -> Map:
+    assert schema.key_schema is not None
+    assert schema.value_schema is not None
+    pairs: list[tuple[Any, Any]] = []
+    if schema.key_schema.type == "string":
+        if not isinstance(node, dict):
+            message = "Maps with string fields should be encoded as JSON objects, but found "
+            raise RowError("type_mismatch", reason=message + node_type(node))
+        pairs = list(node.items())
+    else:
+        if not isinstance(node, list):
+            message = "Maps with non-string fields should be encoded as JSON array of tuples, but found "
+            raise RowError("type_mismatch", reason=message + node_type(node))
+        for index, entry in enumerate(node):
+            if not isinstance(entry, list):
+                message = f"Found invalid map entry instead of array tuple: {node_type(entry)}"
+                raise RowError("type_mismatch", path=f"[{index}]", reason=message)
+            if len(entry) != 2:
+                message = f"Found invalid map entry, expected length 2 but found :{len(entry)}"
+                raise RowError("type_mismatch", path=f"[{index}]", reason=message)
+            pairs.append((entry[0], entry[1]))
+    result: dict[Any, tuple[Any, Any]] = {}
+    for index, (key, item) in enumerate(pairs):
+        try:
+            if schema.key_schema.type != "string":
+                key = to_connect(schema.key_schema, key, replace_null, expansion)
+        except RowError as error:
+            raise error.within(f"[{index}].key") from None
+        # Java's maps have no order; the engine keeps the last entry of a key where it stands.
+        identity = _identity(key)
+        result.pop(identity, None)
+        try:
+            result[identity] = (key, to_connect(schema.value_schema, item, replace_null, expansion))
+        except RowError as error:
+            raise error.within(f"[{index}].value") from None
+    return Map(result.values())
+
+
+def _identity(key: Any) -> Any:
+    """Give a map's key a form that can be hashed and keeps apart what Java keeps apart."""
+    if isinstance(key, (list, Map)):
+        return (type(key), tuple(_identity(item) for item in key))
+    if isinstance(key, tuple):
+        return tuple(_identity(item) for item in key)
+    if isinstance(key, Struct):
+        return tuple((name, _identity(value)) for name, value in key.items())
+    if isinstance(key, Decimal):
+        return key.as_tuple()
+    if isinstance(key, float):
+        return str(key)
+    if isinstance(key, bytes):
+        # An array of Java is equal to itself alone.
+        return object()
+    return key
+
+
+def _struct(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansion | None) -> Struct:
+    if not isinstance(node, dict):
+        message = f"Structs should be encoded as JSON objects, but found {node_type(node)}"
+        raise RowError("type_mismatch", reason=message)
+    result = Struct()
+    for name, field in schema.fields.items():
+        try:
+            value = to_connect(field, node.get(name), replace_null, expansion)
+        except RowError as error:
+            raise error.within(name) from None
+        refused = invalid_null(field, value, f'field: "{name}"', name)
+        if refused is not None:
+            raise refused
+        result[name] = value
+    return result
+
+
+_CONTAINERS = {"array": _array, "map": _map, "struct": _struct}
+
+
+def invalid_null(schema: ValueSchema, value: Any, place: str, path: str) -> RowError | None:
+    """Find the null that ``ConnectSchema.validateValue`` refuses: one that came of a value of the wrong type."""
+    if value is None:
+        if schema.optional:
+            return None
+        kind = CLASSES[schema.type][1]
+        message = f"Invalid value: null used for required {place}, schema type: {kind}"
+        return RowError("null_value", path=path, reason=message)
+    if schema.name in LOGICAL:
+        return None
+    if schema.type == "array" and schema.value_schema is not None:
+        element = f"element of array {place}"
+        parts = [(schema.value_schema, item, element, f"{path}[{index}]") for index, item in enumerate(value)]
+    elif schema.type == "map" and schema.key_schema is not None and schema.value_schema is not None:
+        parts = []
+        for index, (key, item) in enumerate(value):
+            parts.append((schema.key_schema, key, f"key of map {place}", f"{path}[{index}].key"))
+            parts.append((schema.value_schema, item, f"value of map {place}", f"{path}[{index}].value"))
+    else:
+        return None
+    return next(filter(None, (invalid_null(*part) for part in parts)), None)

@@ -1,0 +1,165 @@
+"""Columns of rows, read by the programs of the rows' schemas, a run of rows of not too many schemas at a time."""
+
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.errors import CODES, Fault
+from kcodec.formats.connect._envelope_py import fault as envelope_fault
+from kcodec.formats.connect.arrow import widen
+from kcodec.formats.connect.plan import ABSENT, PlanOptions
+from kcodec.formats.connect.rows import RowConverter
+from kcodec.formats.connect.target import NO_SCHEMA, NullTarget, Reading, Target
+from kcodec.formats.json.reread import reread
+
+__all__ = ["RunReader"]
+
+#: Rows of a run after the first.
+_MIN_WINDOW = 1024
+
+#: Faults that the converter does not judge again: bounds of the codec's own.
+_BOUNDS = frozenset(["depth_limit", "size_limit"])
+
+
+class _Run(NamedTuple):
+    """Rows, and by which reading each is read; None for selector, starts and ends: all by the only reading, whole."""
+
+    values: pa.Array
+    selector: Any
+    starts: Any
+    ends: Any
+    readings: list[Reading]
+    faults: list[Fault]
+
+    def reading(self, row: int) -> Reading | None:
+        """Return the reading of a row; None if it is no envelope."""
+        number = 0 if self.selector is None else memoryview(self.selector).cast("i")[row]
+        return self.readings[number] if number >= 0 else None
+
+
+class RunReader:
+    """Reads columns of rows into the columns of a target.
+
+    Parameters
+    ----------
+    rows : RowConverter
+        What reads rows again that the row loop refuses, with ``options.exact``.
+    options : PlanOptions
+        How values are read.
+    enveloped : bool
+        Whether rows are envelopes.
+    max_schemas : int
+        Schemas of which a run has a program at hand.
+    """
+
+    def __init__(
+        self, rows: RowConverter, options: PlanOptions, *, enveloped: bool, max_schemas: int
+    ) -> None:
+        self._rows = rows
+        self._exact = options.exact
+        self._final = _BOUNDS | {"duplicate_key"} if options.unique else _BOUNDS
+        self._enveloped = enveloped
+        self._max_schemas = max_schemas
+
+    def read(self, target: Target, values: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Read an array of rows; with `stop`, up to the first fault."""
+        parts: list[pa.Array] = []
+        faults: list[Fault] = []
+        start = 0
+        window = len(values)
+        while not parts or start < len(values):
+            run = self._split(target, values.slice(start, window))
+            part, found = self._read_run(target, run, stop)
+            faults += [fault._replace(row=fault.row + start) for fault in found]
+            if stop and faults:
+                return pa.nulls(0, target.kind), faults
+            parts.append(part)
+            start += len(run.values)
+            # Where a run ends for its many schemas, the next one is not going to be much longer.
+            window = max(4 * len(run.values), _MIN_WINDOW)
+        return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), faults
+
+    def _split(self, target: Target, values: pa.Array) -> _Run:
+        """Take the rows at the head of an array that have no more schemas than a run may have."""
+        if not self._enveloped:
+            return _Run(values, None, None, None, [target.reading(b"")], [])
+        selector, starts, ends, texts, faults, count = kernel("formats.connect._envelope").split(
+            values, self._max_schemas
+        )
+        readings = [target.reading(text) for text in texts]
+        return _Run(values.slice(0, count), selector, starts, ends, readings, faults)
+
+    def _read_run(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        array, faults = self._decode(target, run, stop and not self._exact)
+        faults = [self._explained(target, run, fault) for fault in faults]
+        faults = sorted([*run.faults, *faults, *_unread(run)], key=lambda fault: fault.row)
+        if self._exact and faults:
+
+            def read(data: bytes, row: int) -> Any:
+                return self._rows.read(data, target, run.reading(row))
+
+            open_faults = [fault for fault in faults if fault.code not in self._final]
+            final = [fault for fault in faults if fault.code in self._final]
+            array, left = reread(run.values, array, open_faults, read, stop=stop)
+            faults = sorted([*left, *final], key=lambda fault: fault.row)
+        if target.kind != target.inner and not (stop and faults):
+            array = array.cast(target.kind)
+        return array, faults
+
+    def _decode(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Read the rows by their programs: once for each type that these make of the target's columns."""
+        array = pa.nulls(len(run.values), target.inner)
+        faults: list[Fault] = []
+        for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
+            part, found = kernel("formats.json._kernel").decode(
+                run.values,
+                [reading.program if reading.kind == kind else None for reading in run.readings],
+                selector=run.selector,
+                starts=run.starts,
+                ends=run.ends,
+                stop=stop,
+            )
+            faults += found
+            if stop and faults:
+                continue
+            part, lost = widen(part, target.inner)
+            paths = dict(reversed(lost))
+            faults += [Fault(row, None, path, "inexact", CODES["inexact"]) for row, path in paths.items()]
+            kept = part.is_valid()
+            if paths:
+                kept = pa.array([valid and row not in paths for row, valid in enumerate(kept.to_pylist())])
+            if paths or array.null_count < len(array):
+                # Rows of other schemas are null in it.
+                part = pc.if_else(kept, part, array)
+            array = part
+        return array, faults
+
+    def _explained(self, target: Target, run: _Run, fault: Fault) -> Fault:
+        """Return a fault of the row loop as one of the row with its envelope."""
+        fault = fault._replace(path=fault.path.replace(ABSENT, ""))
+        if self._enveloped:
+            # The row may have begun like the one before it, and yet be no envelope.
+            data = run.values[fault.row].as_py()
+            envelope = kernel("formats.connect._envelope").scan(
+                data.encode() if isinstance(data, str) else data
+            )
+            if envelope.code:
+                return envelope_fault(fault.row, envelope)
+            if isinstance(target, NullTarget):
+                return fault._replace(code="schema_error", reason=NO_SCHEMA)
+        return fault
+
+
+def _unread(run: _Run) -> list[Fault]:
+    """Return faults of the rows whose schema has no program."""
+    without = {number: reading for number, reading in enumerate(run.readings) if reading.program is None}
+    if not without:
+        return []
+    selector = [0] * len(run.values) if run.selector is None else memoryview(run.selector).cast("i")
+    return [
+        Fault(row, 0, "", without[number].code, without[number].reason)
+        for row, number in enumerate(selector)
+        if number in without and run.values[row].is_valid
+    ]

@@ -1,0 +1,122 @@
+"""The columns that rows are read into, and the programs by which rows of each schema are read into them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.errors import SchemaError
+from kcodec.formats.connect.plan import Beyond, PlanOptions, decode_plan
+from kcodec.formats.connect.schema import ConnectSchema
+from kcodec.plan import Limits
+from kcodec.plan.kept import Kept
+
+__all__ = ["NO_SCHEMA", "NullTarget", "Reading", "Target"]
+
+NO_SCHEMA = "the row has no schema, and there is no other to read it as"
+
+
+class Reading(NamedTuple):
+    """How rows of one schema are read.
+
+    Attributes
+    ----------
+    schema : ConnectSchema or None
+        None if its text is not a schema.
+    program : object
+        For the row loop; None if there is none.
+    code, reason : str
+        Why there is no program.
+    kind : pyarrow.DataType or None
+        Of the columns that the program makes: they are widened where the target's are wider.
+    """
+
+    schema: ConnectSchema | None
+    program: Any
+    code: str = ""
+    reason: str = ""
+    kind: pa.DataType | None = None
+
+
+class Target:
+    """The columns that rows are read into, with the readings of the schemas that rows have.
+
+    Parameters
+    ----------
+    schema : ConnectSchema
+        What rows are read as.
+    kind : pyarrow.DataType
+        Of the columns.
+    options : PlanOptions
+        How values are read.
+    limits : Limits
+        What one row may cost.
+    max_readings : int
+        Schemas that are kept compiled.
+    inner : pyarrow.DataType, optional
+        What the row loop reads into, where this is another type: wide decimals that become text are decimals there.
+    """
+
+    def __init__(
+        self,
+        schema: ConnectSchema,
+        kind: pa.DataType,
+        options: PlanOptions,
+        limits: Limits,
+        max_readings: int,
+        inner: pa.DataType | None = None,
+    ) -> None:
+        self.schema = schema
+        self.kind = kind
+        self.inner = kind if inner is None else inner
+        self._options = options
+        self._limits = limits
+        self._readings: Kept[tuple[str, bytes], Reading] = Kept(max_readings)
+
+    def reading(self, text: bytes) -> Reading:
+        """Return how rows of a schema's text are read; no text is the target's own schema."""
+        module = kernel("formats.json._kernel")
+        return self._readings.get((module.__name__, text), lambda: self._compiled(module, text))
+
+    def _compiled(self, module: Any, text: bytes) -> Reading:
+        # A null without a schema is a null, whatever the schema of other rows.
+        bare = replace(self.schema, optional=True, default=None) if text == b"null" else None
+        writer = self.schema if not text else bare
+        try:
+            writer = writer or ConnectSchema.from_json(text, replace_null=self._options.replace_null)
+            plan = decode_plan(writer, self.schema, self.inner, self._options)
+            return Reading(writer, module.Program(plan, self._limits), kind=plan.arrow_type)
+        except (SchemaError, Beyond) as error:
+            return Reading(writer, None, "schema_error" if writer is None else "unresolvable", _shown(error))
+
+
+class NullTarget(Target):
+    """The column of nulls that rows are read into if none of them has a schema with an Arrow type.
+
+    Parameters
+    ----------
+    options, limits
+        As for a `Target`.
+    check : callable
+        Raises `SchemaError` for the text of a schema that has no Arrow type.
+    """
+
+    def __init__(self, options: PlanOptions, limits: Limits, check: Callable[[bytes], object]) -> None:
+        super().__init__(ConnectSchema("string", optional=True), pa.null(), options, limits, 1)
+        self._check = check
+
+    def reading(self, text: bytes) -> Reading:
+        """Return how rows of a schema's text are read: only those without a schema have a program."""
+        if text != b"null":
+            try:
+                self._check(text)
+            except SchemaError as error:
+                return Reading(None, None, "schema_error", _shown(error))
+        return super().reading(text)
+
+
+def _shown(error: Exception) -> str:
+    """Return an error's words as reports hold them: names of JSON may hold halves of surrogate pairs."""
+    return str(error).encode(errors="backslashreplace").decode()
