@@ -358,6 +358,9 @@ class ConnectJsonCodec(Codec):
         return ConnectSchema.from_arrow(kind, nullable=True)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        if self._target is None and pa.types.is_null(array.type):
+            # A column without a schema: JsonConverter, too, has a null for a null without one.
+            return pa.nulls(len(array), self._encoded_type), []
         writing = self._writing(array.type)
         if writing.program is None:
             plain = unpack(array).cast(plain_type(array.type))
