@@ -178,10 +178,14 @@ def _instant(value: Millis, kind: pa.DataType) -> int | None:
         amount, rest = divmod(int(value) * _PER_SECOND[kind.unit], 1000)
     else:
         return None
-    low = -(1 << (kind.bit_width - 1))
+    end = 1 << (kind.bit_width - 1)
+    low = -end
+    if pa.types.is_time(kind):
+        # Connect has 24:00, Arrow has not.
+        low, end = 0, 86_400 * _PER_SECOND[kind.unit]
     if rest:
         raise RowError("inexact", reason=f"{int(value)} ms is no whole number in {kind}")
-    if not low <= amount < -low:
+    if not low <= amount < end:
         raise RowError("out_of_range", reason=f"{int(value)} ms is outside the range of {kind}")
     return amount
 

@@ -11,7 +11,7 @@ import re
 from typing import Any, NoReturn
 
 from kcodec.errors import CODES
-from kcodec.formats.ksql.json_reader import LONGEST_DAY, TIME_RANGE, clipped, fit
+from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, clipped, fit
 from kcodec.formats.ksql.types import SqlType
 from kcodec.java.numbers import parse_java_decimal, parse_java_double, parse_java_integer
 from kcodec.java.utf8 import decode_utf8
@@ -37,7 +37,7 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
         One character.
     strict : bool
         Whether to refuse what ksqlDB reads, but with a loss: bytes that are no UTF-8, further records, booleans that
-        are neither true nor false, doubles beyond all finite ones, and 24 o'clock.
+        are neither true nor false, doubles beyond all finite ones.
 
     Returns
     -------
@@ -209,7 +209,7 @@ class _Cell:
                 self.fail(code, reason)
             return fitted
         number = parse_java_integer(self.text, 32 if kind.base in ("INTEGER", "DATE") else 64)
-        if kind.base == "TIME" and not 0 <= number <= (LONGEST_DAY - 1 if self.strict else LONGEST_DAY):
+        if kind.base == "TIME" and not 0 <= number < MILLIS_PER_DAY:
             self.fail("out_of_range", TIME_RANGE)
         if kind.base == "TIMESTAMP":
             number *= 1000

@@ -12,7 +12,7 @@ DOUBLE     numbers, those too large as infinity and -0.0 as 0.0; text by ``Doubl
 DECIMAL    numbers and text (``new BigDecimal(text)``) that fit without rounding
 STRING     text; numbers and booleans as Java writes them; an object as compact JSON; an array as ``[a, b]``
 BYTES      text of Base64 with its padding
-TIME       numbers and text as BIGINT: milliseconds from 0 to 86,400,000, both included
+TIME       numbers and text as BIGINT: milliseconds from 0 to 86,399,999; ksqlDB takes 86,400,000 too, Arrow not
 DATE       the same: days since 1970-01-01
 TIMESTAMP  the same: milliseconds since 1970-01-01 in UTC
 ARRAY      an array
@@ -43,14 +43,14 @@ from kcodec.java.utf8 import replace_surrogates
 from kcodec.plan.failure import RowError
 
 __all__ = [
-    "LONGEST_DAY",
+    "MILLIS_PER_DAY",
     "TIME_RANGE",
     "clipped",
     "fit",
     "read_row",
 ]
 
-LONGEST_DAY = 86_400_000
+MILLIS_PER_DAY = 86_400_000
 _LONGEST_REASON = 1000
 TIME_RANGE = "Time values must use number of milliseconds greater than 0 and less than 86400000."
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
@@ -195,7 +195,7 @@ def _bytes(node: Any, kind: SqlType, path: _Path) -> bytes:
 
 def _time(node: Any, kind: SqlType, path: _Path) -> int:
     number = _integer(node, kind, path)
-    if kind.base == "TIME" and not 0 <= number <= LONGEST_DAY:
+    if kind.base == "TIME" and not 0 <= number < MILLIS_PER_DAY:
         path.fail("out_of_range", TIME_RANGE)
     if kind.base == "DATE" and not -(1 << 31) <= number < 1 << 31:
         path.fail("out_of_range")
