@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from kcodec._impl import kernel
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.source import arrays
-from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, Fault, SchemaError
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
@@ -221,15 +221,6 @@ class DecimalCodec(Codec):
         places = pc.index_in(pa.array(range(len(array)), pa.uint64()), value_set=rows)
         return pa.concat_arrays(decoded).take(places), sorted(faults, key=lambda fault: fault.row)
 
-    def encode(self, array: Any, errors: str = "raise") -> Any:
-        """Encode a column of decimals, or of any numbers, as `output` says.
-
-        Parameters and result are those of every `Codec`.
-        """
-        check_errors(errors)
-        chunks, chunked = arrays(array)
-        return self._run(self._encode, chunks, chunked, self._encoded_type, errors, EncodeError)
-
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         number = DecimalCodec(self._scale, self._precision, text="number")
         decimals, faults = number._decode(array, stop)
@@ -246,25 +237,6 @@ class DecimalCodec(Codec):
     def _as_numbers(self, decimals: pa.Array) -> tuple[pa.Array, list[Fault]]:
         codec = DecimalCodec(self._scale, self._precision, as_text=True, plain=self._plain)
         return codec._unscaled(_from_decimals(decimals), self._scale, False)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DecimalCodec):
-            return NotImplemented
-        return self._arguments == other._arguments
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._arguments.values()))
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self._arguments.items())
-        return f"DecimalCodec({shown})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._arguments,)
-
-
-def _rebuild(arguments: dict[str, Any]) -> DecimalCodec:
-    return DecimalCodec(**arguments)
 
 
 def _faults(rows: pa.Array, code: str) -> list[Fault]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import inspect
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
@@ -157,7 +156,7 @@ class ConnectJsonCodec(Codec):
         if content is not None and schema is not None:
             raise ConfigError("schema.content and schema= are given: one of them")
         self._arguments: dict[str, Any] = {
-            "schema": _kept(schema, self._config.replace_null_with_default),
+            "schema": _comparable(schema, self._config.replace_null_with_default),
             "decimal_format": self._config.decimal_format,
             "schemas_enable": self._config.schemas_enable,
             "compat": compat,
@@ -407,28 +406,6 @@ class ConnectJsonCodec(Codec):
 
         return self._writings.get((module.__name__, kind), make)
 
-    # Identity ---------------------------------------------------------------------------------------
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ConnectJsonCodec):
-            return NotImplemented
-        return self._arguments == other._arguments
-
-    def __hash__(self) -> int:
-        return hash(tuple(str(value) for value in self._arguments.values()))
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(ConnectJsonCodec).parameters
-        shown = []
-        for name, value in self._arguments.items():
-            default = Limits() if name == "limits" else defaults[name].default
-            if value != default:
-                shown.append(repr(value) if name == "schema" else f"{name}={value!r}")
-        return f"ConnectJsonCodec({', '.join(shown)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._arguments)
-
 
 class _Writing(NamedTuple):
     """How columns of an Arrow type are written: None for a program where rows are converted one by one."""
@@ -439,11 +416,7 @@ class _Writing(NamedTuple):
     program: Any
 
 
-def _rebuild(kind: type[ConnectJsonCodec], arguments: dict[str, Any]) -> ConnectJsonCodec:
-    return kind(**arguments)
-
-
-def _kept(schema: object | None, replace_null: bool) -> object | None:
+def _comparable(schema: object | None, replace_null: bool) -> object | None:
     """Return a schema in a form that later changes of a dict do not reach, and that can be compared."""
     if schema is None or isinstance(schema, (pa.DataType, pa.Schema)):
         return schema

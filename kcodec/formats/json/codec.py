@@ -17,6 +17,7 @@ from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
 from kcodec.plan import Limits, Plan
+from kcodec.plan.kept import Kept
 
 __all__ = ["JsonCodec", "infer"]
 
@@ -89,18 +90,24 @@ class JsonCodec(Codec):
         if not isinstance(arrow_type, pa.DataType):
             raise ConfigError(f"arrow_type is a {type(arrow_type).__name__}, not an Arrow type or schema")
         self.arrow_type = arrow_type
-        self._options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite)
-        self._options.check()
+        options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite)
+        options.check()
         if not isinstance(trailing, bool):
             raise ConfigError(f"trailing={trailing!r} is not True or False")
         self._trailing = trailing
         self._limits = Limits.of(limits)
+        self._arguments = {
+            "arrow_type": arrow_type,
+            **options._asdict(),
+            "trailing": trailing,
+            "limits": self._limits,
+        }
         try:
-            self._plan = json_plan(decodable(arrow_type), "decode", self._options)
-            self._encode_plan = json_plan(arrow_type, "encode", self._options)
+            self._plan = json_plan(decodable(arrow_type), "decode", options)
+            self._encode_plan = json_plan(arrow_type, "encode", options)
         except RecursionError:
             raise SchemaError("the type is nested too deeply") from None
-        self._programs: dict[tuple[str, str], Any] = {}
+        self._programs: Kept[tuple[str, str], Any] = Kept()
 
     @staticmethod
     def infer(
@@ -117,11 +124,7 @@ class JsonCodec(Codec):
     def _program(self, plan: Plan) -> tuple[Any, Any]:
         module = kernel("formats.json._kernel")
         key = (module.__name__, plan.direction)
-        program = self._programs.get(key)
-        if program is None:
-            # Threads that come here at once make the same program; the first one put there stays.
-            program = self._programs.setdefault(key, module.Program(plan, self._limits))
-        return module, program
+        return module, self._programs.get(key, lambda: module.Program(plan, self._limits))
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         module, program = self._program(self._plan)
@@ -138,35 +141,12 @@ class JsonCodec(Codec):
         encoded, faults = module.encode(plain, program, stop=stop)
         return encoded, sorted([*lost, *faults])
 
-    def _identity(self) -> tuple[Any, ...]:
-        return self.arrow_type, self._options, self._trailing, self._limits, self._plan.root
-
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, JsonCodec):
-            return NotImplemented
-        return self._identity() == other._identity()
+        # Arrow types are equal whatever their metadata, which may mark a field as holding JSON itself.
+        equal = super().__eq__(other)
+        return equal if equal is not True else self._plan.root == other._plan.root  # type: ignore[attr-defined]
 
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def __repr__(self) -> str:
-        default = JsonOptions()
-        shown = [str(self.arrow_type)]
-        for name, value in self._options._asdict().items():
-            if value != getattr(default, name):
-                shown.append(f"{name}={value!r}")
-        if self._trailing:
-            shown.append("trailing=True")
-        if self._limits != Limits():
-            shown.append(f"limits={self._limits!r}")
-        return f"JsonCodec({', '.join(shown)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.arrow_type, self._options._asdict(), self._trailing, self._limits)
-
-
-def _rebuild(kind: pa.DataType, options: dict[str, Any], trailing: bool, limits: Limits) -> JsonCodec:
-    return JsonCodec(kind, trailing=trailing, limits=limits, **options)
+    __hash__ = Codec.__hash__
 
 
 def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: int = 1000) -> pa.DataType:

@@ -212,41 +212,9 @@ class KsqlCodec(Codec):
                 return array.flatten()[0]
         return array
 
-    def _identity(self) -> tuple[object, ...]:
-        properties = tuple(sorted(self._arguments["properties"].items()))
-        return (*({**self._arguments, "properties": properties}).values(),)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, KsqlCodec):
-            return NotImplemented
-        return self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def __repr__(self) -> str:
-        given = dict(self._arguments)
-        shown = [repr(given.pop("format")), repr(", ".join(map(str, given.pop("columns"))))]
-        shown += [f"{name}={value!r}" for name, value in given.items() if value != _DEFAULTS[name]]
-        return f"KsqlCodec({', '.join(shown)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._arguments)
-
-
-_DEFAULTS: dict[str, Any] = {
-    "wrap": None,
-    "key": False,
-    "compat": None,
-    "properties": {},
-    "wide_decimals": "decimal256",
-    "large": False,
-    "limits": Limits(),
-}
-
-
-def _rebuild(kind: type[KsqlCodec], arguments: dict[str, Any]) -> KsqlCodec:
-    return kind(**arguments)
+    def _identity(self) -> dict[str, Any]:
+        columns = ", ".join(map(str, self._arguments["columns"]))
+        return {**self._arguments, "columns": columns, "properties": self._arguments["properties"] or None}
 
 
 def _chosen(name: str, columns: tuple[SqlColumn, ...], key: bool) -> tuple[SqlColumn, ...]:
