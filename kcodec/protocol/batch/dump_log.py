@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault
+from kcodec.java.jackson import write_tree
 from kcodec.java.utf8 import decode_utf8
 from kcodec.protocol.batch.compression import CODECS, Expanded
 from kcodec.protocol.batch.control_records import coordinator_epoch, to_json
@@ -413,7 +414,7 @@ def _control(row: dict[str, Any]) -> str:
                 "KRAFT_VOTERS": "KRaftVoters",
             }
             title = name.get(kind, kind.title().replace("_", ""))
-            return f"{title} {json.dumps(to_json(kind, row['value']), separators=(',', ':'))}"
+            return f"{title} {write_tree(to_json(kind, row['value']))}"
     except DecodeError as error:
         return f"{kind}: {error.code}"
     number = int.from_bytes(row["key"][2:4], "big", signed=True) if row["key"] else -1

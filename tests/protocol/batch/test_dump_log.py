@@ -11,6 +11,7 @@ from vector_files import read_vectors
 from kcodec import ConfigError, DecodeError
 from kcodec.cli.main import main
 from kcodec.protocol import list_batches, read_batches, write_batches
+from kcodec.protocol.batch import control_records, dump_log
 from kcodec.protocol.batch import read as batch
 from kcodec.protocol.batch.dump_log import Dump
 
@@ -259,3 +260,16 @@ def test_what_is_refused(tmp_path, monkeypatch, capsys):
     (tmp_path / "1.snapshot").write_bytes(b"")
     with pytest.raises(DecodeError, match="truncated"):
         Dump(tmp_path / "1.snapshot").text(io.StringIO())
+
+
+def test_control_records_are_shown_as_jackson_writes_them():
+    codec = control_records._codec("KRAFT_VOTERS", 0)
+    endpoint = {"name": "BRÖKER😀", "host": "h", "port": 1}
+    voter = {
+        "voterId": 1,
+        "voterDirectoryId": bytes(16),
+        "endpoints": [endpoint],
+        "kRaftVersionFeature": {"minSupportedVersion": 0, "maxSupportedVersion": 1},
+    }
+    value = codec.encode_one({"version": 0, "voters": [voter]})
+    assert '"name":"BRÖKER😀"' in dump_log._control({"control_type": "KRAFT_VOTERS", "value": value})
