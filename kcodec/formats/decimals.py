@@ -18,10 +18,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec._impl import kernel
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.source import arrays
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError
+from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
 
@@ -31,7 +31,7 @@ _TEXTS = ("base64", "number")
 _SCALES = (-(2**31), 2**31 - 1)
 
 #: Digits of text that is not bounded by a type; also those of the wire functions.
-_MOST = 10_000
+_MAX_DIGITS = 10_000
 
 
 class DecimalCodec(Codec):
@@ -163,8 +163,8 @@ class DecimalCodec(Codec):
         """Read numbers to unscaled values at the scale of the result."""
 
         def read(data: Any, offsets: Any) -> pa.Array:
-            most = _MOST if self._as_text else self._precision
-            found = decimals_from_text(data, offsets, self._scale, precision=most)
+            max_digits = _MAX_DIGITS if self._as_text else self._precision
+            found = decimals_from_text(data, offsets, self._scale, precision=max_digits)
             return _slices(found, pa.binary())
 
         return _each(read, array.cast(pa.binary()), pa.binary(), stop)
@@ -175,7 +175,7 @@ class DecimalCodec(Codec):
 
         def write(data: Any, offsets: Any) -> pa.Array:
             if self._as_text:
-                text = decimals_to_text(data, offsets, scale, plain=self._plain, precision=_MOST)
+                text = decimals_to_text(data, offsets, scale, plain=self._plain, precision=_MAX_DIGITS)
                 return _slices(text, kind)
             found = decimals_to_arrow(
                 data, offsets, precision=self._precision, bits=kind.bit_width, rescale=self._scale - scale
@@ -194,14 +194,14 @@ class DecimalCodec(Codec):
             raise SchemaError(f"a decimal of variable scale is a struct of scale and value, not of {names}")
         parts = dict(zip(names, array.flatten(), strict=True))
         scales, values = parts["scale"].cast(pa.int64()), parts["value"]
-        bad: list[Fault] = []
+        faults: list[Fault] = []
         if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-            values, bad = _base64(values, stop)
-            if stop and bad:
-                return self._first(array, bad)
+            values, faults = _base64(values, stop)
+            if stop and faults:
+                return self._first(array, faults)
         values = _binary(values)
         given = pc.and_(array.is_valid(), pc.and_(scales.is_valid(), parts["value"].is_valid()))
-        faults = bad + _faults(pc.and_(array.is_valid(), pc.invert(given)), "null_value")
+        faults += _faults(pc.and_(array.is_valid(), pc.invert(given)), "null_value")
         fits = pc.fill_null(
             pc.and_(pc.greater_equal(scales, _SCALES[0]), pc.less_equal(scales, _SCALES[1])), True
         )
@@ -252,19 +252,19 @@ def _each(
     values = array.drop_null()
     parts: list[pa.Array] = []
     faults: list[Fault] = []
-    done = 0
-    while done < len(values):
-        rest = values.slice(done)
+    start = 0
+    while start < len(values):
+        remaining = values.slice(start)
         try:
-            parts.append(act(*_buffers(rest)))
+            parts.append(act(*_buffers(remaining)))
             break
         except DecodeError as error:
             code = "invalid_number" if error.code == "type_mismatch" else error.code
-            faults.append(Fault(valid[done + error.row].as_py(), None, "", code, CODES[code]))
+            faults.append(Fault(valid[start + error.row].as_py(), None, "", code, CODES[code]))
             if stop:
                 return pa.nulls(0, kind), faults
-            parts += [act(*_buffers(rest.slice(0, error.row))), pa.nulls(1, kind)]
-            done += error.row + 1
+            parts += [act(*_buffers(remaining.slice(0, error.row))), pa.nulls(1, kind)]
+            start += error.row + 1
     found = pa.concat_arrays(parts) if parts else pa.nulls(0, kind)
     return _spread(found, array), faults
 
@@ -322,7 +322,7 @@ def _shortest(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
 
 
 def _json(op: Op, direction: str, forms: Form = Form.PLAIN) -> Any:
-    module = kernel("formats.json._kernel")
+    module = json_kernel()
     return module, module.Program(Plan("BASE64", direction, pa.binary(), Node(op, 0, forms=forms)))
 
 

@@ -378,7 +378,7 @@ class _Reader:
         # BigDecimal has no negative zero.
         return self.fraction(value if value else value.copy_abs())
 
-    def string(self, most: int, what: str) -> str:
+    def string(self, max_length: int, what: str) -> str:
         start = self.at
         self.at += 1
         parts = []
@@ -399,9 +399,9 @@ class _Reader:
                 self.fail(f"Illegal unquoted character ((CTRL-CHAR, code {ord(mark)}))")
             else:
                 self.fail("Invalid UTF-8 byte")
-        if self.at - start - 2 > most:
+        if self.at - start - 2 > max_length:
             self.at = start
-            self.fail(f"{what} length exceeds the maximum allowed ({most})")
+            self.fail(f"{what} length exceeds the maximum allowed ({max_length})")
         text = "".join(parts)
         return _SURROGATES.sub(_join, text) if len(parts) > 1 else text
 

@@ -271,7 +271,7 @@ cdef object envelope_of(Answer answer, const Parts *parts):
     return Envelope(parts.schema, parts.schema_end, parts.payload, parts.payload_end)
 
 
-def split(values, most):
+def split(values, max_schemas):
     """Find schema and payload of each row; see the plain twin for parameters and result."""
     cdef Rows rows = Rows(values)
     cdef State state
@@ -308,7 +308,7 @@ def split(values, most):
             state.row += 1
             continue
         text = value.start[found.schema:found.schema_end]
-        if text not in texts and len(texts) == most:
+        if text not in texts and len(texts) == max_schemas:
             break
         number = texts.setdefault(text, len(texts))
         selector[state.row] = number

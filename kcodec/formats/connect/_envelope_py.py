@@ -102,9 +102,9 @@ def _scan(data: bytes) -> Envelope:
         at = _space(data, at)
     if -1 in (schema[0], payload[0]):
         raise _Bad("json_type", at)
-    rest = _space(data, at + 1)
-    if rest < len(data):
-        raise _Bad("trailing_bytes", rest)
+    end = _space(data, at + 1)
+    if end < len(data):
+        raise _Bad("trailing_bytes", end)
     return Envelope(*schema, *payload)
 
 
@@ -194,7 +194,7 @@ def _skip(data: bytes, at: int) -> int:
 
 
 def split(
-    values: pa.Array, most: int
+    values: pa.Array, max_schemas: int
 ) -> tuple[bytearray, bytearray, bytearray, list[bytes], list[Fault], int]:
     """Find schema and payload of each row.
 
@@ -202,7 +202,7 @@ def split(
     ----------
     values : pyarrow.Array
         Binary or string of any layout.
-    most : int
+    max_schemas : int
         Stop before the row that has one more schema than this.
 
     Returns
@@ -216,7 +216,7 @@ def split(
     faults : list of Fault
         Rows that are no envelopes.
     count : int
-        Rows done.
+        Rows that were split.
     """
     selector, starts, ends = array("i"), array("i"), array("i")
     texts: dict[bytes, int] = {}
@@ -236,7 +236,7 @@ def split(
                     faults.append(fault(row, found))
                 else:
                     text = data[found.schema : found.schema_end]
-                    if text not in texts and len(texts) == most:
+                    if text not in texts and len(texts) == max_schemas:
                         break
                     number = texts.setdefault(text, len(texts))
                     place = (number, found.payload, found.payload_end)

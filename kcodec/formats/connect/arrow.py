@@ -23,7 +23,7 @@ from kcodec.formats.connect.values import (
     Struct,
 )
 from kcodec.java.numbers import format_java_decimal, round_to_float
-from kcodec.plan.failure import RowError
+from kcodec.plan.failure import RowError, prefix
 
 __all__ = ["column_value", "row_value", "widen"]
 
@@ -171,11 +171,11 @@ def _within(value: int, kind: pa.DataType) -> int:
 
 def _instant(value: Millis, kind: pa.DataType) -> int | None:
     if pa.types.is_date32(kind):
-        amount, rest = divmod(int(value), MILLIS_PER_DAY)
+        amount, remainder = divmod(int(value), MILLIS_PER_DAY)
     elif pa.types.is_date64(kind):
-        amount, rest = int(value), 0
+        amount, remainder = int(value), 0
     elif pa.types.is_time(kind) or pa.types.is_timestamp(kind):
-        amount, rest = divmod(int(value) * _PER_SECOND[kind.unit], 1000)
+        amount, remainder = divmod(int(value) * _PER_SECOND[kind.unit], 1000)
     else:
         return None
     end = 1 << (kind.bit_width - 1)
@@ -183,7 +183,7 @@ def _instant(value: Millis, kind: pa.DataType) -> int | None:
     if pa.types.is_time(kind):
         # Connect has 24:00, Arrow has not.
         low, end = 0, 86_400 * _PER_SECOND[kind.unit]
-    if rest:
+    if remainder:
         raise RowError("inexact", reason=f"{int(value)} ms is no whole number in {kind}")
     if not low <= amount < end:
         raise RowError("out_of_range", reason=f"{int(value)} ms is outside the range of {kind}")
@@ -209,7 +209,7 @@ def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
 
 
 def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int, str]]]:
-    """Give numbers the wider types that they have in another type, and find those that it does not hold.
+    """Convert numbers to the wider types that they have in another type, and find those that it does not hold.
 
     Parameters
     ----------
@@ -243,18 +243,14 @@ def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int,
         for number, field in enumerate(kind):
             part, found = widen(array.field(number), field.type)
             parts.append(part)
-            lost += [(row, _path(field.name, path)) for row, path in found]
+            lost += [(row, prefix(field.name, path)) for row, path in found]
         return pa.Array.from_buffers(kind, len(array), array.buffers()[:1], children=parts), lost
     part, found = widen(array.values, kind.field(0).type)
     offsets = array.offsets.to_pylist() if found else []
     for slot, path in found:
         row = bisect.bisect_right(offsets, slot) - 1
-        lost.append((row, _path(f"[{slot - offsets[row]}]", path)))
+        lost.append((row, prefix(f"[{slot - offsets[row]}]", path)))
     return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], children=[part]), lost
-
-
-def _path(step: str, path: str) -> str:
-    return f"{step}.{path}" if path and not path.startswith("[") else step + path
 
 
 def row_value(array: pa.Array, row: int) -> Any:
@@ -316,7 +312,7 @@ def _millis(value: int, kind: pa.DataType) -> Millis:
         return Millis(value * MILLIS_PER_DAY)
     if pa.types.is_date64(kind):
         return Millis(value)
-    millis, rest = divmod(value * 1000, _PER_SECOND[kind.unit])
-    if rest:
+    millis, remainder = divmod(value * 1000, _PER_SECOND[kind.unit])
+    if remainder:
         raise RowError("inexact", reason="Connect's times are whole milliseconds")
     return Millis(millis)

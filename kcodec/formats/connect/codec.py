@@ -29,6 +29,7 @@ from kcodec.formats.connect.rows import RowConverter
 from kcodec.formats.connect.runs import RunReader
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, check_widths
 from kcodec.formats.connect.target import NullTarget, Target
+from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.plan import decodable
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
@@ -370,7 +371,7 @@ class ConnectJsonCodec(Codec):
         prefix, suffix = b"", b""
         if self._config.schemas_enable:
             prefix, suffix = f'{{"schema":{writing.text},"payload":'.encode(), b"}"
-        encoded, faults = kernel("formats.json._kernel").encode(
+        encoded, faults = json_kernel().encode(
             plain,
             writing.program,
             prefix=prefix,
@@ -392,7 +393,7 @@ class ConnectJsonCodec(Codec):
         return pc.if_else(missing, pa.scalar(written, encoded.type), encoded), faults
 
     def _writing(self, kind: pa.DataType) -> "_Writing":
-        module = kernel("formats.json._kernel")
+        module = json_kernel()
 
         def make() -> _Writing:
             schema = self._schema_of(kind)

@@ -243,7 +243,7 @@ def _map(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansio
 
 
 def _identity(key: Any) -> Any:
-    """Give a map's key a form that can be hashed and keeps apart what Java keeps apart."""
+    """Return a form of a map's key that can be hashed and keeps apart what Java keeps apart."""
     if isinstance(key, (list, Map)):
         return (type(key), tuple(_identity(item) for item in key))
     if isinstance(key, tuple):

@@ -29,7 +29,7 @@ from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["ABSENT", "Beyond", "PlanOptions", "decode_plan", "decoded_type", "encode_plan", "encoded_type"]
 
-#: Begins the key of a field that the row's schema does not have: one that no payload guesses.
+#: Random prefix for keys of fields that the row's schema lacks, so that no payload can forge them.
 ABSENT = f"\0{secrets.token_hex(16)}."
 
 _LOGICAL = {DECIMAL: "Decimal", DATE: "Date", TIME: "Time", TIMESTAMP: "Timestamp"}
@@ -155,7 +155,7 @@ def decode_plan(
 
 
 def _own_type(writer: ConnectSchema, kind: pa.DataType) -> pa.DataType:
-    """Give columns of floats the type of what is written there, if that is a narrower one."""
+    """Return a type with columns of floats as narrow as the numbers that rows have for them."""
     types = pa.types
 
     def item(schema: ConnectSchema | None, field: pa.Field) -> pa.Field:
@@ -206,7 +206,7 @@ class _Decoder:
         return self.leaf(writer, column, made, path)
 
     def null(self, writer: ConnectSchema, reader: ConnectSchema, column: Column) -> tuple[Form, bytes]:
-        """Say what a null and a missing key are."""
+        """Return how a null and a missing key are read, and the default that stands for them."""
         default = None
         if writer.default is not None and self.options.replace_null:
             default = from_connect(writer, writer.default, numeric=True)

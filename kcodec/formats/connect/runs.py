@@ -12,6 +12,7 @@ from kcodec.formats.connect.arrow import widen
 from kcodec.formats.connect.plan import ABSENT, PlanOptions
 from kcodec.formats.connect.rows import RowConverter
 from kcodec.formats.connect.target import NO_SCHEMA, NullTarget, Reading, Target
+from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
 
 __all__ = ["RunReader"]
@@ -113,7 +114,7 @@ class RunReader:
         array = pa.nulls(len(run.values), target.inner)
         faults: list[Fault] = []
         for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
-            part, found = kernel("formats.json._kernel").decode(
+            part, found = json_kernel().decode(
                 run.values,
                 [reading.program if reading.kind == kind else None for reading in run.readings],
                 selector=run.selector,

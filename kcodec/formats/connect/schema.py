@@ -359,7 +359,7 @@ def _integer(text: str) -> int | None:
 
 
 def _tree(value: Any) -> Any:
-    """Give what Python's JSON parses to the form of `read_tree`."""
+    """Return what Python's JSON parses in the form of `read_tree`."""
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
         return {name: _tree(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -508,13 +508,13 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
     if abs(schema.scale) > 76:
         # It has the type, but neither casts nor prints it.
         raise SchemaError(
-            f"Arrow has no decimal of scale {schema.scale}, 76 is the most; an Arrow type reads it"
+            f"Arrow has no decimal of scale {schema.scale}, its greatest is 76; an Arrow type reads it as another"
         )
     if precision > 38 and wide_decimals == "string":
         return pa.large_string() if large else pa.string()
     if precision > 76:
         raise SchemaError(
-            f'Arrow has no decimal of {precision} digits, 76 is the most; wide_decimals="string" reads text'
+            f'Arrow has no decimal of {precision} digits, at most 76; wide_decimals="string" reads it as text'
         )
     return decimal_type(precision, schema.scale)
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.plan import Beyond, PlanOptions, decode_plan
 from kcodec.formats.connect.schema import ConnectSchema
+from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan import Limits
 from kcodec.plan.kept import Kept
 
@@ -77,7 +77,7 @@ class Target:
 
     def reading(self, text: bytes) -> Reading:
         """Return how rows of a schema's text are read; no text is the target's own schema."""
-        module = kernel("formats.json._kernel")
+        module = json_kernel()
         return self._readings.get((module.__name__, text), lambda: self._compiled(module, text))
 
     def _compiled(self, module: Any, text: bytes) -> Reading:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
 from kcodec.codec import Codec
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import arrange, unpack
 from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError
+from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
 from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
@@ -122,7 +122,7 @@ class JsonCodec(Codec):
         return self._plan
 
     def _program(self, plan: Plan) -> tuple[Any, Any]:
-        module = kernel("formats.json._kernel")
+        module = json_kernel()
         key = (module.__name__, plan.direction)
         return module, self._programs.get(key, lambda: module.Program(plan, self._limits))
 
@@ -236,9 +236,9 @@ class _Seen:
 
     def __init__(self) -> None:
         self.kinds: set[str] = set()
-        self.least = self.most = 0
+        self.lowest = self.highest = 0
         self.whole = self.scale = 0
-        self.huge = False
+        self.has_infinite = False
         self.texts: list[str] = []
         self.items: _Seen | None = None
         self.fields: dict[str, _Seen] = {}
@@ -261,7 +261,7 @@ class _Seen:
             self.kinds.add("integer" if isinstance(value, int) else "number")
             self.digits(decimal.Decimal(value))
             if isinstance(value, int):
-                self.least, self.most = min(self.least, value), max(self.most, value)
+                self.lowest, self.highest = min(self.lowest, value), max(self.highest, value)
         else:
             self.kinds.add("string")
             self.texts.append(value)
@@ -270,11 +270,11 @@ class _Seen:
         _, digits, exponent = value.as_tuple()
         self.whole = max(self.whole, len(digits) + int(exponent))
         self.scale = max(self.scale, -int(exponent))
-        self.huge |= math.isinf(float(value))
+        self.has_infinite |= math.isinf(float(value))
 
     def field(self, name: str, decimals: bool, times: bool) -> pa.Field:
         kinds = self.kinds - {"integer"} if "number" in self.kinds else self.kinds
-        if len(kinds) > 1 or self.huge:
+        if len(kinds) > 1 or self.has_infinite:
             return pa.field(name, pa.string(), metadata=RAW)
         if not kinds:
             return pa.field(name, pa.null())
@@ -290,9 +290,9 @@ class _Seen:
         return pa.bool_()
 
     def _integer(self, decimals: bool, times: bool) -> pa.DataType:
-        if self.least >= -(1 << 63) and self.most < 1 << 63:
+        if self.lowest >= -(1 << 63) and self.highest < 1 << 63:
             return pa.int64()
-        if self.least == 0 and self.most < 1 << 64:
+        if self.lowest == 0 and self.highest < 1 << 64:
             return pa.uint64()
         return self._exact()
 
@@ -300,7 +300,7 @@ class _Seen:
         return self._exact() if decimals else pa.float64()
 
     def _exact(self) -> pa.DataType:
-        """Give a decimal of the digits seen, and two more; a double where no decimal has so many."""
+        """Return a decimal of the digits seen, and two more; a double where no decimal has so many."""
         precision = max(self.whole, 0) + self.scale
         if precision > 76:
             return pa.float64()
@@ -318,7 +318,7 @@ class _Seen:
 
 
 def _all_read(texts: Sequence[str], kind: pa.DataType) -> bool:
-    """Tell whether all texts are values of a type: looking like it is not enough for the 30th of February."""
+    """Return whether all texts are values of a type: looking like it is not enough for the 30th of February."""
     documents = pa.array([json.dumps(text) for text in texts], pa.string())
-    module = kernel("formats.json._kernel")
+    module = json_kernel()
     return not module.decode(documents, [module.Program(json_plan(kind, "decode"))], stop=True)[1]

@@ -1,7 +1,7 @@
 """Arrow types as JSON: the plans of plain JSON documents, and how dialects make and run their own.
 
 A dialect of JSON compiles its schema to a tree of `Node` whose ops are the ``JSON_`` members of `Op`, with `Form`
-flags for what it reads or writes beside the plain form. The kernel (``kernel("formats.json._kernel")``) runs it:
+flags for what it reads or writes beside the plain form. The kernel (`kcodec.formats.json.kernel`) runs it:
 
 ``Program(plan, limits)``
     A `Plan` of one direction, ready to run.
@@ -55,7 +55,7 @@ class JsonOptions(NamedTuple):
     nonfinite: bool = False
 
     def check(self) -> None:
-        """Refuse values that are not among the valid ones.
+        """Check that values are among the valid ones.
 
         Raises
         ------

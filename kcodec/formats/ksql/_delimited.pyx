@@ -188,7 +188,7 @@ def to_json(values, delimiter, kinds, large=False):
 
 
 cdef bint holds(const uint8_t *text, int64_t size, const Delimiter *delimiter) noexcept nogil:
-    """Tell whether a delimiter is in a text."""
+    """Return whether a delimiter is in a text."""
     cdef const uint8_t *end = text + size
     cdef const uint8_t *at = <const uint8_t *>memchr(text, delimiter.text[0], size)
     while at != NULL and not is_delimiter(delimiter, at, end):

@@ -40,7 +40,7 @@ class KsqlFormat(NamedTuple):
     Attributes
     ----------
     rows : callable
-        Takes `RowOptions`, gives what reads and writes.
+        Takes `RowOptions`, returns what reads and writes.
     wraps, unwraps : bool
         Whether a single column may stand as a record of it, and bare.
     lists : bool
@@ -193,8 +193,8 @@ class KsqlCodec(Codec):
         if not self.wrapped:
             mask = array.is_null() if array.null_count else None
             if faults:
-                bad = pa.array([fault.row for fault in faults])
-                mask = pc.or_(array.is_null(), pc.is_in(pa.array(range(len(array))), bad))
+                failed = pa.array([fault.row for fault in faults])
+                mask = pc.or_(array.is_null(), pc.is_in(pa.array(range(len(array))), failed))
             decoded = pa.StructArray.from_arrays([decoded], [self.columns[0].name], mask=mask)
         return decoded if decoded.type == self.arrow_type else decoded.cast(self.arrow_type), faults
 
@@ -236,7 +236,7 @@ def _is_written(kind: SqlType, given: pa.DataType) -> bool:
 
 
 def _wrapped(name: str, columns: tuple[SqlColumn, ...], key: bool, wrap: bool | None) -> bool:
-    """Tell whether rows are records of their columns, as ksqlDB's ``SerdeFeaturesFactory`` does."""
+    """Return whether rows are records of their columns, as ksqlDB's ``SerdeFeaturesFactory`` does."""
     able = FORMATS[name]
     if wrap is not None and key:
         raise ConfigError("wrap is for values: ksqlDB has no choice for keys")

@@ -11,6 +11,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, ConfigError, Fault, SchemaError
+from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
 from kcodec.formats.ksql.delimited_reader import read_record
 from kcodec.formats.ksql.plan import code_of, decode_plan, encode_plan, written_type
@@ -88,7 +89,7 @@ class DelimitedRows:
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Read an array of payloads; rows that the row loops do not read are read again one by one."""
-        module = kernel("formats.json._kernel")
+        module = json_kernel()
         lists, odd = kernel("formats.ksql._delimited").to_json(
             array, self._delimiter, self._kinds, self._options.large
         )
@@ -103,7 +104,7 @@ class DelimitedRows:
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array."""
         kind = written_type(self._options.kind, array.type)
-        module = kernel("formats.json._kernel")
+        module = json_kernel()
         plain, lost = cast_rows(array, kind, code_of)
         lists, faults = module.encode(
             plain, self._program(module, kind), large=self._options.large, stop=stop

@@ -4,9 +4,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
 from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
 from kcodec.formats.ksql.json_reader import read_row
 from kcodec.formats.ksql.plan import code_of, decode_plan, encode_plan, is_ambiguous, written_type
@@ -56,7 +56,7 @@ class JsonRows:
                 if valid
             ]
             return reread(array, nulls, every, self._reread, stop=stop)
-        module = kernel("formats.json._kernel")
+        module = json_kernel()
         program = self._program(module, None)
         decoded, faults = module.decode(array, [program], stop=stop and not self._options.compatible)
         if faults and self._options.compatible:
@@ -73,7 +73,7 @@ class JsonRows:
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array; see the kernel of JSON."""
         kind = written_type(self._options.kind, array.type)
-        module = kernel("formats.json._kernel")
+        module = json_kernel()
         plain, lost = cast_rows(array, kind, code_of)
         encoded, faults = module.encode(
             plain, self._program(module, kind), large=self._options.large, stop=stop

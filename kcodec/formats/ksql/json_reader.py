@@ -262,7 +262,7 @@ def _is_number(node: Any) -> bool:
 
 
 def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
-    """Give a decimal the scale of its type.
+    """Bring a decimal to the scale of its type.
 
     Parameters
     ----------

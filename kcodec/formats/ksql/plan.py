@@ -26,7 +26,7 @@ _UNITS = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
 def is_ambiguous(kind: SqlType) -> bool:
-    """Whether two names of one STRUCT are equal in upper case: then one key may be both.
+    """Return whether two names of one STRUCT are equal in upper case: then one key may be both.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[in
 
 
 def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataType:
-    """Give the Arrow type that a column is cast to before it is written.
+    """Return the Arrow type that a column is cast to before it is written.
 
     Columns that are missing are added as nulls. Only DECIMALs can be lost: those that are given with more digits
     than the type has, or as text.
@@ -237,7 +237,7 @@ _WRITTEN = {
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Tell why a number, or the text of one, is not cast to the Arrow type of a DECIMAL.
+    """Return why a number, or the text of one, is not cast to the Arrow type of a DECIMAL.
 
     Examples
     --------

@@ -49,11 +49,11 @@ class VoidRows:
         self._encoded_type = pa.large_binary() if options.large else pa.binary()
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        """Give as many nulls."""
+        """Return as many nulls."""
         return pa.nulls(len(array), self.arrow_type), []
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        """Give as many nulls."""
+        """Return as many nulls."""
         return pa.nulls(len(array), self._encoded_type), []
 
 
@@ -105,7 +105,7 @@ class KafkaRows:
         size = self.arrow_type.bit_width // 8
         binary = array.cast(pa.large_binary())
         fits = pc.equal(pc.binary_length(binary), size)
-        good = pc.fill_null(fits, False)
+        is_sized = pc.fill_null(fits, False)
         faults = []
         if pc.any(pc.invert(fits)).as_py():
             bad = pc.indices_nonzero(pc.fill_null(pc.invert(fits), False))
@@ -118,10 +118,10 @@ class KafkaRows:
                 for row, length in zip(bad.to_pylist(), lengths.to_pylist(), strict=True)
             ]
         # Every row has the size now, so that the values stand side by side.
-        packed = pc.if_else(good, binary, pa.scalar(bytes(size), pa.large_binary()))
+        packed = pc.if_else(is_sized, binary, pa.scalar(bytes(size), pa.large_binary()))
         values = pa.allocate_buffer(size * len(array))
         _turn(packed.buffers()[2], values, size, len(array))
-        bitmap = None if good.false_count == 0 else pc.if_else(good, True, None).buffers()[0]
+        bitmap = None if is_sized.false_count == 0 else pc.if_else(is_sized, True, None).buffers()[0]
         return pa.Array.from_buffers(self.arrow_type, len(array), [bitmap, values]), faults
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

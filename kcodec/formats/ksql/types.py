@@ -453,7 +453,7 @@ _ARROW = {
 
 
 def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool = False) -> pa.DataType:
-    """Give the Arrow type that a SQL type is decoded to.
+    """Return the Arrow type that a SQL type is decoded to.
 
     Parameters
     ----------
@@ -504,7 +504,7 @@ def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool 
 
 
 def sql_type(kind: pa.DataType) -> SqlType:
-    """Give the SQL type that an Arrow type is written as.
+    """Return the SQL type that an Arrow type is written as.
 
     Parameters
     ----------

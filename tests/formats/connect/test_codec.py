@@ -282,7 +282,7 @@ def test_no_schema_has_an_arrow_type(compat, impl):
     array, report = ConnectJsonCodec(compat=compat).decode(values, errors="report")
     assert array.type == pa.null()
     assert report["code"].to_pylist() == ["schema_error"] * 2
-    assert 'wide_decimals="string" reads text' in report["reason"][0].as_py()
+    assert 'wide_decimals="string" reads it as text' in report["reason"][0].as_py()
     assert report["reason"][1].as_py() == "Unknown schema type: float64"
     utf16 = json.dumps({"schema": {**DECIMAL, "default": 1.5}, "payload": None}).encode("utf-16")
     if compat:
