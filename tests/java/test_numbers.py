@@ -72,7 +72,7 @@ def test_floats_are_printed_as_jdk_19_does(value, text):
 @pytest.mark.parametrize(
     ("kind", "values", "format_java"),
     [(pa.float64(), DOUBLES, format_java_double), (pa.float32(), FLOATS, format_java_float)],
-    ids=str,
+    ids=["double", "float"],
 )
 def test_powers_of_two_are_printed_alike(impl, kind, values, format_java):
     texts = [format_java(value) for value in values]
