@@ -110,32 +110,6 @@ cdef class AvroEncoder(Encoder):
 
 
 def encode(array, AvroProgram program, *, prefix=b"", large=False, stop=False):
-    """Encode one Avro datum per row.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of the type ``program.plan.arrow_type``.
-    program : AvroProgram
-        Of an encode plan.
-    prefix : bytes, optional
-        Put before each datum.
-    large : bool, default False
-        Give the result 64-bit offsets.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.BinaryArray or pyarrow.LargeBinaryArray
-        A datum per row; null for null rows and for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order.
-
-    Raises
-    ------
-    kcodec.errors.CapacityError
-        If the datums hold more than 2 GiB and `large` is not set.
-    """
+    """Encode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
     cdef AvroEncoder encoder = AvroEncoder(array, program, prefix, large)
     return encoder.encode(stop)

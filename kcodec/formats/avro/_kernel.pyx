@@ -116,31 +116,6 @@ def _join(outer, inner):
 
 
 def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):
-    """Decode a column of Avro datums.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout; null rows stay null.
-    programs : sequence of Program or None
-        Programs of one Arrow type; rows that choose None are null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    starts : buffer of int32, optional
-        Per row where the payload starts.
-    start : int, default 0
-        Where it starts, without `starts`.
-    trailing : bool, default False
-        Accept bytes after the value.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.Array
-        A value per row; null for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order.
-    """
+    """Decode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
     cdef AvroDecoder decoder = AvroDecoder(values, programs, selector, starts, start, trailing)
     return decoder.decode(stop)

@@ -40,31 +40,7 @@ def decode(
     trailing: bool = False,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Decode one payload per row.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any kind.
-    programs : sequence of Program or None
-        Programs of the same Arrow type.
-    selector : buffer of int32, optional
-        Which program reads a row; a negative number, or a program that is None, leaves the row null. By
-        default the first program reads all.
-    starts : buffer of int32, optional
-        Where in its row each payload starts; by default at `start`.
-    start : int
-        Where all payloads start.
-    trailing : bool
-        Whether bytes may be left after the value.
-    stop : bool
-        Whether to return after the first fault; the array is then not meaningful.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of Fault)
-        A row with a fault is null.
-    """
+    """Decode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
 
@@ -440,26 +416,7 @@ def _plain(value: int, scale: int, expand: Callable[[int], None]) -> bytes:
 def encode(
     array: pa.Array, program: Program, *, prefix: bytes = b"", large: bool = False, stop: bool = False
 ) -> tuple[pa.Array, list[Fault]]:
-    """Encode one payload per row.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of the program's Arrow type.
-    program : Program
-        What to do.
-    prefix : bytes
-        Put before each payload.
-    large : bool
-        Whether the result has 64-bit offsets.
-    stop : bool
-        Whether to return after the first fault; the array is then not meaningful.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of Fault)
-        A binary array; a row with a fault is null.
-    """
+    """Encode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
     writer = _Writer(program, array)
     return encode_rows(
         array, lambda row: prefix + writer.run(program.plan.root, row, ""), large=large, stop=stop

@@ -374,32 +374,6 @@ cdef class JsonEncoder(Encoder):
 
 
 def encode(array, JsonProgram program, *, prefix=b"", suffix=b"", large=False, stop=False):
-    """Encode one JSON document per row, without any space.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of the type ``program.plan.arrow_type``.
-    program : JsonProgram
-        Of an encode plan.
-    prefix, suffix : bytes, optional
-        Put before and behind each document.
-    large : bool, default False
-        Give the result 64-bit offsets.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.BinaryArray or pyarrow.LargeBinaryArray
-        A document per row; null for null rows and for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order.
-
-    Raises
-    ------
-    kcodec.errors.CapacityError
-        If the documents hold more than 2 GiB and `large` is not set.
-    """
+    """Encode one document per row, without any space; see `kcodec.formats.json.kernel.JsonKernel`."""
     cdef JsonEncoder encoder = JsonEncoder(array, program, prefix, suffix, large)
     return encoder.encode(stop)

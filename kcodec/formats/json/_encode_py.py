@@ -30,26 +30,7 @@ def encode(
     large: bool = False,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Encode one JSON document per row, without any space.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of the program's Arrow type.
-    program : Program
-        What to do.
-    prefix, suffix : bytes
-        Put before and behind each document.
-    large : bool
-        Whether the result has 64-bit offsets.
-    stop : bool
-        Whether to return after the first fault; the array is then not meaningful.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of Fault)
-        A binary array; a row with a fault is null.
-    """
+    """Encode one document per row, without any space; see `kcodec.formats.json.kernel.JsonKernel`."""
     writer = _Writer(program, array)
     return encode_rows(
         array, lambda row: prefix + writer.value(program.plan.root, row, "") + suffix, large=large, stop=stop

@@ -189,29 +189,6 @@ cdef const uint8_t *read_document(
 
 
 def decode(values, programs, *, selector=None, starts=None, ends=None, trailing=False, stop=False):
-    """Decode a column of JSON documents.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout; null rows stay null.
-    programs : sequence of Program or None
-        Programs of one Arrow type; rows that choose None are null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    starts, ends : buffer of int32, optional
-        Per row where the document starts and ends; by default it is all of the row.
-    trailing : bool, default False
-        Accept anything behind the value.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.Array
-        A value per row; null for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order. Offsets count from the first byte of the row.
-    """
+    """Decode one document per row; see `kcodec.formats.json.kernel.JsonKernel`."""
     cdef JsonDecoder decoder = JsonDecoder(values, programs, selector, starts, ends, trailing)
     return decoder.decode(stop)

@@ -50,29 +50,7 @@ def decode(
     trailing: bool = False,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Decode one JSON document per row.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any kind.
-    programs : sequence of Program or None
-        Programs of the same Arrow type.
-    selector : buffer of int32, optional
-        Which program reads a row; a negative number, or a program that is None, leaves the row null. By
-        default the first program reads all.
-    starts, ends : buffer of int32, optional
-        Where in its row each document starts and ends; by default the row is the document.
-    trailing : bool
-        Whether anything may follow the value.
-    stop : bool
-        Whether to return after the first fault; the array is then not meaningful.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of Fault)
-        A row with a fault is null. Offsets count from the first byte of the row.
-    """
+    """Decode one document per row; see `kcodec.formats.json.kernel.JsonKernel`."""
     kind = next(program for program in programs if program is not None).plan.arrow_type
     columns = layout(kind)
 

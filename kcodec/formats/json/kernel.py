@@ -41,31 +41,7 @@ class JsonKernel(RowKernel, Protocol):
         large: bool = False,
         stop: bool = False,
     ) -> tuple[pa.Array, list[Fault]]:
-        """Encode one document per row.
-
-        Parameters
-        ----------
-        array : pyarrow.Array
-            Of the type of the program's plan.
-        program : Program
-            Of an encode plan.
-        prefix, suffix : bytes
-            Put before and behind each document.
-        large : bool
-            Whether the result has 64-bit offsets.
-        stop : bool
-            Whether to return after the first fault; the array is then not meaningful.
-
-        Returns
-        -------
-        tuple of (pyarrow.Array, list of Fault)
-            Binary, null for null rows and for rows that failed; and these rows, in order.
-
-        Raises
-        ------
-        CapacityError
-            If the documents hold more than 2 GiB and `large` is not set.
-        """
+        """Encode one document per row, with the same bytes before and behind each; else as Avro does."""
 
 
 def kernel() -> JsonKernel:

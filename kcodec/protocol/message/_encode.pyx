@@ -388,6 +388,6 @@ cdef class MessageEncoder(Encoder):
 
 
 def encode(array, programs, *, selector=None, large=False, stop=False):
-    """Encode one message per row; see the twin."""
+    """Encode one message per row; see `kcodec.protocol.message.kernel.MessageKernel`."""
     cdef MessageEncoder encoder = MessageEncoder(array, programs, selector, large)
     return encoder.encode(stop)

@@ -452,13 +452,13 @@ cdef class MessageDecoder(Decoder):
 
 
 def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):
-    """Decode one message per row; see the twin."""
+    """Decode one message per row; see `kcodec.protocol.message.kernel.MessageKernel`."""
     cdef MessageDecoder decoder = MessageDecoder(values, programs, selector, starts, start, trailing)
     return decoder.decode(stop)
 
 
 def version_selector(values, versions, at, key=None):
-    """Find which version each row names in an int16 near its start; see the twin."""
+    """Find which version each row names in an int16 near its start; see `kcodec.protocol.message.kernel.MessageKernel`."""
     cdef Rows rows = Rows(values)
     cdef int64_t place = at
     cdef int64_t row

@@ -72,32 +72,7 @@ def decode(
     trailing: bool = False,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Decode one message per row.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout; null rows stay null.
-    programs : sequence of Program or None
-        Programs of one Arrow type; rows that choose None are null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    starts : buffer of int32, optional
-        Per row where the message starts.
-    start : int, default 0
-        Where it starts, without `starts`.
-    trailing : bool, default False
-        Accept bytes after the message.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.Array
-        A message per row; null for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order.
-    """
+    """Decode one message per row; see `kcodec.protocol.message.kernel.MessageKernel`."""
     kind = next(program for program in programs if program is not None).plan.arrow_type
 
     def read(program: Program, data: bytes, at: int) -> Any:
@@ -112,26 +87,7 @@ def decode(
 def decode_one(
     data: bytes, program: Program, *, start: int = 0, trailing: bool = False
 ) -> tuple[Any, Fault | None]:
-    """Decode one message to a dict.
-
-    Parameters
-    ----------
-    data : bytes-like
-        The message.
-    program : Program
-        As for `decode`.
-    start : int, default 0
-        Where it starts.
-    trailing : bool, default False
-        Accept bytes after the message.
-
-    Returns
-    -------
-    value : dict or None
-        The message; None if it failed.
-    fault : Fault or None
-        Why it failed; its row is 0.
-    """
+    """Decode one message to a dict; see `kcodec.protocol.message.kernel.MessageKernel`."""
     payload = bytes(memoryview(data))
     try:
         if not 0 <= start <= len(payload):
@@ -142,25 +98,7 @@ def decode_one(
 
 
 def version_selector(values: pa.Array, versions: Sequence[int], at: int, key: int | None = None) -> Any:
-    """Find which version each row names in an int16 near its start.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout.
-    versions : sequence of int
-        The versions looked for.
-    at : int
-        Where the int16 is.
-    key : int, optional
-        The int16 that rows start with.
-
-    Returns
-    -------
-    buffer of int32
-        Per row the index of its version; one behind the last for other versions, two for other keys; 0 for null
-        rows and those too short to have one.
-    """
+    """Find which version each row names; see `kcodec.protocol.message.kernel.MessageKernel`."""
     places = []
     for value in rows_py.payloads(values):
         if value is None or len(value) < at + 2:
@@ -389,33 +327,7 @@ def encode(
     large: bool = False,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Encode one message per row.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of the type ``program.plan.arrow_type`` of all programs.
-    programs : sequence of Program or None
-        Of encode plans; rows that choose None are null.
-    selector : buffer of int32, optional
-        Per row which program; negative: none. By default the first for all.
-    large : bool, default False
-        Give the result 64-bit offsets.
-    stop : bool, default False
-        Return after the first row that fails; the array then is not to be used.
-
-    Returns
-    -------
-    array : pyarrow.BinaryArray or pyarrow.LargeBinaryArray
-        A message per row; null for null rows and for rows that failed.
-    faults : list of Fault
-        The rows that failed, in order.
-
-    Raises
-    ------
-    kcodec.errors.CapacityError
-        If the messages hold more than 2 GiB and `large` is not set.
-    """
+    """Encode one message per row; see `kcodec.protocol.message.kernel.MessageKernel`."""
     selected = None if selector is None else memoryview(selector).cast("B").cast("i")
     messages: list[bytes | None] = []
     faults: list[Fault] = []
@@ -435,22 +347,7 @@ def encode(
 
 
 def encode_one(value: Any, program: Program) -> tuple[bytes | None, Fault | None]:
-    """Encode one message from a dict.
-
-    Parameters
-    ----------
-    value : dict
-        The message; fields that are not there are at their defaults.
-    program : Program
-        As for `encode`.
-
-    Returns
-    -------
-    data : bytes or None
-        The message; None if it failed.
-    fault : Fault or None
-        Why it failed; its row is 0.
-    """
+    """Encode one message from a dict; see `kcodec.protocol.message.kernel.MessageKernel`."""
     if program.plan.root.op is Op.RECORD and not isinstance(value, dict):
         return None, Fault(0, None, "", "type_mismatch", "a message is a dict")
     try:

@@ -316,7 +316,7 @@ cdef class _Reader:
 
 
 def decode_one(data, MessageProgram program, *, start=0, trailing=False):
-    """Decode one message to a dict; see the twin."""
+    """Decode one message to a dict; see `kcodec.protocol.message.kernel.MessageKernel`."""
     cdef _Reader reader = _Reader.__new__(_Reader)
     cdef Py_buffer view
     cdef int64_t first = start

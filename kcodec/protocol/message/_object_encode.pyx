@@ -372,7 +372,7 @@ cdef class _Writer:
 
 
 def encode_one(value, MessageProgram program):
-    """Encode one message from a dict; see the twin."""
+    """Encode one message from a dict; see `kcodec.protocol.message.kernel.MessageKernel`."""
     cdef _Writer writer = _Writer.__new__(_Writer)
     writer.program = program
     try:

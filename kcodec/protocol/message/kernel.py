@@ -49,7 +49,7 @@ class MessageKernel(RowKernel, Protocol):
         large: bool = False,
         stop: bool = False,
     ) -> tuple[pa.Array, list[Fault]]:
-        """Encode one message per row, each by the program that it chooses."""
+        """Encode one message per row, each by the program that it chooses; rows that choose None are null."""
 
     def encode_one(self, value: Any, program: Any) -> tuple[Any, Fault | None]:
         """Encode one message from a dict, or return why it failed."""
@@ -57,7 +57,11 @@ class MessageKernel(RowKernel, Protocol):
     def version_selector(
         self, values: pa.Array, versions: Sequence[int], at: int, key: int | None = None
     ) -> Any:
-        """Return per row which of some versions an int16 near its start names."""
+        """Return per row which of some versions an int16 near its start names, as a buffer of int32.
+
+        One behind the last stands for other versions, two for rows that do not start with `key`; null rows, and
+        those too short to have a version, have 0.
+        """
 
 
 def kernel() -> MessageKernel:
