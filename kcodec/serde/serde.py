@@ -19,7 +19,7 @@ from kcodec.formats.avro.schema import PRIMITIVES, parse, same
 from kcodec.formats.avro.types import TypeOptions, derive_schema
 from kcodec.plan import Limits, Plan
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
-from kcodec.registry.compatibility import can_read
+from kcodec.formats.avro.compatibility import can_read
 from kcodec.registry.references import resolve
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.frames import Framed, from_headers, one_schema, prefixed, schema_headers

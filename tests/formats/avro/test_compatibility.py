@@ -6,7 +6,7 @@ import json
 from vector_files import HERE
 
 from kcodec.formats.avro.schema import parse
-from kcodec.registry.compatibility import can_read
+from kcodec.formats.avro.compatibility import can_read
 
 
 def test_verdicts_of_avro_java():
