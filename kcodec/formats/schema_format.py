@@ -1,1 +1,417 @@
-"""The seam between schema languages and those who store, frame and serve their schemas."""
+"""The seam between schema languages and those who store, frame and serve their schemas.
+
+Registry, serde and Spark functions know Avro, and every other language of schemas, as a `SchemaFormat`. The package's own
+are in a table here, others are found by the entry points of the group `GROUP`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from kcodec.errors import ConfigError, Fault
+
+if TYPE_CHECKING:
+    # A registry needs no Arrow.
+    import pyarrow as pa
+
+    from kcodec.plan import Limits
+
+__all__ = [
+    "GROUP",
+    "Difference",
+    "NamedText",
+    "SchemaDecoder",
+    "SchemaEncoder",
+    "SchemaFormat",
+    "find_schema_format",
+    "flag",
+    "schema_format",
+]
+
+#: Entry points of this group are schema formats: their name is a schema type or a serde's format.
+GROUP = "kcodec.schema_formats"
+
+#: The package's own, by schema type and by the serde's format; a package shipped as a zip has no entry points.
+_BUILT_IN = {"AVRO": ("kcodec.formats.avro.schema_format", "AvroFormat")}
+
+
+class NamedText(NamedTuple):
+    """A schema that another one refers to.
+
+    Attributes
+    ----------
+    name : str
+        What it is called there: an Avro full name, a Protobuf import path, a JSON Schema ``$ref``.
+    text : str
+        Its text.
+    """
+
+    name: str
+    text: str
+
+
+class Difference(NamedTuple):
+    """Why a reader's schema cannot read what was written with another.
+
+    Attributes
+    ----------
+    type : str
+        Which rule it breaks, under the name that the language's reference implementation has for it.
+    path : str
+        Where in the schema.
+    message : str
+        Its facts.
+    """
+
+    type: str
+    path: str
+    message: str
+
+
+class SchemaDecoder(ABC):
+    """A reader's schema with its columns fixed, for payloads of any number of writers' schemas.
+
+    Attributes
+    ----------
+    text : str
+        Text of the schema that payloads are read as.
+    arrow_type : pyarrow.DataType
+        Type of the decoded columns, the same for every writer.
+    """
+
+    text: str
+    arrow_type: pa.DataType
+
+    @abstractmethod
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Any:
+        """Return what decodes the payloads of one writer's schema; it pickles, and is not None.
+
+        Parameters
+        ----------
+        writer : object
+            A parsed schema.
+        indexes : tuple of int
+            The message indexes of the payloads, if the format has any.
+
+        Raises
+        ------
+        SchemaError
+            If nothing that was written with it can be read.
+        """
+
+    @abstractmethod
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode one array of framed values.
+
+        Parameters
+        ----------
+        values : pyarrow.Array
+            Binary or string of any layout.
+        programs : sequence
+            Programs, or None for those that no row is to be read with.
+        selector : buffer of int32
+            Per row an index into `programs`; negative where the row is null in the result.
+        starts : buffer of int32 or None
+            Per row the byte at which the payload starts; None where that is 0.
+        stop : bool
+            Whether to stop at the first row that cannot be decoded.
+
+        Returns
+        -------
+        tuple
+            An array of `arrow_type`, and the rows that cannot be decoded, in order.
+        """
+
+
+class SchemaEncoder(ABC):
+    """A schema that columns of any fitting Arrow type are written with."""
+
+    #: Which message of the schema's text is written, if the format has message indexes.
+    indexes: tuple[int, ...] = ()
+
+    @abstractmethod
+    def encode(
+        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode one array.
+
+        Parameters
+        ----------
+        array : pyarrow.Array
+            What to write.
+        prefix : bytes
+            What each payload begins with.
+        large : bool
+            Whether the result has 64-bit offsets.
+        stop : bool
+            Whether to stop at the first row that cannot be encoded.
+
+        Returns
+        -------
+        tuple
+            An array of binary, and the rows that cannot be encoded, in order.
+        """
+
+
+class SchemaFormat(ABC):
+    """A schema language: its texts, and the codecs of its schemas.
+
+    What `parse` returns is known to the format alone; others hand it back to the methods of the same format. An instance
+    is never changed, pickles, and may be used by several threads at once.
+
+    Attributes
+    ----------
+    type : str
+        The registry's schema type, such as ``"AVRO"``.
+    name : str
+        The serde's format; often the same.
+    message_indexes : bool
+        Whether the frame of a payload holds message indexes, as that of Protobuf does.
+    settings : mapping of str to str
+        Settings of a serde that are this format's alone, under Confluent's keys, and what each does.
+    """
+
+    type: ClassVar[str]
+    name: ClassVar[str]
+    message_indexes: ClassVar[bool] = False
+    settings: ClassVar[Mapping[str, str]] = {}
+
+    def configured(self, config: Mapping[str, Any]) -> SchemaFormat:
+        """Return the format as the settings of a serde ask for it.
+
+        Parameters
+        ----------
+        config : mapping
+            All settings of the serde; only those of `settings` matter.
+
+        Raises
+        ------
+        ConfigError
+            If one of them has a value that it does not take.
+        """
+        return self
+
+    def options(self, options: object) -> Any:
+        """Return how schemas are laid out in columns, checked; None stands for the defaults.
+
+        Raises
+        ------
+        ConfigError
+            If these are no options of this format.
+        """
+        if options is not None:
+            raise ConfigError(f"the format {self.name} takes no options=")
+        return None
+
+    def is_large(self, options: Any) -> bool:
+        """Return whether encoded columns have 64-bit offsets."""
+        return False
+
+    # Texts
+
+    @abstractmethod
+    def parse(self, text: str, references: Sequence[NamedText] = ()) -> Any:
+        """Parse a schema.
+
+        Parameters
+        ----------
+        text : str
+            The schema.
+        references : sequence of NamedText
+            Those that it needs, directly or through others; each stands after all that it needs itself.
+
+        Raises
+        ------
+        SchemaError
+            With the place of what is wrong.
+        """
+
+    @abstractmethod
+    def canonical(self, schema: Any) -> str:
+        """Return the text that a registry keeps of a parsed schema; equal texts are one schema.
+
+        Raises
+        ------
+        SchemaError
+            If a registry would not take the text.
+        """
+
+    def normalized(self, schema: Any) -> str:
+        """Return the text that a registry keeps if asked to normalize: without differences that mean nothing."""
+        return self.canonical(schema)
+
+    def resolved(self, schema: Any) -> str | None:
+        """Return the canonical text with all references written out; None in a language that cannot."""
+        return None
+
+    def record_name(self, text: str) -> str | None:
+        """Return the name that a subject may get from a schema's text; None if it has none.
+
+        Raises
+        ------
+        SchemaError
+            If the text is not of this language at all.
+        """
+        return None
+
+    def given_text(self, schema: object) -> str:
+        """Return the text of a schema as a user gives it.
+
+        Raises
+        ------
+        ConfigError
+            If it is of a type that this language has no use for.
+        """
+        if not isinstance(schema, str):
+            raise ConfigError(f"a schema is its text or a Schema, not {type(schema).__name__}")
+        return schema
+
+    def written_text(self, text: str) -> str:
+        """Return the text that a writer registers or looks up for the one it was given."""
+        return text
+
+    @abstractmethod
+    def derived_text(self, kind: pa.DataType) -> str:
+        """Return the schema that a column of an Arrow type is written with where none is given.
+
+        Raises
+        ------
+        SchemaError
+            If there is none.
+        """
+
+    # Comparison
+
+    @abstractmethod
+    def same(self, left: Any, right: Any) -> bool:
+        """Return whether two parsed schemas are the same, so that values of one need no conversion to the other."""
+
+    @abstractmethod
+    def differences(self, reader: Any, writer: Any) -> list[Difference]:
+        """Return why one parsed schema cannot read what was written with the other; empty if it can.
+
+        Raises
+        ------
+        SchemaError
+            If they are nested too deeply to be compared.
+        """
+
+    # Payloads
+
+    @abstractmethod
+    def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
+        """Return what reads payloads as a parsed schema.
+
+        Parameters
+        ----------
+        schema : object
+            The reader's schema, parsed.
+        options : object
+            What `options` returned.
+        limits : Limits
+            What one row may cost.
+
+        Raises
+        ------
+        SchemaError
+            If the schema has no Arrow type.
+        """
+
+    @abstractmethod
+    def encoder(self, schema: Any, given: Any | None, options: Any, limits: Limits) -> SchemaEncoder:
+        """Return what writes columns as a parsed schema.
+
+        Parameters
+        ----------
+        schema : object
+            What payloads are written with, parsed.
+        given : object or None
+            The parsed schema whose values the columns hold, where that is another; values are converted then.
+        options, limits
+            As for `decoder`.
+        """
+
+
+def flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
+    """Return a setting that is true or false.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither, as Python has them or as text.
+
+    Examples
+    --------
+    >>> flag({"normalize.schemas": "true"}, "normalize.schemas", False)
+    True
+    """
+    value = config.get(key, default)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise ConfigError(f"{key}={value!r} is not true or false")
+
+
+def find_schema_format(key: str) -> SchemaFormat | None:
+    """Return the format of a schema type or of a serde's format; None if there is none.
+
+    Raises
+    ------
+    ConfigError
+        If it is a plugin's that cannot be loaded, or that is not a `SchemaFormat` of this name.
+    """
+    if key in _BUILT_IN:
+        module, name = _BUILT_IN[key]
+        own: SchemaFormat = getattr(importlib.import_module(module), name)()
+        return own
+    entry = _plugins().get(key)
+    if entry is None:
+        return None
+    try:
+        found = entry.load()
+    except Exception as error:
+        # Whatever the import of a stranger's module raises.
+        raise ConfigError(f"the schema format {key} ({entry.value}) cannot be loaded: {error!r}") from error
+    if isinstance(found, type) and issubclass(found, SchemaFormat):
+        found = found()
+    if not isinstance(found, SchemaFormat) or key not in (found.type, found.name):
+        raise ConfigError(f"{entry.value} is not a SchemaFormat of type or name {key}")
+    return found
+
+
+def schema_format(key: str) -> SchemaFormat:
+    """Return the format of a schema type or of a serde's format.
+
+    Parameters
+    ----------
+    key : str
+        Such as ``"AVRO"``.
+
+    Raises
+    ------
+    ConfigError
+        If there is none; it names those that there are.
+
+    Examples
+    --------
+    >>> schema_format("AVRO").type
+    'AVRO'
+    """
+    found = find_schema_format(key) if isinstance(key, str) else None
+    if found is None:
+        raise ConfigError(f"format {key!r} is not one of {', '.join(sorted({*_BUILT_IN, *_plugins()}))}")
+    return found
+
+
+@functools.cache
+def _plugins() -> dict[str, EntryPoint]:
+    """Return the entry points by name; they are looked for once in a process."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}

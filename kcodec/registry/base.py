@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
-from kcodec.errors import RegistryError
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.formats.schema_format import find_schema_format
 
 __all__ = [
-    "SCHEMA_TYPES",
+    "DEFAULT_TYPE",
     "Metadata",
     "Reference",
     "RegisteredSchema",
@@ -22,8 +23,11 @@ __all__ = [
     "invalid",
 ]
 
-#: The schema types that Confluent's registry knows.
-SCHEMA_TYPES = ("AVRO", "JSON", "PROTOBUF")
+#: The type of a schema where none is said.
+DEFAULT_TYPE = "AVRO"
+
+#: Types of Confluent's registry that have no schema format here: their texts are kept as they are.
+_PLAIN_TYPES = ("JSON", "PROTOBUF")
 
 #: Characters that no subject has: control characters, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -100,7 +104,7 @@ class Schema:
     text : str
         JSON of Avro and JSON Schema, source text of Protobuf.
     type : str
-        One of `SCHEMA_TYPES`.
+        ``"AVRO"``, ``"JSON"``, ``"PROTOBUF"``, or that of a plugin's `kcodec.formats.schema_format.SchemaFormat`.
     references : tuple of Reference
         The registered schemas that the text names; a tuple whatever sequence it is made of.
     metadata : Metadata or None
@@ -108,7 +112,7 @@ class Schema:
     """
 
     text: str
-    type: str = "AVRO"
+    type: str = DEFAULT_TYPE
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
 
@@ -178,13 +182,13 @@ class SchemaRegistry(Protocol):
         """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
-        """Name the subjects associated with a topic (of a Kafka cluster); embedded registries have none."""
+        """Return the subjects associated with a topic (of a Kafka cluster); embedded registries have none."""
 
     def subjects(self) -> list[str]:
-        """Name the subjects that have a version."""
+        """Return the subjects that have a version."""
 
     def versions(self, subject: str) -> list[int]:
-        """Give the numbers of a subject's versions."""
+        """Return the numbers of a subject's versions."""
 
     def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
         """Delete a version: softly, then permanently. Returns its number."""
@@ -261,7 +265,7 @@ def check_schema(schema: Any) -> Schema:
     """
     if not isinstance(schema, Schema):
         invalid(f"a schema is a kcodec.registry.Schema, not {type(schema).__name__}")
-    if schema.type not in SCHEMA_TYPES:
+    if schema.type not in _PLAIN_TYPES and not _has_format(schema.type):
         invalid(f"Invalid schema type {schema.type!r}")
     if not isinstance(schema.text, str):
         invalid("the text of a schema is a str")
@@ -276,6 +280,14 @@ def check_schema(schema: Any) -> Schema:
     if not isinstance(schema.metadata, Metadata | None):
         invalid(f"Invalid metadata {schema.metadata!r}")
     return schema
+
+
+def _has_format(kind: Any) -> bool:
+    try:
+        found = find_schema_format(kind) if isinstance(kind, str) else None
+    except ConfigError as error:
+        invalid(f"Invalid schema type {kind!r}: {error}")
+    return found is not None and found.type == kind
 
 
 def invalid(message: str) -> NoReturn:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
 from kcodec.errors import RegistryError, SchemaError
-from kcodec.formats.avro.schema import canonical, parse_all
+from kcodec.formats.schema_format import SchemaFormat, find_schema_format
 from kcodec.registry.base import (
     Metadata,
     Reference,
@@ -20,7 +20,7 @@ from kcodec.registry.base import (
     guid,
     invalid,
 )
-from kcodec.registry.references import resolve
+from kcodec.registry.references import named_texts
 
 __all__ = ["EmbeddedRegistry"]
 
@@ -73,8 +73,8 @@ class EmbeddedRegistry:
     (normalization would come just before), references are resolved, the subject is searched for the same
     content, and the new version is stored (the subject's compatibility level would be checked just before).
     Schemas of any compatibility are accepted, as by a server whose level is NONE, and ``normalize`` changes
-    nothing. Of other schemas than Avro's the text is kept as it is: JSON has to be an object or a boolean,
-    Protobuf is not parsed.
+    nothing. The text of a schema whose type has no `kcodec.formats.schema_format.SchemaFormat` is kept as it is:
+    JSON has to be an object or a boolean, Protobuf is not parsed.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ class EmbeddedRegistry:
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Find a schema under a subject by its content.
 
-        An Avro schema sent with its types written out is also found where it is registered with references
-        (``ParsedSchema.canLookup`` of the real server).
+        A schema sent with its references written out is also found where it is registered with references, if its
+        language can write them out, as Avro can (``ParsedSchema.canLookup`` of the real server).
 
         Raises
         ------
@@ -163,7 +163,7 @@ class EmbeddedRegistry:
             self._check_subject_exists(connection, subject)
             kept = self._canonical(schema)
             found = self._find(connection, subject, kept)
-            if found is None and kept.type == "AVRO" and not kept.references:
+            if found is None and not kept.references:
                 found = self._find_inlined(connection, subject, kept)
             if found is None:
                 raise RegistryError("Schema not found", 404, 40403)
@@ -253,7 +253,7 @@ class EmbeddedRegistry:
         return []
 
     def subjects(self) -> list[str]:
-        """Name the subjects that have a version, sorted."""
+        """Return the subjects that have a version, sorted."""
         with self._transaction() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT subject FROM versions WHERE NOT deleted ORDER BY subject"
@@ -261,7 +261,7 @@ class EmbeddedRegistry:
             return [row[0] for row in rows]
 
     def versions(self, subject: str) -> list[int]:
-        """Give the numbers of a subject's versions.
+        """Return the numbers of a subject's versions.
 
         Raises
         ------
@@ -447,23 +447,20 @@ class EmbeddedRegistry:
                 invalid(f"No schema reference found for {each}: {error}")
             references.append(Reference(each.name, check_subject(each.subject), found.version or 0))
         kept = Schema(schema.text, schema.type, tuple(references), schema.metadata)
-        if schema.type == "AVRO":
+        known = find_schema_format(schema.type)
+        if known is not None:
             try:
-                kept = Schema(self._avro_text(kept), "AVRO", kept.references, kept.metadata)
+                text = known.canonical(self._parsed(known, kept))
             except SchemaError as error:
                 invalid(f"Invalid schema: {error}")
+            kept = Schema(text, kept.type, kept.references, kept.metadata)
         elif schema.type == "JSON":
             _check_json(schema.text)
         guid(kept)
         return kept
 
-    def _avro_text(self, schema: Schema, *, inline: bool = False) -> str:
-        """Print an Avro schema as the server does; types that other texts define only deeper down are written out."""
-        if not schema.text.lstrip().startswith(("{", "[", '"')):
-            raise SchemaError("not JSON that can be a schema")
-        others = (each.schema.text for each in resolve(self, schema))
-        *named, root = parse_all([*others, schema.text])
-        return canonical(root, () if inline else [each.name for each in named])
+    def _parsed(self, known: SchemaFormat, schema: Schema) -> Any:
+        return known.parse(schema.text, named_texts(self, schema))
 
     def _versions(
         self, connection: sqlite3.Connection, subject: str, *, deleted: bool = False
@@ -487,10 +484,11 @@ class EmbeddedRegistry:
     def _find_inlined(
         self, connection: sqlite3.Connection, subject: str, kept: Schema
     ) -> RegisteredSchema | None:
-        for found in self._versions(connection, subject):
-            written_out = found.schema.type == "AVRO" and found.schema.references
-            if written_out and self._avro_text(found.schema, inline=True) == kept.text:
-                return found
+        known = find_schema_format(kept.type)
+        for found in self._versions(connection, subject) if known is not None else ():
+            if found.schema.type == kept.type and found.schema.references:
+                if known.resolved(self._parsed(known, found.schema)) == kept.text:
+                    return found
         return None
 
     def _check_subject_exists(

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.base import (
+    DEFAULT_TYPE,
     Metadata,
     Reference,
     RegisteredSchema,
@@ -167,7 +168,7 @@ class HttpRegistry:
         return self._registered(found, subject)
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
-        """Name the subjects that the server associates with a topic; none where it knows no associations."""
+        """Return the subjects that the server associates with a topic; none where it knows no associations."""
         kinds = ["key" if is_key else "value"]
         try:
             found = self._call(
@@ -180,12 +181,12 @@ class HttpRegistry:
         return [each.subject for each in found]
 
     def subjects(self) -> list[str]:
-        """Name the subjects that have a version."""
+        """Return the subjects that have a version."""
         found: list[str] = self._call(lambda client: client.get_subjects())
         return found
 
     def versions(self, subject: str) -> list[int]:
-        """Give the numbers of a subject's versions."""
+        """Return the numbers of a subject's versions."""
         subject = check_subject(subject)
         found: list[int] = self._call(lambda client: client.get_versions(subject))
         return found
@@ -296,7 +297,7 @@ class HttpRegistry:
         references = tuple(
             Reference(each.name, each.subject, each.version) for each in found.references or ()
         )
-        return Schema(found.schema_str, found.schema_type or "AVRO", references, metadata)
+        return Schema(found.schema_str, found.schema_type or DEFAULT_TYPE, references, metadata)
 
 
 def _unpickled(url: str, config: bytes) -> HttpRegistry:

@@ -1,11 +1,12 @@
-"""Follow the references of a schema to all the schemas it needs."""
+"""The references of a schema, followed to all the schemas that it needs."""
 
 from typing import NamedTuple
 
 from kcodec.errors import SchemaError
+from kcodec.formats.schema_format import NamedText
 from kcodec.registry.base import Reference, Schema, SchemaRegistry
 
-__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "resolve"]
+__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "named_texts", "resolve"]
 
 #: Schemas that one schema may need.
 MAX_REFERENCES = 1000
@@ -76,3 +77,8 @@ def resolve(registry: SchemaRegistry, schema: Schema) -> list[Resolved]:
 
     visit(schema.references)
     return list(found.values())
+
+
+def named_texts(registry: SchemaRegistry, schema: Schema) -> tuple[NamedText, ...]:
+    """Return the texts of all the schemas that a schema needs, as its schema format takes them; see `resolve`."""
+    return tuple(NamedText(each.reference.name, each.schema.text) for each in resolve(registry, schema))

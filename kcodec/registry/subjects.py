@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.schema_format import find_schema_format
 from kcodec.registry.base import Schema
 
 __all__ = ["STRATEGIES", "SubjectNameStrategy", "record_name", "record_subject", "strategy", "topic_subject"]
@@ -87,26 +88,29 @@ def strategy(value: Any) -> SubjectNameStrategy:
 
 
 def record_name(schema: Schema, is_key: bool = False, configured: str = "RecordNameStrategy") -> str:
-    """Return the full name of an Avro record, or the title of a JSON Schema.
+    """Return the name that a schema has in its language: that of an Avro record, the title of a JSON Schema.
 
     Raises
     ------
     SchemaError
-        If the schema is not a record, or has no name.
+        If the schema has no name, as types other than records have none.
     """
-    try:
-        parsed = json.loads(schema.text)
-    except ValueError as error:
-        raise SchemaError(f"not JSON: {error}") from None
-    if isinstance(parsed, dict):
-        if schema.type == "JSON" and isinstance(parsed.get("title"), str):
-            return str(parsed["title"])
-        if schema.type == "AVRO" and parsed.get("type") in ("record", "error"):
-            name, space = parsed.get("name"), parsed.get("namespace")
-            if isinstance(name, str) and name:
-                return f"{space}.{name}" if isinstance(space, str) and space and "." not in name else name
+    known = find_schema_format(schema.type)
+    name = _title(schema) if known is None else known.record_name(schema.text)
+    if name is not None:
+        return name
     side = "key" if is_key else "value"
     raise SchemaError(
         f"In configuration {side}.subject.name.strategy = {configured}, the message {side} must only be a "
         "record schema"
     )
+
+
+def _title(schema: Schema) -> str | None:
+    """Return the title of a JSON Schema, which no schema format knows."""
+    try:
+        parsed = json.loads(schema.text)
+    except ValueError as error:
+        raise SchemaError(f"not JSON: {error}") from None
+    title = parsed.get("title") if schema.type == "JSON" and isinstance(parsed, dict) else None
+    return title if isinstance(title, str) else None

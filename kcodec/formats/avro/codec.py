@@ -1,7 +1,6 @@
 """Avro: a writer's and a reader's schema as a codec of columns."""
 
 import json
-import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,11 +16,37 @@ from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import Schema, canonical, parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
 from kcodec.plan import Limits, Plan
+from kcodec.plan.kept import Kept
 
-__all__ = ["AvroCodec", "AvroReader", "AvroWriter", "schema_text"]
+__all__ = ["AvroCodec", "AvroProgram", "AvroReader", "AvroWriter", "schema_text"]
 
-#: Programs that an encoder keeps: one for each Arrow type it has seen.
-_KEPT = 32
+
+class AvroProgram:
+    """A plan and its programs, one for each kernel that has run it; it pickles as the plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to do.
+    limits : Limits
+        What one row may cost.
+    """
+
+    def __init__(self, plan: Plan, limits: Limits) -> None:
+        self.plan = plan
+        self.limits = limits
+        self._compiled: dict[str, Any] = {}
+
+    def compiled(self, module: Any) -> Any:
+        """Return the program of a kernel."""
+        found = self._compiled.get(module.__name__)
+        if found is None:
+            # Threads that come here at once make the same program; the first one put there stays.
+            found = self._compiled.setdefault(module.__name__, module.Program(self.plan, self.limits))
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AvroProgram, (self.plan, self.limits)
 
 
 class AvroReader:
@@ -83,9 +108,9 @@ class AvroReader:
         writer = writer_schema if isinstance(writer_schema, Schema) else parse(writer_schema, named_schemas)
         return decode_plan(writer, self.schema, self.options, self.arrow_type)
 
-    def program(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> Any:
-        """Compile a writer's schema to a program of the kernel that is in use."""
-        return kernel("formats.avro._kernel").Program(self.plan(writer_schema, named_schemas), self.limits)
+    def program(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> AvroProgram:
+        """Return what decodes the payloads of a writer's schema; see `plan`."""
+        return AvroProgram(self.plan(writer_schema, named_schemas), self.limits)
 
 
 class AvroWriter:
@@ -119,8 +144,7 @@ class AvroWriter:
         self.schema = schema if isinstance(schema, Schema) else parse(schema, named_schemas)
         self.options = options or TypeOptions()
         self.limits = Limits.of(limits)
-        self._programs: dict[tuple[str, pa.DataType], Any] = {}
-        self._lock = threading.Lock()
+        self._programs: Kept[pa.DataType, AvroProgram] = Kept()
 
     def plan(self, kind: pa.DataType) -> Plan:
         """Plan how columns of an Arrow type are written."""
@@ -132,15 +156,7 @@ class AvroWriter:
         """Encode one array; see the kernel for the parameters and the result."""
         module = kernel("formats.avro._kernel")
         kind = plain_type(array.type)
-        key = (module.__name__, kind)
-        with self._lock:
-            program = self._programs.get(key)
-        if program is None:
-            program = module.Program(self.plan(kind), self.limits)
-            with self._lock:
-                while len(self._programs) >= _KEPT:
-                    del self._programs[next(iter(self._programs))]
-                self._programs[key] = program
+        program = self._programs.get(kind, lambda: AvroProgram(self.plan(kind), self.limits)).compiled(module)
         plain = array if array.type == kind else unpack(array).cast(kind)
         encoded: tuple[pa.Array, list[Fault]] = module.encode(
             plain, program, prefix=prefix, large=large, stop=stop
@@ -239,13 +255,12 @@ class AvroCodec(Codec):
         self.arrow_type = self._reader.arrow_type
         self._encoded_type = pa.large_binary() if large else pa.binary()
         self._trailing = trailing
-        self._programs: dict[str, Any] = {}
-        self._plan = self._reader.plan(writer)
+        self._program = self._reader.program(writer)
 
     @property
     def plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
-        return self._plan
+        return self._program.plan
 
     def encode_plan(self, kind: pa.DataType) -> Plan:
         """Return the plan by which columns of an Arrow type are written."""
@@ -263,14 +278,8 @@ class AvroCodec(Codec):
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         module = kernel("formats.avro._kernel")
-        program = self._programs.get(module.__name__)
-        if program is None:
-            # Threads that come here at once make the same program; the first one put there stays.
-            program = self._programs.setdefault(
-                module.__name__, module.Program(self._plan, self._reader.limits)
-            )
         decoded: tuple[pa.Array, list[Fault]] = module.decode(
-            array, [program], trailing=self._trailing, stop=stop
+            array, [self._program.compiled(module)], trailing=self._trailing, stop=stop
         )
         return decoded
 
@@ -316,7 +325,7 @@ def _rebuild(kind: type[AvroCodec], arguments: dict[str, Any]) -> AvroCodec:
 
 
 def schema_text(schema: object) -> str:
-    """Keep a schema as text, so that later changes of a dict are not seen.
+    """Return a schema as text, so that later changes of a dict are not seen.
 
     Raises
     ------

@@ -207,22 +207,16 @@ def parse(schema: object, named: Iterable[object] = ()) -> Schema:
     >>> parse("int").type
     'int'
     """
-    parser = _Parser()
-    for number, text in enumerate(named):
-        try:
-            parser.add(text)
-        except SchemaError as error:
-            raise SchemaError(f"named schema {number}: {error}") from None
-    return parser.add(schema)
+    return parse_all([*named, schema])[-1]
 
 
-def parse_all(schemas: Iterable[object]) -> list[Schema]:
-    """Parse schemas, each of which may use the names of those before it.
+def parse_all(schemas: Sequence[object]) -> list[Schema]:
+    """Parse a schema and, before it, those whose names it may use.
 
     Parameters
     ----------
-    schemas : iterable of str, dict or list
-        As for `parse`.
+    schemas : sequence of str, dict or list
+        As for `parse`, the schema itself last; each may use the names of those before it.
 
     Returns
     -------
@@ -240,7 +234,15 @@ def parse_all(schemas: Iterable[object]) -> list[Schema]:
     ['fixed', 'union']
     """
     parser = _Parser()
-    return [parser.add(schema) for schema in schemas]
+    roots = []
+    for number, schema in enumerate(schemas):
+        try:
+            roots.append(parser.add(schema))
+        except SchemaError as error:
+            if number == len(schemas) - 1:
+                raise
+            raise SchemaError(f"named schema {number}: {error}") from None
+    return roots
 
 
 def _load(source: object, known: Mapping[str, Schema]) -> object:
@@ -565,7 +567,7 @@ def _show_type(schema: Schema) -> str:
 
 
 def same(left: Schema, right: Schema) -> bool:
-    """Tell whether two schemas are equal as Avro Java's ``Schema.equals`` has it.
+    """Return whether two schemas are equal as Avro Java's ``Schema.equals`` has it.
 
     Names, fields with their defaults and order, symbols, sizes and further attributes count; aliases and
     documentation do not.

@@ -1,0 +1,164 @@
+"""Payloads behind Confluent's frame: Avro, but for those of the root type bytes, which stand as they are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.columns.source import payloads
+from kcodec.errors import Fault, SchemaError
+from kcodec.formats.avro.codec import AvroReader, AvroWriter
+from kcodec.formats.avro.schema import Schema
+from kcodec.formats.avro.types import TypeOptions
+from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.plan import Limits
+
+__all__ = ["AvroDecoder", "AvroEncoder", "BytesEncoder"]
+
+#: The program of payloads that stand as they are.
+_RAW = "raw"
+
+
+class AvroDecoder(SchemaDecoder):
+    """A reader's schema, for payloads that may stand as they are.
+
+    Parameters
+    ----------
+    text : str
+        The schema.
+    schema : Schema
+        The same, parsed.
+    options, limits
+        As for `AvroReader`.
+    trailing : bool
+        Whether bytes after a value are accepted.
+    """
+
+    def __init__(
+        self, text: str, schema: Schema, options: TypeOptions, limits: Limits, *, trailing: bool
+    ) -> None:
+        self.text = text
+        self._reader = AvroReader(schema, options=options, limits=limits)
+        self.arrow_type = self._reader.arrow_type
+        self._trailing = trailing
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Any:
+        """Return a program; for payloads of the root type bytes, the mark that they stand as they are."""
+        root: Schema = writer.root
+        roots = root.type, self._reader.schema.type
+        if roots == ("bytes", "bytes"):
+            return _RAW
+        if root.type == "bytes" or roots == ("string", "bytes"):
+            raise SchemaError(f"values of a root of {root.type} are not read as {self.arrow_type}")
+        return self._reader.program(root)
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array with the kernel, and place the payloads that stand as they are."""
+        module = kernel("formats.avro._kernel")
+        compiled = [None if program in (None, _RAW) else program.compiled(module) for program in programs]
+        array, faults = pa.nulls(len(values), self.arrow_type), []
+        if any(program is not None for program in compiled):
+            array, faults = module.decode(
+                values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
+            )
+        raw = [index for index, program in enumerate(programs) if program == _RAW]
+        return (_place(values, raw, selector, starts, array) if raw else array), faults
+
+
+class AvroEncoder(SchemaEncoder):
+    """A schema that columns are written with, and the one whose values they hold.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is written.
+    given : Schema or None
+        What the columns hold, where that is another.
+    options, limits
+        Of both.
+    """
+
+    def __init__(self, schema: Schema, given: Schema | None, options: TypeOptions, limits: Limits) -> None:
+        self._writer = AvroWriter(schema, options=options, limits=limits)
+        self._given = None if given is None else AvroWriter(given, options=options, limits=limits)
+        if given is not None:
+            self._conversion = AvroReader(schema, options=options, limits=limits).program(given)
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode an array; a conversion writes it as the schema given and reads it as the other."""
+        faults: list[Fault] = []
+        if self._given is not None:
+            array, faults = self._given.encode(array, large=True, stop=stop)
+            if stop and faults:
+                return array, faults
+            module = kernel("formats.avro._kernel")
+            array, unresolved = module.decode(array, [self._conversion.compiled(module)], stop=stop)
+            faults += [fault._replace(offset=None) for fault in unresolved]
+            if stop and faults:
+                return array, faults
+        encoded, unwritten = self._writer.encode(array, prefix=prefix, large=large, stop=stop)
+        return encoded, sorted([*faults, *unwritten], key=lambda fault: fault.row)
+
+
+class BytesEncoder(SchemaEncoder):
+    """The root type bytes: no length before the content.
+
+    Parameters
+    ----------
+    schema : Schema
+        With its logical type, if it has one.
+    options, limits
+        As for `AvroWriter`.
+    """
+
+    def __init__(self, schema: Schema, options: TypeOptions, limits: Limits) -> None:
+        self._writer = AvroWriter(schema, options=options, limits=limits)
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Put the prefix before the content of each row, which is binary, or decimals if the schema has them."""
+        kind = pa.large_binary() if large else pa.binary()
+        faults: list[Fault] = []
+        if pa.types.is_decimal(array.type):
+            # At most 32 bytes, so that the length that comes before them is one byte.
+            encoded, faults = self._writer.encode(array)
+            plain = pc.binary_slice(encoded, 1, 2**31 - 1).cast(kind)
+        else:
+            try:
+                text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+                if self._writer.schema.logical and text:
+                    raise TypeError(f"a column of {array.type} does not hold decimals")
+                plain = payloads(array)[0][0].cast(kind)
+            except TypeError as error:
+                rows = pc.indices_nonzero(array.is_valid()).to_pylist()
+                return pa.nulls(len(array), kind), [
+                    Fault(row, None, "", "type_mismatch", str(error)) for row in rows
+                ]
+        if not prefix:
+            return plain, faults
+        return pc.binary_join_element_wise(pa.scalar(prefix, kind), plain, pa.scalar(b"", kind)), faults
+
+
+def _place(values: pa.Array, chosen: Sequence[int], selector: Any, starts: Any, array: pa.Array) -> pa.Array:
+    """Put the payloads of the rows whose program is one of those chosen, as they are, into a column of binary."""
+    have = pc.is_in(_numbers(selector, len(values)), value_set=pa.array(chosen, pa.int32()))
+    values = values.cast(array.type)
+    if starts is None:
+        return pc.if_else(have, values, array)
+    places = _numbers(starts, len(values))
+    for start in pc.unique(places.filter(have)).to_pylist():
+        here = pc.and_(have, pc.equal(places, start))
+        # pyarrow's binary_slice needs an end to be right.
+        array = pc.if_else(here, pc.binary_slice(values, start, 2**31 - 1), array)
+    return array
+
+
+def _numbers(buffer: Any, rows: int) -> pa.Array:
+    return pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(buffer)])

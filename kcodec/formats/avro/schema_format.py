@@ -1,0 +1,185 @@
+"""Avro as a schema format: what registry, serde and Spark functions know of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.avro.compatibility import differences
+from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, parse, parse_all, same
+from kcodec.formats.schema_format import Difference, NamedText, SchemaDecoder, SchemaEncoder, SchemaFormat, flag
+
+if TYPE_CHECKING:
+    # A registry needs no Arrow.
+    import pyarrow as pa
+
+    from kcodec.formats.avro.types import TypeOptions
+    from kcodec.plan import Limits
+
+__all__ = ["AvroFormat", "ParsedSchema"]
+
+class ParsedSchema(NamedTuple):
+    """A schema and where it came from.
+
+    Attributes
+    ----------
+    text : str
+        Its text.
+    root : Schema
+        The type.
+    references : tuple of str
+        Names of the types that other texts define at their roots.
+    """
+
+    text: str
+    root: Schema
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AvroFormat(SchemaFormat):
+    """Avro, as Confluent's registry and serializers treat it.
+
+    Attributes
+    ----------
+    fail_on_trailing : bool
+        Whether bytes after a value are an error.
+    remove_java : bool
+        Whether ``avro.java.string`` is left out of what is registered.
+
+    Examples
+    --------
+    >>> avro = AvroFormat()
+    >>> avro.canonical(avro.parse('{"type": "int"}'))
+    '"int"'
+    >>> avro.differences(avro.parse('"int"'), avro.parse('"long"'))[0].type
+    'TYPE_MISMATCH'
+    """
+
+    type: ClassVar[str] = "AVRO"
+    name: ClassVar[str] = "AVRO"
+    settings: ClassVar[Mapping[str, str]] = {
+        "avro.fail.on.trailing.data": "bytes after a value are an error of its row (default false)",
+        "avro.remove.java.properties": "register schemas without avro.java.string (default false)",
+        "avro.use.logical.type.converters": "accepted: columns always have the types of logical types",
+        "avro.reflection.allow.null": "accepted: there are no Java classes here",
+        "specific.avro.reader": "accepted: there are no Java classes here",
+        "schema.reflection": "accepted: there are no Java classes here",
+    }
+
+    fail_on_trailing: bool = False
+    remove_java: bool = False
+
+    def configured(self, config: Mapping[str, Any]) -> AvroFormat:
+        """Return the format with the flags of a serde's settings."""
+        return AvroFormat(
+            flag(config, "avro.fail.on.trailing.data", False),
+            flag(config, "avro.remove.java.properties", False),
+        )
+
+    def options(self, options: object) -> TypeOptions:
+        """Return `TypeOptions`."""
+        from kcodec.formats.avro.types import TypeOptions
+
+        if options is None:
+            return TypeOptions()
+        if not isinstance(options, TypeOptions):
+            raise ConfigError(f"options= are kcodec.TypeOptions, not {type(options).__name__}")
+        return options
+
+    def is_large(self, options: TypeOptions) -> bool:
+        """Return what the options say."""
+        return options.large
+
+    def parse(self, text: str, references: Sequence[NamedText] = ()) -> ParsedSchema:
+        """Parse a schema; references are known by the names in their texts."""
+        *named, root = parse_all([*(each.text for each in references), text])
+        return ParsedSchema(text, root, tuple(each.name for each in named))
+
+    def canonical(self, schema: ParsedSchema) -> str:
+        """Print a schema as the server does; types that other texts define only deeper down are written out."""
+        return self._printed(schema, schema.references)
+
+    def resolved(self, schema: ParsedSchema) -> str:
+        """Print a schema with the types of all references written out."""
+        return self._printed(schema, ())
+
+    def _printed(self, schema: ParsedSchema, known: Sequence[str]) -> str:
+        if not schema.text.lstrip().startswith(("{", "[", '"')):
+            raise SchemaError("not JSON that can be a schema")
+        return canonical(schema.root, known)
+
+    def record_name(self, text: str) -> str | None:
+        """Return the full name of a record; None of any other type."""
+        try:
+            parsed = json.loads(text)
+        except ValueError as error:
+            raise SchemaError(f"not JSON: {error}") from None
+        if isinstance(parsed, dict) and parsed.get("type") in ("record", "error"):
+            name, space = parsed.get("name"), parsed.get("namespace")
+            if isinstance(name, str) and name:
+                return f"{space}.{name}" if isinstance(space, str) and space and "." not in name else name
+        return None
+
+    def given_text(self, schema: object) -> str:
+        """Return JSON text of what a user gives: text, the bare name of a primitive type, a dict or a list."""
+        if isinstance(schema, str):
+            return json.dumps(schema.strip()) if schema.strip() in PRIMITIVES else schema
+        if isinstance(schema, (dict, list)):
+            from kcodec.formats.avro.codec import schema_text
+
+            return schema_text(schema)
+        raise ConfigError(f"a schema is JSON text, a dict, a list or a Schema, not {type(schema).__name__}")
+
+    def written_text(self, text: str) -> str:
+        """Leave out ``avro.java.string``, if ``avro.remove.java.properties`` asks for that."""
+        if not self.remove_java:
+            return text
+        try:
+            return json.dumps(_without_java(json.loads(text)), ensure_ascii=False)
+        except (ValueError, RecursionError) as error:
+            raise SchemaError(f"not JSON: {error}") from None
+
+    def derived_text(self, kind: pa.DataType) -> str:
+        """Return the schema of a column, with the root record named ``topLevelRecord``."""
+        from kcodec.formats.avro.types import derive_schema
+
+        return json.dumps(derive_schema(kind))
+
+    def same(self, left: ParsedSchema, right: ParsedSchema) -> bool:
+        """Return whether two schemas are equal as Avro Java's ``Schema.equals`` has it."""
+        return same(left.root, right.root)
+
+    def differences(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
+        """Compare two schemas as Avro Java's ``SchemaCompatibility`` does."""
+        return differences(reader.root, writer.root)
+
+    def decoder(self, schema: ParsedSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
+        """Return what reads payloads as a schema; the root type bytes is read as binary, whatever its logical type."""
+        from kcodec.formats.avro.payloads import AvroDecoder
+
+        if schema.root.type == "bytes":
+            schema = self.parse('"bytes"')
+        trailing = not self.fail_on_trailing
+        return AvroDecoder(schema.text, schema.root, options, limits, trailing=trailing)
+
+    def encoder(
+        self, schema: ParsedSchema, given: ParsedSchema | None, options: TypeOptions, limits: Limits
+    ) -> SchemaEncoder:
+        """Return what writes columns as a schema; values of another are resolved as Avro has it."""
+        from kcodec.formats.avro.payloads import AvroEncoder, BytesEncoder
+
+        if schema.root.type == "bytes":
+            return BytesEncoder(schema.root, options, limits)
+        return AvroEncoder(schema.root, None if given is None else given.root, options, limits)
+
+
+def _without_java(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_without_java(each) for each in node]
+    if isinstance(node, dict):
+        return {key: _without_java(each) for key, each in node.items() if key != "avro.java.string"}
+    return node
