@@ -1,25 +1,27 @@
-"""The Confluent prefix of every row of a column.
-
-Wire forms::
-
-    00 | int32 big-endian schema id | payload
-    01 | 16 bytes schema GUID       | payload
-"""
+"""Confluent's frame of every row of a column (see ``wire/frame.pxd``), the distinct ones numbered."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memcpy
 
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.wire.cursor cimport load_be32, load_be64
+from kcodec.wire.frame cimport (
+    GUID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
+)
+from kcodec.wire.status cimport OK, Status
 
 from kcodec.errors import CODES, Fault
+from kcodec.wire._faults import encode_error
 
-__all__ = ["split"]
+__all__ = ["decode_frames", "frame_prefix"]
+
+#: By number, as in ``wire/status.pxd``.
+_CODES = ("", *CODES)
 
 cdef enum:
-    ID_SIZE = 5
-    GUID_SIZE = 17
     NULL_ROW = -1
     BAD_FRAME = -2
 
@@ -29,6 +31,8 @@ cdef struct Key:
     bint guid
     uint64_t high
     uint64_t low
+    int64_t first         # of its message indexes among those of all keys
+    int32_t levels        # how many it has
 
 
 cdef class _Keys:
@@ -36,119 +40,152 @@ cdef class _Keys:
 
     cdef Key *keys
     cdef int32_t *slots       # number of the key plus one
+    cdef int32_t *levels      # message indexes of all keys
     cdef int32_t count
     cdef int32_t size         # slots, a power of two; keys fill at most half of them
+    cdef int64_t used         # levels
+    cdef int64_t room         # for levels
 
-    def __cinit__(self):
-        self.resize(64)
+    def __cinit__(self, bint indexes):
+        self.resize(64, 2 * LEVELS if indexes else 0)
 
     def __dealloc__(self):
         free(self.keys)
         free(self.slots)
+        free(self.levels)
 
-    cdef int resize(self, int32_t size) except -1:
+    cdef int resize(self, int32_t size, int64_t room) except -1:
         cdef Key *keys = <Key *>calloc(size // 2, sizeof(Key))
         cdef int32_t *slots = <int32_t *>calloc(size, sizeof(int32_t))
+        cdef int32_t *levels = <int32_t *>calloc(room + 1, sizeof(int32_t))
         cdef int32_t number
-        if keys == NULL or slots == NULL:
+        if keys == NULL or slots == NULL or levels == NULL:
             free(keys)
             free(slots)
+            free(levels)
             raise MemoryError
-        for number in range(self.count):
-            keys[number] = self.keys[number]
+        if self.count:
+            memcpy(keys, self.keys, self.count * sizeof(Key))
+        if self.used:
+            memcpy(levels, self.levels, <size_t>self.used * sizeof(int32_t))
         free(self.keys)
         free(self.slots)
+        free(self.levels)
         self.keys = keys
         self.slots = slots
+        self.levels = levels
         self.size = size
+        self.room = room
         for number in range(self.count):
-            self.slots[self.slot(&keys[number])] = number + 1
+            self.slots[self.slot(&keys[number], levels + keys[number].first)] = number + 1
         return 0
 
-    cdef int32_t slot(self, const Key *key) noexcept nogil:
+    cdef int32_t slot(self, const Key *key, const int32_t *levels) noexcept nogil:
         """Return where a key is, or would be."""
         # Whoever writes the keys cannot know where this object is, so cannot make them collide.
         cdef uint64_t mixed = (key.high ^ <uint64_t><uintptr_t><void *>self) * 0x9E3779B97F4A7C15ULL
+        cdef int32_t i
         mixed = (mixed ^ (mixed >> 32) ^ key.low) * 0xBF58476D1CE4E5B9ULL
+        for i in range(key.levels):
+            mixed = (mixed ^ (mixed >> 32) ^ <uint64_t>levels[i]) * 0x9E3779B97F4A7C15ULL
         cdef int32_t at = <int32_t>(mixed >> 33) & (self.size - 1)
-        cdef Key *other
-        while self.slots[at]:
-            other = &self.keys[self.slots[at] - 1]
-            if other.guid == key.guid and other.high == key.high and other.low == key.low:
-                break
+        while self.slots[at] and not self.equal(&self.keys[self.slots[at] - 1], key, levels):
             at = (at + 1) & (self.size - 1)
         return at
 
-    cdef int32_t number(self, const Key *key) noexcept nogil:
+    cdef bint equal(self, const Key *known, const Key *key, const int32_t *levels) noexcept nogil:
+        return (
+            known.guid == key.guid and known.high == key.high and known.low == key.low
+            and known.levels == key.levels
+            and memcmp(self.levels + known.first, levels, <size_t>key.levels * sizeof(int32_t)) == 0
+        )
+
+    cdef int32_t number(self, Key *key, const int32_t *levels) noexcept nogil:
         """Return the number of a key, added if it is new; -1 if there is no room for it."""
-        cdef int32_t at = self.slot(key)
+        cdef int32_t at = self.slot(key, levels)
         if self.slots[at] == 0:
-            if self.count == self.size // 2:
+            if self.count == self.size // 2 or self.room - self.used < key.levels:
                 return -1
+            key.first = self.used
+            memcpy(self.levels + self.used, levels, <size_t>key.levels * sizeof(int32_t))
+            self.used += key.levels
             self.keys[self.count] = key[0]
             self.count += 1
             self.slots[at] = self.count
         return self.slots[at] - 1
 
-    def values(self):
+    def values(self, bint indexes):
         """Return the keys as Python objects."""
+        cdef Key *key
         cdef int32_t at
+        cdef int64_t i
         result = []
         for at in range(self.count):
-            if self.keys[at].guid:
-                result.append((<object>self.keys[at].high << 64 | <object>self.keys[at].low).to_bytes(16, "big"))
-            else:
-                result.append(self.keys[at].high)
+            key = &self.keys[at]
+            name = (<object>key.high << 64 | <object>key.low).to_bytes(16, "big") if key.guid else key.high
+            if indexes:
+                name = name, tuple([self.levels[i] for i in range(key.first, key.first + key.levels)])
+            result.append(name)
         return result
 
 
+cdef Status read_row(const Slice *value, bint indexes, Key *key, int32_t *levels, int32_t *size) noexcept nogil:
+    """Read one frame: its key, its message indexes, and how many bytes it has."""
+    cdef const uint8_t *at
+    cdef Status status = read_frame(value.start, value.end, size)
+    if status != OK:
+        return status
+    key.guid = size[0] == GUID_SIZE
+    if key.guid:
+        key.high = load_be64(value.start + 1)
+        key.low = load_be64(value.start + 9)
+    else:
+        key.high = load_be32(value.start + 1)
+        key.low = 0
+    key.levels = 0
+    if indexes:
+        at = value.start + size[0]
+        status = read_indexes(&at, value.end, value.limit, levels, LEVELS, &key.levels)
+        size[0] = <int32_t>(at - value.start)
+    return status
+
+
 cdef int64_t scan(
-    Rows rows, _Keys keys, int32_t *selector, int32_t *starts, int64_t row
+    Rows rows, _Keys keys, bint indexes, int32_t *selector, int32_t *starts, int64_t row
 ) noexcept nogil:
     """Read frames from a row on; return the row at which there was no room for its key, or how many there are."""
     cdef Slice value
     cdef Key key
-    cdef Key last
-    cdef int32_t number = 0
-    cdef int32_t size
-    last.guid = True
-    last.high = 0
-    last.low = 0
-    number = -1
+    cdef int32_t[LEVELS] levels
+    cdef int32_t number = -1
+    cdef int32_t size = 0
     while row < rows.length:
         rows.slice(row, &value)
         if value.start == NULL:
             selector[row] = NULL_ROW
-            row += 1
-            continue
-        key.guid = value.end > value.start and value.start[0] == 1
-        size = GUID_SIZE if key.guid else ID_SIZE
-        if value.end - value.start < size or value.start[0] > 1:
+        elif read_row(&value, indexes, &key, levels, &size) != OK:
             selector[row] = BAD_FRAME
-            row += 1
-            continue
-        if key.guid:
-            key.high = load_be64(value.start + 1)
-            key.low = load_be64(value.start + 9)
         else:
-            key.high = load_be32(value.start + 1)
-            key.low = 0
-        if number < 0 or key.high != last.high or key.low != last.low or key.guid != last.guid:
-            number = keys.number(&key)
-            if number < 0:
-                return row
-            last = key
-        selector[row] = number
-        starts[row] = size
+            # Most rows have the key of the row before.
+            if number < 0 or not keys.equal(&keys.keys[number], &key, levels):
+                number = keys.number(&key, levels)
+                if number < 0:
+                    return row
+            selector[row] = number
+            starts[row] = size
         row += 1
     return row
 
 
-def split(values):
-    """Read the frame of each row; see `kcodec.columns.frames.split`."""
+def decode_frames(values, indexes: bool):
+    """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     cdef Rows rows = Rows(values)
-    cdef _Keys keys = _Keys()
+    cdef bint c_indexes = indexes
+    cdef _Keys keys = _Keys(c_indexes)
     cdef Slice value
+    cdef Key key
+    cdef int32_t[LEVELS] levels
+    cdef int32_t size = 0
     cdef int64_t row = 0
     chosen = bytearray(rows.length * sizeof(int32_t))
     places = bytearray(rows.length * sizeof(int32_t))
@@ -156,15 +193,38 @@ def split(values):
     cdef int32_t *starts = <int32_t *>PyByteArray_AS_STRING(places)
     while True:
         with nogil:
-            row = scan(rows, keys, selector, starts, row)
+            row = scan(rows, keys, c_indexes, selector, starts, row)
         if row == rows.length:
             break
-        keys.resize(2 * keys.size)
+        keys.resize(2 * keys.size if keys.count == keys.size // 2 else keys.size, 2 * keys.room)
     faults = []
     for row in range(rows.length):
         if selector[row] == BAD_FRAME:
             rows.slice(row, &value)
-            known = value.end == value.start or value.start[0] <= 1
-            code = "frame_truncated" if known else "frame_magic"
+            code = _CODES[<int>read_row(&value, c_indexes, &key, levels, &size)]
             faults.append(Fault(row, 0, "", code, CODES[code]))
-    return chosen, places, keys.values(), faults
+    return chosen, places, keys.values(c_indexes), faults
+
+
+def frame_prefix(key, indexes) -> bytes:
+    """Return what a payload stands behind; see `kcodec.columns.frames.frame_prefix`."""
+    cdef int32_t[LEVELS] levels
+    cdef Py_ssize_t count = len(indexes)
+    cdef Py_ssize_t i
+    cdef Status status
+    out = bytearray(GUID_SIZE + 5 * (min(count, LEVELS) + 1))
+    cdef uint8_t *first = <uint8_t *>PyByteArray_AS_STRING(out)
+    cdef uint8_t *at = first
+    if isinstance(key, int):
+        at += write_id(at, key)
+    elif len(key) != 16:
+        raise ValueError("a GUID has 16 bytes")
+    else:
+        at += write_guid(at, <const uint8_t *>PyBytes_AS_STRING(key))
+    if count:
+        for i in range(min(count, LEVELS)):
+            levels[i] = indexes[i]
+        status = write_indexes(&at, levels, count)
+        if status != OK:
+            raise encode_error(<int>status, 0)
+    return bytes(out[:at - first])

@@ -1,20 +1,21 @@
-"""The Confluent prefix of every row, in plain Python."""
+"""The Confluent frame of every row, in plain Python."""
 
 from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec.errors import CODES, Fault
+from kcodec.wire._framing_py import read_frame, read_indexes, written_indexes
 
-__all__ = ["split"]
-
-#: Magic byte -> bytes of the header, itself included.
-_HEADERS = {0: 5, 1: 17}
+__all__ = ["decode_frames", "frame_prefix"]
 
 
-def split(values: pa.Array) -> tuple[bytearray, bytearray, list[Any], list[Fault]]:
-    """Read the frame of each row; see `kcodec.columns.frames.split`."""
+def decode_frames(
+    values: pa.Array, indexes: bool
+) -> tuple[bytearray, bytearray, list[Any], list[Fault]]:
+    """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     selector, starts = array("i"), array("i")
     keys: dict[Any, int] = {}
     faults: list[Fault] = []
@@ -22,14 +23,26 @@ def split(values: pa.Array) -> tuple[bytearray, bytearray, list[Any], list[Fault
     for row, data in enumerate(values.cast(pa.large_binary()).to_pylist()):
         number, start = -1, 0
         if data is not None:
-            size = _HEADERS.get(data[0]) if data else 5
-            if size is None or len(data) < size:
-                code = "frame_magic" if size is None else "frame_truncated"
+            code, size = read_frame(data)
+            levels: list[int] | None = []
+            end = size
+            if indexes and not code:
+                code, levels, end = read_indexes(data, size)
+            if code:
                 faults.append(Fault(row, 0, "", code, CODES[code]))
                 number = -2
             else:
-                key = int.from_bytes(data[1:5], "big") if size == 5 else bytes(data[1:17])
-                number, start = keys.setdefault(key, len(keys)), size
+                key: Any = int.from_bytes(data[1:5], "big") if size == 5 else bytes(data[1:17])
+                key = (key, tuple(levels or ())) if indexes else key
+                number, start = keys.setdefault(key, len(keys)), end
         selector.append(number)
         starts.append(start)
     return bytearray(selector.tobytes()), bytearray(starts.tobytes()), list(keys), faults
+
+
+def frame_prefix(key: int | bytes, indexes: Sequence[int]) -> bytes:
+    """Return what a payload stands behind; see `kcodec.columns.frames.frame_prefix`."""
+    prefix = b"\0" + key.to_bytes(4, "big") if isinstance(key, int) else b"\1" + key
+    if len(prefix) not in (5, 17):
+        raise ValueError("a GUID has 16 bytes")
+    return prefix + (written_indexes(indexes, 0) if indexes else b"")

@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Kept(Generic[Key, Value]):
-    """What was made for the last keys, and is not made again; from any number of threads.
+    """What was made for the last keys, and is not made again; from any number of threads. It pickles with its values.
 
     Parameters
     ----------
@@ -29,6 +29,14 @@ class Kept(Generic[Key, Value]):
     def __init__(self, max_keys: int = 32) -> None:
         self._max_keys = max_keys
         self._values: dict[Key, Value] = {}
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> tuple[int, dict[Key, Value]]:
+        with self._lock:
+            return self._most, dict(self._values)
+
+    def __setstate__(self, state: tuple[int, dict[Key, Value]]) -> None:
+        self._most, self._values = state
         self._lock = threading.Lock()
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:

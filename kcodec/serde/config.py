@@ -1,17 +1,19 @@
 """The settings of a serde, under the keys that Confluent's serializers and deserializers have."""
 
 import difflib
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kcodec.errors import ConfigError
+from kcodec.formats.schema_format import flag
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.subjects import SubjectNameStrategy, strategy, topic_subject
 
 __all__ = ["KEYS", "SerdeConfig"]
 
-#: Every key that is understood, and what it does.
+#: Every key that is understood whatever the format, and what it does; a format may have further ones.
 KEYS: dict[str, str] = {
     "auto.register.schemas": "register what is written (default true); use.* then only matter to reading",
     "use.schema.id": "write with the schema of this id; see ConfigSchemaIdDeserializer",
@@ -32,12 +34,6 @@ KEYS: dict[str, str] = {
     "key.schema.id.deserializer": "DualSchemaIdDeserializer (default), PrefixSchemaIdDeserializer, "
     "HeaderSchemaIdDeserializer, or ConfigSchemaIdDeserializer: all have that of use.schema.id or guid",
     "value.schema.id.deserializer": "the same for values",
-    "avro.fail.on.trailing.data": "bytes after a value are an error of its row (default false)",
-    "avro.remove.java.properties": "register schemas without avro.java.string (default false)",
-    "avro.use.logical.type.converters": "accepted: columns always have the types of logical types",
-    "avro.reflection.allow.null": "accepted: there are no Java classes here",
-    "specific.avro.reader": "accepted: there are no Java classes here",
-    "schema.reflection": "accepted: there are no Java classes here",
     "schema.registry.url": "the registry, where none is given",
 }
 
@@ -62,7 +58,7 @@ class SerdeConfig:
 
     Attributes
     ----------
-    auto_register, use_latest, id_strict, latest_strict, normalize, fail_on_trailing, remove_java : bool
+    auto_register, use_latest, id_strict, latest_strict, normalize : bool
         The flags.
     use_id : int or None
         ``use.schema.id``; None if it is absent or negative.
@@ -87,8 +83,6 @@ class SerdeConfig:
     id_strict: bool = True
     latest_strict: bool = True
     normalize: bool = False
-    fail_on_trailing: bool = False
-    remove_java: bool = False
     use_id: int | None = None
     use_guid: str | None = None
     use_metadata: tuple[tuple[str, str], ...] = ()
@@ -99,7 +93,9 @@ class SerdeConfig:
     cluster: str = "-"
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], is_key: bool) -> "SerdeConfig":
+    def of(
+        cls, config: Mapping[str, Any], is_key: bool, settings: Mapping[str, str] | None = None
+    ) -> "SerdeConfig":
         """Check a configuration.
 
         Parameters
@@ -108,6 +104,8 @@ class SerdeConfig:
             Keys of `KEYS`; values as Python has them or as text, as Java's properties have them.
         is_key : bool
             Whether the keys that start with ``key.`` count, or those with ``value.``.
+        settings : mapping of str to str, optional
+            Further keys, which the format reads.
 
         Raises
         ------
@@ -122,10 +120,11 @@ class SerdeConfig:
         Traceback (most recent call last):
         kcodec.errors.ConfigError: unknown setting 'use.latest': did you mean 'use.latest.version'?
         """
+        known = {**KEYS, **(settings or {})}
         for key in config:
-            if key not in KEYS:
-                near = difflib.get_close_matches(str(key), KEYS, n=1, cutoff=0.5)
-                hint = f": did you mean {near[0]!r}?" if near else f"; known are {', '.join(KEYS)}"
+            if key not in known:
+                near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
+                hint = f": did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
                 raise ConfigError(f"unknown setting {key!r}{hint}")
         side = "key" if is_key else "value"
 
@@ -146,13 +145,11 @@ class SerdeConfig:
             )
         guid = config.get("use.schema.guid")
         return cls(
-            auto_register=_flag(config, "auto.register.schemas", True),
-            use_latest=_flag(config, "use.latest.version", False),
-            id_strict=_flag(config, "id.compatibility.strict", True),
-            latest_strict=_flag(config, "latest.compatibility.strict", True),
-            normalize=_flag(config, "normalize.schemas", False),
-            fail_on_trailing=_flag(config, "avro.fail.on.trailing.data", False),
-            remove_java=_flag(config, "avro.remove.java.properties", False),
+            auto_register=flag(config, "auto.register.schemas", True),
+            use_latest=flag(config, "use.latest.version", False),
+            id_strict=flag(config, "id.compatibility.strict", True),
+            latest_strict=flag(config, "latest.compatibility.strict", True),
+            normalize=flag(config, "normalize.schemas", False),
             use_id=_number(config, "use.schema.id"),
             use_guid=None if guid in (None, "") else str(guid),
             use_metadata=_pairs(config, "use.latest.with.metadata"),
@@ -164,10 +161,24 @@ class SerdeConfig:
             cluster=str(config.get("subject.name.strategy.kafka.cluster.id") or "-"),
         )
 
+    @property
+    def guid(self) -> bytes | None:
+        """The bytes of ``use.schema.guid``.
+
+        Raises
+        ------
+        ConfigError
+            If it is not a GUID.
+        """
+        try:
+            return None if self.use_guid is None else uuid.UUID(self.use_guid).bytes
+        except ValueError:
+            raise ConfigError(f"use.schema.guid={self.use_guid!r} is not a GUID") from None
+
     def subject(
         self, registry: SchemaRegistry, topic: str | None, is_key: bool, schema: Schema | None
     ) -> str | None:
-        """Name the subject of a schema; None while the strategy needs a schema and there is none.
+        """Return the subject of a schema; None while the strategy needs a schema and there is none.
 
         Raises
         ------
@@ -188,15 +199,6 @@ class SerdeConfig:
         if self.fallback is None:
             raise ConfigError(f"topic {topic!r} is associated with no subject")
         return self.fallback(topic, is_key, schema)
-
-
-def _flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
-    value = config.get(key, default)
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
-    raise ConfigError(f"{key}={value!r} is not true or false")
 
 
 def _number(config: Mapping[str, Any], key: str) -> int | None:

@@ -7,11 +7,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec.columns.frames import split
+from kcodec.columns.frames import decode_frames
 from kcodec.columns.source import arrays, payloads
-from kcodec.errors import Fault
+from kcodec.errors import ConfigError, Fault
+from kcodec.serde.config import SerdeConfig
 
-__all__ = ["Framed", "from_headers", "one_schema", "prefixed", "schema_headers"]
+__all__ = ["Framed", "Key", "framed_chunks", "schema_key"]
+
+#: What a frame names: a schema by its id or GUID, and with message indexes which of its messages.
+Key = int | bytes | tuple[int | bytes, tuple[int, ...]]
+
+
+def schema_key(key: Key) -> int | bytes:
+    """Return the id or GUID of a key."""
+    return key[0] if isinstance(key, tuple) else key
 
 
 class Framed:
@@ -21,8 +30,8 @@ class Framed:
     ----------
     values : pyarrow.Array
         Binary or string of any layout.
-    keys : list of int or bytes
-        Schema ids, or GUIDs of 16 bytes.
+    keys : list of int, bytes or tuple
+        Schema ids, or GUIDs of 16 bytes; pairs of these and message indexes in a format that has such.
     selector : buffer of int32
         Per row an index into `keys`; -1 for a null, -2 for a frame that is in `faults`.
     starts : buffer of int32 or None
@@ -36,7 +45,7 @@ class Framed:
     def __init__(
         self,
         values: pa.Array,
-        keys: list[int | bytes],
+        keys: list[Key],
         selector: Any,
         starts: Any,
         faults: Iterable[Fault] = (),
@@ -57,55 +66,85 @@ class Framed:
         return _column(self.selector, len(self))
 
     @cached_property
-    def used(self) -> list[int | bytes]:
+    def used(self) -> list[Key]:
         """The keys that rows have, in the order of their first rows."""
         return [self.keys[index] for index in pc.unique(self._indices).to_pylist() if index >= 0]
 
     def in_header(self, index: int) -> bool:
-        """Tell whether a key stood in a header."""
+        """Return whether a key stood in a header."""
         return index >= self.headers
 
-    def _have(self, keys: Iterable[int]) -> pa.Array:
-        return pc.is_in(self._indices, value_set=pa.array(keys, pa.int32()))
-
-    def rows(self, keys: Iterable[int]) -> list[int]:
-        """Give the rows of some keys, named by their indexes."""
-        keys = list(keys)
-        rows: list[int] = pc.indices_nonzero(self._have(keys)).to_pylist() if keys else []
+    def rows(self, numbers: Iterable[int]) -> list[int]:
+        """Return the rows whose keys have some numbers, in order."""
+        wanted = pa.array(numbers, pa.int32())
+        if not len(wanted):
+            return []
+        rows: list[int] = pc.indices_nonzero(pc.is_in(self._indices, value_set=wanted)).to_pylist()
         return rows
 
-    def payloads(self, keys: Iterable[int], array: pa.Array) -> pa.Array:
-        """Put the payloads of some keys' rows, as they are, into a column of binary."""
-        have = self._have(keys)
-        values = self.values.cast(array.type)
-        if self.starts is None:
-            return pc.if_else(have, values, array)
-        starts = _column(self.starts, len(self))
-        for start in pc.unique(starts.filter(have)).to_pylist():
-            here = pc.and_(have, pc.equal(starts, start))
-            # pyarrow's binary_slice needs an end to be right.
-            array = pc.if_else(here, pc.binary_slice(values, start, 2**31 - 1), array)
-        return array
+
+def framed_chunks(
+    chunks: list[pa.Array], headers: Any, config: SerdeConfig, name: str, indexes: bool
+) -> list[Framed]:
+    """Look for the schemas of a column's values where the settings say that they are.
+
+    Parameters
+    ----------
+    chunks : list of pyarrow.Array
+        The values.
+    headers : object
+        As for `kcodec.Serde.deserialize`.
+    config : SerdeConfig
+        The settings.
+    name : str
+        The header's name.
+    indexes : bool
+        Whether frames have message indexes.
+
+    Raises
+    ------
+    ConfigError
+        If the settings ask for what is not there.
+    """
+    framing = config.framing
+    if framing == "config":
+        key: Key | None = config.use_id if config.use_id is not None else config.guid
+        if key is None:
+            raise ConfigError("ConfigSchemaIdDeserializer needs use.schema.id or use.schema.guid")
+        return [one_schema(chunk, (key, (0,)) if indexes else key) for chunk in chunks]
+    if framing == "prefix" or (framing == "dual" and headers is None):
+        return [prefixed(chunk, indexes) for chunk in chunks]
+    if headers is None:
+        raise ConfigError("HeaderSchemaIdDeserializer needs headers=")
+    column = schema_headers(headers, name)
+    rows = sum(map(len, chunks))
+    if len(column) != rows:
+        raise ConfigError(f"{len(column)} headers for {rows} values")
+    framed, row = [], 0
+    for chunk in chunks:
+        framed.append(from_headers(chunk, column.slice(row, len(chunk)), framing == "dual", indexes))
+        row += len(chunk)
+    return framed
 
 
-def prefixed(values: pa.Array) -> Framed:
+def prefixed(values: pa.Array, indexes: bool) -> Framed:
     """Look for schema ids in prefixes."""
-    frames = split(values)
+    frames = decode_frames(values, indexes)
     return Framed(values, list(frames.keys), frames.selector, frames.starts, frames.faults)
 
 
-def one_schema(values: pa.Array, key: int | bytes) -> Framed:
-    """Give all values the same schema."""
+def one_schema(values: pa.Array, key: Key) -> Framed:
+    """Take all values for those of one schema."""
     selector = pc.if_else(values.is_valid(), pa.scalar(0, pa.int32()), pa.scalar(-1, pa.int32()))
     return Framed(values, [key], selector.buffers()[1], None)
 
 
-def from_headers(values: pa.Array, headers: pa.Array, dual: bool) -> Framed:
-    """Look for schema ids in headers and, if `dual`, in the prefixes of values that have no such header."""
+def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: bool) -> Framed:
+    """Look for schema ids in headers and, if `is_dual`, in the prefixes of values that have no such header."""
     present = headers.is_valid()
     rows = len(values)
-    named = split(pc.if_else(values.is_valid(), headers, pa.scalar(None, headers.type)))
-    framed = split(values) if dual else None
+    named = decode_frames(pc.if_else(values.is_valid(), headers, pa.scalar(None, headers.type)), indexes)
+    framed = decode_frames(values, indexes) if is_dual else None
     keys = list(framed.keys) if framed is not None else []
     faults = [
         fault._replace(offset=None, reason=f"{fault.reason} (in the header of the schema id)")
@@ -195,5 +234,5 @@ def _extract(array: pa.Array, name: str) -> pa.Array:
 
 
 def _column(buffer: Any, rows: int) -> pa.Array:
-    """See a buffer of int32 as a column."""
+    """Return a buffer of int32 as a column."""
     return pa.Array.from_buffers(pa.int32(), rows, [None, pa.py_buffer(buffer)])

@@ -44,7 +44,7 @@ class SerdeMetrics:
     fetched: int = 0
 
     def __sub__(self, before: "SerdeMetrics") -> "SerdeMetrics":
-        """Tell what was read since an earlier look."""
+        """Return what was read since an earlier count."""
         return SerdeMetrics(
             self.batches - before.batches,
             self.rows - before.rows,

@@ -1,9 +1,4 @@
-"""The Confluent prefix of columns of values. The Python twin is ``_framing_py``.
-
-    00  4 bytes  schema id, big-endian      payload
-    01  16 bytes GUID                       payload
-    and for Protobuf before the payload: zigzag varint count, that many message indexes; 00 is short for [0]
-"""
+"""Confluent's frame of columns of values (see ``frame.pxd``). The Python twin is ``_framing_py``."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
@@ -12,17 +7,16 @@ from kcodec.wire.column cimport (
     BAD_SLICE, Column, make_column, no_buffers, offset_at, read_buffer, release_buffers, slice_at,
     write_buffer,
 )
-from kcodec.wire.cursor cimport copy32, load_be32, read_varint32, store_be32, unzigzag32, zigzag32
-from kcodec.wire.status cimport (
-    FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED, Status,
+from kcodec.wire.cursor cimport copy32, load_be32
+from kcodec.wire.frame cimport (
+    ID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes as write_indexes_at,
 )
+from kcodec.wire.status cimport NEED_ROOM, OK, Status
 
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
 
 #: Levels of nested messages that indexes may name; no compiler nests messages that deep.
-MAX_LEVELS = 1024
-
-cdef int32_t LEVELS = MAX_LEVELS
+MAX_LEVELS = LEVELS
 
 
 cdef int split_loop(
@@ -30,6 +24,8 @@ cdef int split_loop(
 ) noexcept nogil:
     cdef const uint8_t *at = NULL
     cdef int64_t size = 0
+    cdef int32_t prefix = 0
+    cdef Status status
     while row[0] < column.rows:
         if not slice_at(column, row[0], &at, &size):
             return BAD_SLICE
@@ -37,53 +33,18 @@ cdef int split_loop(
         starts[row[0]] = at - column.data
         if valid != NULL and not valid[row[0]]:
             pass
-        elif size == 0:
-            return FRAME_TRUNCATED
-        elif at[0] == 0:
-            if size < 5:
-                return FRAME_TRUNCATED
-            ids[row[0]] = <int32_t>load_be32(at + 1)
-            starts[row[0]] += 5
-        elif at[0] == 1:
-            if size < 17:
-                return FRAME_TRUNCATED
-            if guids == NULL:
-                return NEED_ROOM
-            memcpy(guids + 16 * row[0], at + 1, 16)
-            starts[row[0]] += 17
         else:
-            return FRAME_MAGIC
+            status = read_frame(at, at + size, &prefix)
+            if status != OK:
+                return status
+            if prefix == ID_SIZE:
+                ids[row[0]] = <int32_t>load_be32(at + 1)
+            elif guids == NULL:
+                return NEED_ROOM
+            else:
+                memcpy(guids + 16 * row[0], at + 1, 16)
+            starts[row[0]] += prefix
         row[0] += 1
-    return OK
-
-
-cdef Status read_indexes(
-    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int32_t *values, int64_t room, int64_t *made
-) noexcept nogil:
-    cdef uint32_t raw = 0
-    cdef int32_t count
-    cdef int32_t i
-    cdef Status status = read_varint32(at, end, limit, &raw)
-    if status != OK:
-        return status
-    count = unzigzag32(raw)
-    if count < 0:
-        return NEGATIVE_LENGTH
-    if count > LEVELS:
-        return SIZE_LIMIT
-    if count > room or room < 1:
-        return NEED_ROOM
-    made[0] = count
-    if count == 0:
-        values[0] = 0
-        made[0] = 1
-    for i in range(count):
-        status = read_varint32(at, end, limit, &raw)
-        if status != OK:
-            return status
-        values[i] = unzigzag32(raw)
-        if values[i] < 0:
-            return OUT_OF_RANGE
     return OK
 
 
@@ -96,7 +57,7 @@ cdef int indexes_loop(
     cdef const uint8_t *at
     cdef int64_t size = 0
     cdef int64_t used = value_offsets[row[0]]
-    cdef int64_t made = 0
+    cdef int32_t made = 0
     cdef Status status
     while row[0] < column.rows:
         if not slice_at(column, row[0], &start, &size):
@@ -109,7 +70,7 @@ cdef int indexes_loop(
                 &at, start + size, column.data + column.size, values + used, room - used, &made
             )
             if status != OK:
-                return FRAME_TRUNCATED if status == TRUNCATED else <int>status
+                return status
             starts[row[0]] = at - column.data
             used += made
         row[0] += 1
@@ -143,12 +104,9 @@ cdef int join_loop(
                 return NEED_ROOM
             key = keys if one_key else keys + row[0] * key_size
             if key_size == 4:
-                out[at] = 0
-                store_be32(out + at + 1, (<const uint32_t *>key)[0])
+                at += write_id(out + at, (<const uint32_t *>key)[0])
             else:
-                out[at] = 1
-                memcpy(out + at + 1, key, 16)
-            at += 1 + key_size
+                at += write_guid(out + at, key)
             if index_size:
                 memcpy(out + at, index, <size_t>index_size)
                 at += index_size
@@ -166,37 +124,20 @@ cdef int write_indexes_loop(
     const int32_t *values, int64_t count, const int64_t *offsets, Py_ssize_t rows, Py_ssize_t *row,
     uint8_t *out, int64_t *out_offsets
 ) noexcept nogil:
-    cdef int64_t i
     cdef uint8_t *at = out
+    cdef Status status
     out_offsets[0] = 0
     while row[0] < rows:
         if not 0 <= offsets[row[0]] <= offsets[row[0] + 1] <= count:
             return BAD_SLICE
-        if offsets[row[0] + 1] - offsets[row[0]] > LEVELS:
-            return SIZE_LIMIT
-        i = offsets[row[0]]
-        if offsets[row[0] + 1] == i or offsets[row[0] + 1] == i + 1 and values[i] == 0:
-            at[0] = 0
-            at += 1
-        else:
-            at = write_varint32(zigzag32(<int32_t>(offsets[row[0] + 1] - i)), at)
-            while i < offsets[row[0] + 1]:
-                if values[i] < 0:
-                    return OUT_OF_RANGE
-                at = write_varint32(zigzag32(values[i]), at)
-                i += 1
+        status = write_indexes_at(
+            &at, values + offsets[row[0]], offsets[row[0] + 1] - offsets[row[0]]
+        )
+        if status != OK:
+            return status
         row[0] += 1
         out_offsets[row[0]] = at - out
     return OK
-
-
-cdef inline uint8_t *write_varint32(uint32_t value, uint8_t *at) noexcept nogil:
-    while value >= 0x80:
-        at[0] = <uint8_t>value | 0x80
-        value >>= 7
-        at += 1
-    at[0] = <uint8_t>value
-    return at + 1
 
 
 cdef const uint8_t *flags(const Py_buffer *view, Py_ssize_t rows) except? NULL:

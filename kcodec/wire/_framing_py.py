@@ -1,5 +1,6 @@
 """The plain-Python twin of ``_framing``: the same functions, short and slow."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from kcodec.wire._column_py import elements
@@ -23,18 +24,16 @@ def split(
         starts[row] = start
         if valid and not valid[row]:
             continue
-        if len(value) < {b"\0": 5, b"\1": 17}.get(value[:1], 1):
-            raise decode_error("frame_truncated", row, start)
-        if value[0] > 1:
-            raise decode_error("frame_magic", row, start)
-        if value[0] == 0:
+        code, size = read_frame(value)
+        if code:
+            raise decode_error(code, row, start)
+        if size == 5:
             ids[row] = int.from_bytes(value[1:5], "big", signed=True)
-            starts[row] += 5
         elif len(guids) < 16 * rows:
             return False
         else:
             guids[16 * row : 16 * row + 16] = value[1:17]
-            starts[row] += 17
+        starts[row] += size
     return True
 
 
@@ -61,7 +60,7 @@ def indexes(
         if not valid or valid[row]:
             if not start <= starts[row] <= start + len(value):
                 raise bad_slice(row)
-            code, found, end = _read_indexes(value, starts[row] - start, len(values) - used)
+            code, found, end = read_indexes(value, starts[row] - start, len(values) - used)
             if code:
                 raise decode_error(code, row, start)
             if found is None:
@@ -132,19 +131,22 @@ def write_indexes(values: Any, offsets: Any, rows: int, out: Any, out_offsets: A
         first, last = offsets[row], offsets[row + 1]
         if not 0 <= first <= last <= len(values):
             raise bad_slice(row)
-        levels = values[first:last].tolist()
-        if len(levels) > MAX_LEVELS:
-            raise encode_error("size_limit", row)
-        if min(levels, default=0) < 0:
-            raise encode_error("out_of_range", row)
-        made = b"\0" if levels in ([], [0]) else b"".join(write(2 * n) for n in (len(levels), *levels))
+        made = written_indexes(values[first:last].tolist(), row)
         out[at : at + len(made)] = made
         at += len(made)
         ends[row + 1] = at
     return at
 
 
-def _read_indexes(value: bytes, at: int, room: int) -> tuple[str, list[int] | None, int]:
+def read_frame(value: bytes) -> tuple[str, int]:
+    """Return the code of an error or ``""``, and the bytes of the frame's prefix."""
+    size = {0: 5, 1: 17}.get(value[0]) if value else 5
+    if size is None:
+        return "frame_magic", 0
+    return ("frame_truncated", 0) if len(value) < size else ("", size)
+
+
+def read_indexes(value: bytes, at: int, room: int = MAX_LEVELS) -> tuple[str, list[int] | None, int]:
     """Return the code of an error or ``""``, the levels (None for want of room), and the byte after them."""
     code, count, at = _read_int(value, at)
     if code or count < 0 or count > MAX_LEVELS:
@@ -158,6 +160,15 @@ def _read_indexes(value: bytes, at: int, room: int) -> tuple[str, list[int] | No
             return code or "out_of_range", None, at
         levels.append(level)
     return "", levels or [0], at
+
+
+def written_indexes(levels: Sequence[int], row: int) -> bytes:
+    """Return the bytes of the message indexes of a row."""
+    if len(levels) > MAX_LEVELS:
+        raise encode_error("size_limit", row)
+    if min(levels, default=0) < 0:
+        raise encode_error("out_of_range", row)
+    return b"\0" if list(levels) in ([], [0]) else b"".join(write(2 * n) for n in (len(levels), *levels))
 
 
 def _read_int(value: bytes, at: int) -> tuple[str, int, int]:

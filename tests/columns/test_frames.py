@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.frames import split
+from kcodec.columns.frames import decode_frames
 from kcodec.errors import CODES, Fault
 
 GUID = bytes(range(16))
@@ -22,7 +22,7 @@ def framed(schema_id, payload=b""):
 
 def both(values):
     """Split a column with each implementation; the answers must be one and the same."""
-    native, pure = (kernel("columns._frames", impl).split(values) for impl in IMPLEMENTATIONS)
+    native, pure = (kernel("columns._frames", impl).decode_frames(values, False) for impl in IMPLEMENTATIONS)
     assert native == pure
     selector, starts, keys, faults = native
     return list(array("i", bytes(selector))), list(array("i", bytes(starts))), keys, faults
@@ -130,7 +130,7 @@ def test_no_rows_and_only_nulls():
 
 
 def test_the_public_answer(impl):
-    frames = split(pa.array([framed(9, b"x")]))
+    frames = decode_frames(pa.array([framed(9, b"x")]))
     assert (frames.keys, list(frames.starts), frames.faults) == ([9], [5, 0, 0, 0], [])
 
 

@@ -652,7 +652,7 @@ class TestSharing:
             "serde, values, rows = pickle.load(sys.stdin.buffer)\n"
             "class Gone:\n"
             "    def __getattr__(self, name): raise AssertionError(name)\n"
-            "serde._registry = Gone()\n"
+            "serde._topic.registry = Gone()\n"
             "assert serde.deserialize(values).to_pylist() == rows\n"
             "assert serde.serialize(serde.deserialize(values)).to_pylist()[0][:5] == bytes([0, 0, 0, 0, 3])\n"
             "print([m for m in ('numpy', 'fastavro', 'confluent_kafka', 'pyspark') if m in sys.modules])"

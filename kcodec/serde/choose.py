@@ -1,0 +1,96 @@
+"""Which schema a column is written with."""
+
+from typing import NamedTuple
+
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.registry.base import RegisteredSchema, Schema
+from kcodec.serde.topic import SchemaTexts, TopicSchemas
+
+__all__ = ["Target", "choose"]
+
+
+class Target(NamedTuple):
+    """What a column is written as.
+
+    Attributes
+    ----------
+    schema_id : int or None
+        Its id.
+    guid : str
+        Its GUID.
+    schema : SchemaTexts
+        The schema.
+    given : SchemaTexts or None
+        The schema whose values the column holds, where that is another.
+    """
+
+    schema_id: int | None
+    guid: str
+    schema: SchemaTexts
+    given: SchemaTexts | None = None
+
+
+def choose(topic: TopicSchemas, schema: Schema, is_derived: bool) -> Target:
+    """Choose what a column is written as, in the order of Confluent's ``AbstractKafkaAvroSerializer``.
+
+    Parameters
+    ----------
+    topic : TopicSchemas
+        Where schemas are found.
+    schema : Schema
+        The one that the column's values are of.
+    is_derived : bool
+        Whether it was derived from the column's type; it is then not compared with the one that is chosen.
+
+    Raises
+    ------
+    ConfigError
+        If the subject cannot be named.
+    SchemaError
+        If the chosen schema must be able to read this one, and cannot.
+    RegistryError
+        If the registry does not have what it is asked for.
+    """
+    config, registry = topic.config, topic.registry
+    text = topic.format.written_text(schema.text)
+    schema = Schema(text, schema.type, schema.references, schema.metadata)
+    subject = topic.subject(schema)
+    if subject is None:
+        raise ConfigError("the subject name strategy gives no subject")
+    if config.auto_register:
+        found = registry.register(subject, schema, normalize=config.normalize)
+        return Target(found.id, found.guid, topic.texts(schema))
+    given = None if is_derived else schema
+    if config.use_id is not None:
+        found = registry.get(config.use_id)
+        return _target(topic, found, given, config.id_strict, "id")
+    if config.use_guid is not None:
+        chosen = registry.get_by_guid(config.use_guid)
+        target = _target(topic, chosen, given, config.id_strict, "id")
+        found = registry.lookup(subject, chosen.schema, normalize=config.normalize)
+        return target._replace(schema_id=found.id)
+    if config.use_metadata:
+        found = registry.get_latest_with_metadata(subject, dict(config.use_metadata))
+        return _target(topic, found, given, False, "latest")
+    if config.use_latest:
+        found = registry.get_version(subject)
+        return _target(topic, found, given, config.latest_strict, "latest")
+    found = registry.lookup(subject, schema, normalize=config.normalize)
+    return Target(found.id, found.guid, topic.texts(schema))
+
+
+def _target(
+    topic: TopicSchemas, found: RegisteredSchema, schema: Schema | None, is_strict: bool, name: str
+) -> Target:
+    """Return what was found as the target; a schema that it was chosen for is compared with it."""
+    chosen = topic.texts(found.schema)
+    if schema is None:
+        return Target(found.id, found.guid, chosen)
+    given = topic.texts(schema)
+    reader, writer = topic.parsed(chosen), topic.parsed(given)
+    if is_strict and topic.format.differences(reader, writer):
+        raise SchemaError(
+            f"Incompatible schema of type '{topic.format.type}'. Set {name}.compatibility.strict=false to "
+            "disable this check"
+        )
+    return Target(found.id, found.guid, chosen, None if topic.format.same(reader, writer) else given)

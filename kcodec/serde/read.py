@@ -1,0 +1,285 @@
+"""Framed values to columns: how the payloads of each schema id are read."""
+
+import threading
+import uuid
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kcodec.codec import Codec, check_errors
+from kcodec.columns.source import payloads
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
+from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.plan import Limits
+from kcodec.registry.base import RegisteredSchema, Schema
+from kcodec.serde.frames import Framed, Key, framed_chunks, schema_key
+from kcodec.serde.metrics import Meter, logger
+from kcodec.serde.topic import SchemaTexts, TopicSchemas
+
+__all__ = ["ColumnReader", "Source"]
+
+#: Ids that the registry does not have, for which it is asked for one column. Any bytes may be ids, and Confluent's
+#: clients too remember only those that exist.
+_MISSES = 100
+_NOT_ASKED = (
+    f"one of more than {_MISSES} ids in these values that are not known, too many to ask the registry for"
+)
+
+
+class Source(NamedTuple):
+    """How the payloads of one key are read: by a program, or not at all.
+
+    Attributes
+    ----------
+    schema_id : int or None
+        The id, also where the key is a GUID.
+    program : object
+        The decoder's program; None if there is none.
+    code, reason : str
+        The error of rows that cannot be read; empty if they can.
+    """
+
+    schema_id: int | None
+    program: Any = None
+    code: str = ""
+    reason: str = ""
+
+
+class ColumnReader:
+    """What reads the columns of a serde.
+
+    It pickles with the programs of all ids that it has met, and then makes no request for them.
+
+    Parameters
+    ----------
+    topic : TopicSchemas
+        Where schemas are found.
+    wanted : Schema, int, str or None
+        What is read: a schema, an id, ``"latest"`` or ``"version:3"``; None for what the settings say.
+    options : object
+        Of the format.
+    limits : Limits
+        What one row may cost.
+
+    Attributes
+    ----------
+    meter : Meter
+        Counts of what was read.
+    """
+
+    def __init__(
+        self, topic: TopicSchemas, wanted: Schema | int | str | None, options: Any, limits: Limits
+    ) -> None:
+        self._topic = topic
+        self._wanted = wanted
+        self._options = options
+        self._limits = limits
+        self._texts: SchemaTexts | None = None
+        self._sources: dict[Key, Source] = {}
+        #: Writers' schemas, where payloads of one id may be of several messages.
+        self._fetched: dict[int | bytes, RegisteredSchema] = {}
+        self._start()
+
+    def _start(self) -> None:
+        """Make what does not pickle."""
+        self._lock = threading.RLock()
+        self._decoder: SchemaDecoder | None = None
+        self.meter = Meter()
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            state = self.__dict__ | {"_sources": dict(self._sources), "_fetched": dict(self._fetched)}
+        for name in ("_lock", "_decoder", "meter"):
+            del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def decoder(self, first: RegisteredSchema | None = None) -> SchemaDecoder | None:
+        """Return what reads payloads; None while that depends on the first value.
+
+        Parameters
+        ----------
+        first : RegisteredSchema, optional
+            The schema of the first value.
+
+        Raises
+        ------
+        RegistryError, SchemaError, ConfigError
+            If the reader's schema cannot be had.
+        """
+        with self._lock:
+            if self._decoder is None:
+                texts = self._texts or self._find(first)
+                if texts is not None:
+                    topic = self._topic
+                    self._decoder = topic.format.decoder(topic.parsed(texts), self._options, self._limits)
+                    self._texts = texts
+            return self._decoder
+
+    def _find(self, first: RegisteredSchema | None) -> SchemaTexts | None:
+        wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
+        if isinstance(wanted, Schema):
+            return topic.texts(wanted)
+        if isinstance(wanted, int):
+            return topic.texts(registry.get(wanted).schema)
+        required = wanted is not None or config.use_latest or bool(config.use_metadata)
+        try:
+            subject = topic.subject(None if first is None else first.schema)
+        except (ConfigError, SchemaError):
+            if required:
+                raise
+            subject = None
+        if subject is not None:
+            try:
+                if wanted is None and config.use_metadata:
+                    latest = registry.get_latest_with_metadata(subject, dict(config.use_metadata))
+                elif wanted is None or wanted == "latest":
+                    latest = registry.get_version(subject)
+                else:
+                    latest = registry.get_version(subject, int(wanted.removeprefix("version:")))
+                return topic.texts(latest.schema)
+            except RegistryError as error:
+                if required or error.status != 404:
+                    raise
+        return None if first is None or (required and subject is None) else topic.texts(first.schema)
+
+    def fetch(self, schemas: Iterable[int | RegisteredSchema]) -> None:
+        """Fetch schemas, by id or as the registry has given them; see `kcodec.Serde.fetch`."""
+        with self._lock:
+            self.decoder()
+            for each in schemas:
+                if isinstance(each, int):
+                    self._source(each)
+                elif each.id is not None:
+                    self._source(each.id, each)
+
+    def read(self, values: Any, errors: str, headers: Any, header: str) -> Any:
+        """Read a column.
+
+        Parameters
+        ----------
+        values, errors, headers
+            As for `kcodec.Serde.deserialize`.
+        header : str
+            Name of the header that may name the schema.
+        """
+        check_errors(errors)
+        chunks, chunked = payloads(values)
+        config, indexes = self._topic.config, self._topic.format.message_indexes
+        framed = framed_chunks(chunks, headers, config, header, indexes)
+        # In the order of the first rows: the first schema may be the reader's.
+        keys = dict.fromkeys(key for part in framed for key in part.used)
+        sources = {key: self._sources[key] for key in keys if key in self._sources}
+        if len(sources) < len(keys) or self._texts is None:
+            with self._lock:
+                self.decoder()
+                sources = self._look_up(list(keys), errors)
+        decoder = None if self._texts is None else self.decoder()
+        return Codec._run(
+            lambda part, stop: self._decode(part, sources, decoder, stop),
+            framed,
+            chunked,
+            pa.null() if decoder is None else decoder.arrow_type,
+            errors,
+            DecodeError,
+        )
+
+    def _look_up(self, keys: list[Key], errors: str) -> dict[Key, Source]:
+        """Find out how the payloads of keys are read, at the cost of one failure of the registry at most."""
+        sources: dict[Key, Source] = {}
+        failure, misses = "", 0
+        # Keys come in the order of their first rows: if only the first bad row counts, no key after one that is not
+        # there matters.
+        max_misses = 1 if errors == "raise" else _MISSES
+        for key in keys:
+            is_new = key not in self._sources
+            try:
+                if is_new and failure:
+                    source = _unread(key, "registry_error", failure)
+                elif is_new and misses >= max_misses:
+                    source = _unread(key, "unknown_schema_id", _NOT_ASKED)
+                else:
+                    source = self._source(key)
+            except RegistryError as error:
+                if errors != "report":
+                    raise
+                failure = f"{CODES['registry_error']}: {error}"
+                logger.warning("%s", failure, extra={"schema_id": schema_key(key)})
+                source = _unread(key, "registry_error", failure)
+            misses += source.code == "unknown_schema_id"
+            sources[key] = source
+        return sources
+
+    def _source(self, key: Key, registered: RegisteredSchema | None = None) -> Source:
+        """Find out how the payloads of a key are read; only that an id is unknown is not kept."""
+        known = self._sources.get(key)
+        if known is not None:
+            return known
+        name = schema_key(key)
+        registered = registered or self._fetched.get(name)
+        if registered is None:
+            try:
+                registered = self._ask(name)
+            except RegistryError as error:
+                if error.status != 404:
+                    raise
+                return _unread(key, "unknown_schema_id", CODES["unknown_schema_id"])
+            self.meter.fetched(name, self._topic.registry.url)
+        topic, indexes = self._topic, key[1] if isinstance(key, tuple) else ()
+        if topic.format.message_indexes:
+            self._fetched[name] = registered
+        schema_id = name if isinstance(name, int) else registered.id
+        try:
+            decoder = self.decoder(registered)
+            writer = topic.parsed(topic.texts(registered.schema))
+            # There is a reader's schema by now: that of the first value, if no other.
+            assert decoder is not None
+            source = Source(schema_id, decoder.program(writer, indexes))
+        except SchemaError as error:
+            source = Source(schema_id, code="schema_error", reason=str(error))
+            if indexes:
+                # Any bytes may be message indexes.
+                return source
+        self._sources[key] = source
+        return source
+
+    def _ask(self, name: int | bytes) -> RegisteredSchema:
+        if isinstance(name, int):
+            return self._topic.registry.get(name)
+        return self._topic.registry.get_by_guid(str(uuid.UUID(bytes=name)))
+
+    def _decode(
+        self, framed: Framed, sources: dict[Key, Source], decoder: SchemaDecoder | None, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        used = set(framed.used)
+        found = [sources[key] if key in used else None for key in framed.keys]
+        faults = list(framed.faults)
+        numbers = memoryview(framed.selector).cast("B").cast("i")
+        refused = {number: source for number, source in enumerate(found) if source is not None and source.code}
+        for row in framed.rows(refused):
+            source = refused[numbers[row]]
+            offset = None if framed.in_header(numbers[row]) else 0
+            faults.append(Fault(row, offset, "", source.code, source.reason, source.schema_id))
+        programs = [None if source is None else source.program for source in found]
+        if decoder is not None and any(program is not None for program in programs):
+            array, bad = decoder.decode(
+                framed.values, programs, selector=framed.selector, starts=framed.starts, stop=stop
+            )
+            for fault in bad:
+                source = found[numbers[fault.row]]
+                faults.append(fault._replace(schema_id=None if source is None else source.schema_id))
+        else:
+            array = pa.nulls(len(framed), pa.null() if decoder is None else decoder.arrow_type)
+        faults.sort(key=lambda fault: fault.row)
+        known = [schema_key(key) for key in used if key in self._sources]
+        self.meter.read(len(framed), known, faults[:1] if stop else faults)
+        return array, faults
+
+
+def _unread(key: Key, code: str, reason: str) -> Source:
+    name = schema_key(key)
+    return Source(name if isinstance(name, int) else None, code=code, reason=reason)

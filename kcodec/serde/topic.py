@@ -1,0 +1,71 @@
+"""The schemas of a topic's keys or values: under which subject, in which format, in which registry."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kcodec.errors import RegistryError, SchemaError
+from kcodec.formats.schema_format import NamedText, SchemaFormat
+from kcodec.registry.base import Schema, SchemaRegistry
+from kcodec.registry.references import named_texts
+from kcodec.serde.config import SerdeConfig
+
+__all__ = ["SchemaTexts", "TopicSchemas"]
+
+
+class SchemaTexts(NamedTuple):
+    """A schema, and those it refers to, deepest first."""
+
+    text: str
+    references: tuple[NamedText, ...] = ()
+
+
+@dataclass
+class TopicSchemas:
+    """Where a serde finds its schemas.
+
+    Attributes
+    ----------
+    format : SchemaFormat
+        Their language.
+    registry : SchemaRegistry
+        The registry's handle.
+    topic : str or None
+        The topic.
+    is_key : bool
+        Whether they are those of its keys.
+    config : SerdeConfig
+        The serde's settings.
+    """
+
+    format: SchemaFormat
+    registry: SchemaRegistry
+    topic: str | None
+    is_key: bool
+    config: SerdeConfig
+
+    def subject(self, schema: Schema | None) -> str | None:
+        """Return the subject of a schema; see `SerdeConfig.subject`."""
+        return self.config.subject(self.registry, self.topic, self.is_key, schema)
+
+    def texts(self, schema: Schema) -> SchemaTexts:
+        """Fetch what a schema refers to.
+
+        Raises
+        ------
+        SchemaError
+            If it is of another format, or a reference does not exist.
+        RegistryError
+            If the registry cannot be asked.
+        """
+        if schema.type != self.format.type:
+            raise SchemaError(f"a schema of type {schema.type} is not of type {self.format.type}")
+        try:
+            return SchemaTexts(schema.text, named_texts(self.registry, schema))
+        except RegistryError as error:
+            if error.status != 404:
+                raise
+            raise SchemaError(f"a reference does not exist: {error}") from error
+
+    def parsed(self, texts: SchemaTexts) -> Any:
+        """Parse a schema with what it refers to."""
+        return self.format.parse(texts.text, texts.references)

@@ -1,0 +1,120 @@
+"""Columns to framed values: the schemas that they are written with, and what writes them."""
+
+import threading
+import uuid
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.codec import Codec, check_errors
+from kcodec.columns.frames import frame_prefix
+from kcodec.columns.source import arrays
+from kcodec.errors import EncodeError, Fault
+from kcodec.formats.schema_format import SchemaEncoder
+from kcodec.plan import Limits
+from kcodec.plan.kept import Kept
+from kcodec.registry.base import Schema
+from kcodec.serde.choose import Target, choose
+from kcodec.serde.topic import SchemaTexts, TopicSchemas
+
+__all__ = ["ColumnWriter"]
+
+
+class ColumnWriter:
+    """What writes the columns of a serde.
+
+    It pickles with the choices that it has made, and then makes no request for the same schemas.
+
+    Parameters
+    ----------
+    topic : TopicSchemas
+        Where schemas are found.
+    schema : Schema or None
+        What the columns hold; derived from their type if there is none.
+    options : object
+        Of the format.
+    limits : Limits
+        Of the format's programs.
+    """
+
+    def __init__(self, topic: TopicSchemas, schema: Schema | None, options: Any, limits: Limits) -> None:
+        self._topic = topic
+        self._schema = schema
+        self._options = options
+        self._limits = limits
+        self._targets: Kept[Schema, Target] = Kept()
+        self._start()
+
+    def _start(self) -> None:
+        """Make what does not pickle."""
+        # Of threads that come at once with a new schema, one asks the registry.
+        self._lock = threading.Lock()
+        self._encoders: Kept[tuple[SchemaTexts, SchemaTexts | None], SchemaEncoder] = Kept()
+        self._derived: Kept[pa.DataType, Schema] = Kept()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_lock", "_encoders", "_derived")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def write(self, array: Any, errors: str) -> tuple[Any, bytes | None]:
+        """Write a column.
+
+        Parameters
+        ----------
+        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, or an Arrow producer
+            What to write.
+        errors : {"raise", "null", "report"}
+            What becomes of a row that cannot be written.
+
+        Returns
+        -------
+        tuple
+            The column, with a report if one is asked for; and the content of the header that names its schema, None
+            where that is a prefix, and for a column of nulls.
+        """
+        check_errors(errors)
+        chunks, chunked = arrays(array)
+        large = self._topic.format.is_large(self._options)
+        kind = pa.large_binary() if large else pa.binary()
+        if all(chunk.null_count == len(chunk) for chunk in chunks):
+            return Codec._run(_nulls(kind), chunks, chunked, kind, errors, EncodeError), None
+        with self._lock:
+            target = self._target(chunks[0].type)
+            encoder = self._encoder(target)
+        prefix, header = b"", None
+        if self._topic.config.header_out:
+            header = frame_prefix(uuid.UUID(target.guid).bytes, encoder.indexes)
+        else:
+            prefix = frame_prefix(target.schema_id or 0, encoder.indexes)
+
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            encoded, faults = encoder.encode(chunk, prefix=prefix, large=large, stop=stop)
+            return encoded, [fault._replace(schema_id=target.schema_id) for fault in faults]
+
+        return Codec._run(step, chunks, chunked, kind, errors, EncodeError), header
+
+    def _target(self, kind: pa.DataType) -> Target:
+        schema = self._schema or self._derived.get(
+            kind, lambda: Schema(self._topic.format.derived_text(kind), self._topic.format.type)
+        )
+        return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
+
+    def _encoder(self, target: Target) -> SchemaEncoder:
+        topic = self._topic
+
+        def make() -> SchemaEncoder:
+            given = None if target.given is None else topic.parsed(target.given)
+            return topic.format.encoder(topic.parsed(target.schema), given, self._options, self._limits)
+
+        return self._encoders.get((target.schema, target.given), make)
+
+
+def _nulls(kind: pa.DataType) -> Any:
+    return lambda chunk, stop: (pa.nulls(len(chunk), kind), [])

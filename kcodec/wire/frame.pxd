@@ -1,0 +1,90 @@
+"""Confluent's frame of one value: what names the schema of its payload.
+
+    00  4 bytes  schema id, big-endian      payload
+    01  16 bytes GUID                       payload
+    and for Protobuf before the payload: zigzag varint count, that many zigzag message indexes; 00 is short for [0]
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy
+
+from kcodec.wire.cursor cimport read_varint32, store_be32, unzigzag32, write_varint, zigzag32
+from kcodec.wire.status cimport (
+    FRAME_MAGIC, FRAME_TRUNCATED, NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, SIZE_LIMIT, TRUNCATED, Status,
+)
+
+
+cdef enum:
+    ID_SIZE = 5
+    GUID_SIZE = 17
+    LEVELS = 1024   # of message indexes; no compiler nests messages that deep
+
+
+cdef inline Status read_frame(const uint8_t *at, const uint8_t *end, int32_t *size) noexcept nogil:
+    """Find out how many bytes name the schema: `ID_SIZE` or `GUID_SIZE`."""
+    if at == end:
+        return FRAME_TRUNCATED
+    if at[0] > 1:
+        return FRAME_MAGIC
+    size[0] = GUID_SIZE if at[0] else ID_SIZE
+    return OK if end - at >= size[0] else FRAME_TRUNCATED
+
+
+cdef inline Status read_indexes(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, int32_t *levels, int64_t room, int32_t *made
+) noexcept nogil:
+    """Read message indexes, at least one; `NEED_ROOM` if there are more than `room`."""
+    cdef uint32_t raw = 0
+    cdef int32_t count
+    cdef int32_t i
+    cdef Status status = read_varint32(at, end, limit, &raw)
+    if status != OK:
+        return FRAME_TRUNCATED if status == TRUNCATED else status
+    count = unzigzag32(raw)
+    if count < 0:
+        return NEGATIVE_LENGTH
+    if count > LEVELS:
+        return SIZE_LIMIT
+    if count > room or room < 1:
+        return NEED_ROOM
+    made[0] = count
+    if count == 0:
+        levels[0] = 0
+        made[0] = 1
+    for i in range(count):
+        status = read_varint32(at, end, limit, &raw)
+        if status != OK:
+            return FRAME_TRUNCATED if status == TRUNCATED else status
+        levels[i] = unzigzag32(raw)
+        if levels[i] < 0:
+            return OUT_OF_RANGE
+    return OK
+
+
+cdef inline int write_id(uint8_t *out, uint32_t schema_id) noexcept nogil:
+    out[0] = 0
+    store_be32(out + 1, schema_id)
+    return ID_SIZE
+
+
+cdef inline int write_guid(uint8_t *out, const uint8_t *guid) noexcept nogil:
+    out[0] = 1
+    memcpy(out + 1, guid, 16)
+    return GUID_SIZE
+
+
+cdef inline Status write_indexes(uint8_t **out, const int32_t *levels, int64_t count) noexcept nogil:
+    """Write message indexes: at most five bytes for their count and for each of them."""
+    cdef int64_t i
+    if count > LEVELS:
+        return SIZE_LIMIT
+    if count == 0 or count == 1 and levels[0] == 0:
+        out[0][0] = 0
+        out[0] += 1
+        return OK
+    out[0] = write_varint(out[0], zigzag32(<int32_t>count))
+    for i in range(count):
+        if levels[i] < 0:
+            return OUT_OF_RANGE
+        out[0] = write_varint(out[0], zigzag32(levels[i]))
+    return OK
