@@ -6,6 +6,7 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
+from kcodec.wire._varint_py import write
 
 __all__ = ["default_bytes", "varint"]
 
@@ -18,13 +19,7 @@ def varint(value: int) -> bytes:
     >>> varint(-65).hex()
     '8101'
     """
-    value = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return write(value << 1 ^ value >> 63)
 
 
 def default_bytes(field: Field) -> bytes:
@@ -92,9 +87,9 @@ def _bytes(schema: Schema, value: Any, path: str, depth: int) -> bytes:
                 raise SchemaError(f"default of {path}: {len(data)} bytes for a fixed of {schema.size}")
             return data
         if kind == "enum":
-            if value not in schema.symbols:
+            if value not in schema.numbers:
                 raise SchemaError(f"default of {path}: {value!r} is not a symbol of {schema.name}")
-            return varint(schema.symbols.index(value))
+            return varint(schema.numbers[value])
     raise SchemaError(f"default of {path}: {value!r} is not a value of {schema.name}")
 
 

@@ -112,17 +112,18 @@ class _EncodePlan:
     def union(self, schema: Schema, column: int, name: str, depth: int) -> Node:
         kind = self.columns[column].type
         values = schema.values
-        numeric = pa.types.is_integer(kind) if widest(schema) == "long" else pa.types.is_floating(kind)
-        if len(values) == 1 or (widest(schema) and numeric):
+        number = widest(schema)
+        is_number = pa.types.is_integer(kind) if number == "long" else pa.types.is_floating(kind)
+        if len(values) == 1 or (number and is_number):
             present = [
                 self.node(Op.PRESENT, column, "", (self.write(value, column, "", depth + 1),))
                 for value in values
             ]
         else:
             present = self.members(schema, values, column, depth)
-        rest = iter(present)
+        remaining = iter(present)
         children = [
-            self.node(Op.ABSENT, column, "") if branch.type == "null" else next(rest)
+            self.node(Op.ABSENT, column, "") if branch.type == "null" else next(remaining)
             for branch in schema.branches
         ]
         return self.node(Op.UNION, column, name, children)
@@ -134,14 +135,14 @@ class _EncodePlan:
         if not pa.types.is_struct(self.columns[column].type) or set(names) != set(below):
             fail = self.mismatch(schema, column, "")
             return [self.node(Op.PRESENT, column, "", (fail,)) for _ in values]
-        places = list(below)
+        places = {name: number for number, name in enumerate(below)}
         return [
             self.node(
                 Op.MEMBER,
                 column,
                 "",
                 (self.write(value, below[name], "", depth + 1),),
-                size=places.index(name),
+                size=places[name],
             )
             for name, value in zip(names, values, strict=True)
         ]

@@ -5,7 +5,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.defaults import default_bytes
-from kcodec.formats.avro.resolution import apply_aliases, equal_unions, match_branch, unreadable
+from kcodec.formats.avro.resolution import Branches, apply_aliases, describe, equal_unions, unreadable
 from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
 from kcodec.formats.avro.types import TypeOptions, arrow_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
@@ -67,6 +67,23 @@ def decode_plan(
     return Plan("AVRO", "decode", kind, root, tuple(maker.named.items()))
 
 
+class _Union:
+    """What is asked of a reader's union for each of the writer's branches."""
+
+    def __init__(self, union: Schema, columns: tuple[Column, ...], column: int, options: TypeOptions) -> None:
+        values = union.values
+        self.branches = Branches(union)
+        self.nullable = union.nullable
+        #: The type that all values have; None if the columns are a struct of members.
+        self.type = values[0] if len(values) == 1 else Schema(widest(union)) if widest(union) else None
+        members = {columns[child].name: (i, child) for i, child in enumerate(columns[column].children)}
+        #: By branch: number and column of its member, None for what is too deep to have one.
+        self.members = {}
+        if self.type is None:
+            for i, branch in enumerate(values):
+                self.members[id(branch)] = members.get(member_name(branch, i, options))
+
+
 class _DecodePlan:
     def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
         self.columns = columns
@@ -74,6 +91,8 @@ class _DecodePlan:
         self.named: dict[str, Node] = {}
         self.recursive: dict[int, bool] = {}
         self.defaults: dict[int, bytes] = {}
+        self.unions: dict[int, _Union] = {}
+        self.symbols: dict[tuple[int, int], tuple[str | None, ...]] = {}
         self.nodes = 0
 
     def node(
@@ -115,27 +134,29 @@ class _DecodePlan:
         """Read a value that is not a union; `index` is the reader's branch, where that is known."""
         if reader.type != "union":
             return self.value(writer, reader, column, name)
+        union = self.union(reader, column)
         if index < 0:
-            index = match_branch(writer, reader)
+            index = union.branches.match(writer)
             if index < 0:
-                return self.fail(name, unreadable(writer, reader))
+                return self.fail(name, f"{describe(writer)} cannot be read as {describe(reader)}")
         target = reader.branches[index]
         if target.type == "null":
             return self.node(Op.ABSENT, column, name)
-        values = reader.values
-        if len(values) > 1 and not widest(reader):
-            position = next(i for i, value in enumerate(values) if value is target)
-            wanted = member_name(target, position, self.options)
-            for member, child in enumerate(self.columns[column].children):
-                if self.columns[child].name == wanted:
-                    value = self.value(writer, target, child, "")
-                    return self.node(Op.MEMBER, column, name, (value,), size=member)
-            return self.fail(name, f"{target.name} is nested deeper than recursive_depth", "depth_limit")
-        if len(values) > 1:
-            target = Schema(widest(reader))
-        if not reader.nullable:
-            return self.value(writer, target, column, name)
-        return self.node(Op.PRESENT, column, name, (self.value(writer, target, column, ""),))
+        if union.type is None:
+            member = union.members[id(target)]
+            if member is None:
+                return self.fail(name, f"{target.name} is nested deeper than recursive_depth", "depth_limit")
+            number, child = member
+            return self.node(Op.MEMBER, column, name, (self.value(writer, target, child, ""),), size=number)
+        if not union.nullable:
+            return self.value(writer, union.type, column, name)
+        return self.node(Op.PRESENT, column, name, (self.value(writer, union.type, column, ""),))
+
+    def union(self, reader: Schema, column: int) -> _Union:
+        """Return what is known of a reader's union; every place where it stands has columns of its own."""
+        if column not in self.unions:
+            self.unions[column] = _Union(reader, self.columns, column, self.options)
+        return self.unions[column]
 
     def value(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
         """Read a value that is neither a union on the wire nor in the columns."""
@@ -148,8 +169,7 @@ class _DecodePlan:
         if kind in ("array", "map"):
             return self.items(writer, reader, column, name)
         if kind == "enum":
-            symbols = tuple(s if s in reader.symbols else reader.default for s in writer.symbols)
-            return self.node(Op.ENUM, column, name, symbols=symbols)
+            return self.node(Op.ENUM, column, name, symbols=self.read_symbols(writer, reader))
         if reader.logical == "decimal":
             return self.node(
                 Op.DECIMAL,
@@ -163,6 +183,14 @@ class _DecodePlan:
             return self.node(_OPS[kind], column, name, size=writer.size)
         factor = _FACTORS.get(reader.logical, 1)
         return self.node(_OPS[writer.type], column, name, factor=factor)
+
+    def read_symbols(self, writer: Schema, reader: Schema) -> tuple[str | None, ...]:
+        """Return what the writer's symbols are read as: one tuple for all places where the two types meet."""
+        pair = id(writer), id(reader)
+        if pair not in self.symbols:
+            known, other = reader.numbers, reader.default
+            self.symbols[pair] = tuple(symbol if symbol in known else other for symbol in writer.symbols)
+        return self.symbols[pair]
 
     def record(self, writer: Schema, reader: Schema, column: int, name: str) -> Node:
         columns = {self.columns[i].name: i for i in self.columns[column].children}
@@ -225,7 +253,7 @@ class _DecodePlan:
         return self.node(Op.RECORD, -1, name, children)
 
     def is_recursive(self, record: Schema) -> bool:
-        """Tell whether a record contains itself."""
+        """Return whether a record contains itself."""
         if id(record) not in self.recursive:
             seen: set[int] = set()
             stack = [field.type for field in record.fields]

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from kcodec.errors import SchemaError
 from kcodec.formats.avro.schema import NAMED, Field, Schema, same
 
-__all__ = ["apply_aliases", "equal_unions", "match_branch", "missing_field", "unreadable"]
+__all__ = ["Branches", "apply_aliases", "describe", "equal_unions", "unreadable"]
+
+#: Branches of a union that a reason names.
+_NAMED_BRANCHES = 100
 
 _PROMOTIONS = {
     "int": ("long", "float", "double"),
@@ -22,9 +25,11 @@ _PROMOTIONS = {
 
 
 def describe(schema: Schema) -> str:
-    """Name a type in an error's reason."""
+    """Return the name of a type for an error's reason."""
     if schema.type == "union":
-        return "union of " + ", ".join(branch.name for branch in schema.branches)
+        names = [branch.name for branch in schema.branches[:_NAMED_BRANCHES]]
+        more = len(schema.branches) - len(names)
+        return "union of " + ", ".join(names) + (f" and {more} more" if more else "")
     return f"{schema.type} {schema.name}" if schema.type in NAMED else schema.type
 
 
@@ -38,7 +43,7 @@ def missing_field(writer: Schema, reader: Schema) -> Field | None:
 
 
 def unreadable(writer: Schema, reader: Schema) -> str:
-    """Tell why no value of one type can be read as another.
+    """Return why no value of one type can be read as another.
 
     Only the types themselves are looked at, not what is below them: fields, items and branches of a writer's
     union fail on their own, and only where they occur.
@@ -56,7 +61,7 @@ def unreadable(writer: Schema, reader: Schema) -> str:
         The reason; empty if it can be read.
     """
     if reader.type == "union":
-        if match_branch(writer, reader) < 0:
+        if Branches(reader).match(writer) < 0:
             return f"{describe(writer)} cannot be read as {describe(reader)}"
         return ""
     if writer.type == reader.type:
@@ -70,32 +75,57 @@ def unreadable(writer: Schema, reader: Schema) -> str:
     return f"{describe(writer)} cannot be read as {describe(reader)}"
 
 
-def match_branch(writer: Schema, union: Schema) -> int:
-    """Return the branch of a reader's union that reads a writer's type, or -1.
+class Branches:
+    """The branches of a reader's union, found by what a writer has.
 
-    The same type comes first: enums and fixed by full name; records by full name, else the fitting one with
-    the same simple name, else the first that fits. Then the first branch that the type is promoted to.
+    Parameters
+    ----------
+    union : Schema
+        The union.
     """
-    structure = -1
-    for i, branch in enumerate(union.branches):
-        if branch.type != writer.type:
-            continue
-        if writer.type not in NAMED or writer.name == branch.name:
-            return i
-        if (
-            writer.type == "record"
-            and _fits(writer, branch)
-            and (structure < 0 or writer.simple_name == branch.simple_name)
-        ):
-            structure = i
-    if structure >= 0:
-        return structure
-    promoted = _PROMOTIONS.get(writer.type, ())
-    return next((i for i, branch in enumerate(union.branches) if branch.type in promoted), -1)
+
+    def __init__(self, union: Schema) -> None:
+        self._first: dict[str, int] = {}
+        self._named: dict[tuple[str, str], int] = {}
+        self._records: list[tuple[int, Schema]] = []
+        self._fitting: dict[int, int] = {}
+        for i, branch in enumerate(union.branches):
+            self._first.setdefault(branch.type, i)
+            if branch.type in NAMED:
+                self._named[branch.type, branch.name] = i
+            if branch.type == "record":
+                self._records.append((i, branch))
+
+    def match(self, writer: Schema) -> int:
+        """Return the branch that reads a writer's type, or -1.
+
+        The same type comes first: enums and fixed by full name; records by full name, else the fitting one with
+        the same simple name, else the first that fits. Then the first branch that the type is promoted to.
+        """
+        if writer.type in NAMED:
+            found = self._named.get((writer.type, writer.name), -1)
+            if found < 0 and writer.type == "record":
+                found = self._fitting_record(writer)
+        else:
+            found = self._first.get(writer.type, -1)
+        if found >= 0:
+            return found
+        promoted = [self._first[kind] for kind in _PROMOTIONS.get(writer.type, ()) if kind in self._first]
+        return min(promoted, default=-1)
+
+    def _fitting_record(self, writer: Schema) -> int:
+        if id(writer) not in self._fitting:
+            found = -1
+            for i, branch in self._records:
+                is_better = found < 0 or writer.simple_name == branch.simple_name
+                if is_better and _fits(writer, branch):
+                    found = i
+            self._fitting[id(writer)] = found
+        return self._fitting[id(writer)]
 
 
 def _fits(writer: Schema, reader: Schema) -> bool:
-    """Tell whether a record can be read as another, looking one level deep."""
+    """Return whether a record can be read as another, looking one level deep."""
     if missing_field(writer, reader) is not None:
         return False
     fields = {field.name: field.type for field in reader.fields}
@@ -113,7 +143,7 @@ def _is_error(writer: Schema, reader: Schema) -> bool:
 
 
 def equal_unions(writer: Schema, reader: Schema) -> bool:
-    """Tell whether two unions are equal but for namespaces; their branches then match by position."""
+    """Return whether two unions are equal but for namespaces; their branches then match by position."""
     return _equal(writer, reader, set())
 
 
@@ -188,31 +218,34 @@ def _collect(
 
 def _rename(
     schema: Schema,
-    done: dict[int, Schema],
+    renamed: dict[int, Schema],
     types: Mapping[str, str],
     fields: Mapping[str, Mapping[str, str]],
 ) -> Schema:
-    if id(schema) in done:
-        return done[id(schema)]
+    if id(schema) in renamed:
+        return renamed[id(schema)]
     if schema.type not in NAMED and schema.item is None and not schema.branches:
         return schema
     result = Schema(schema.type, types.get(schema.name, schema.name))
-    done[id(schema)] = result
+    renamed[id(schema)] = result
     for name in ("symbols", "default", "size", "logical", "precision", "scale", "doc", "props"):
         setattr(result, name, getattr(schema, name))
     if schema.item is not None:
-        result.item = _rename(schema.item, done, types, fields)
+        result.item = _rename(schema.item, renamed, types, fields)
     names = fields.get(result.name, {})
+    seen: set[str] = set()
     for field in schema.fields:
-        copy = Field(names.get(field.name, field.name), _rename(field.type, done, types, fields))
+        copy = Field(names.get(field.name, field.name), _rename(field.type, renamed, types, fields))
         copy.default, copy.has_default = field.default, field.has_default
         copy.order, copy.doc, copy.props = field.order, field.doc, field.props
-        if any(other.name == copy.name for other in result.fields):
+        if copy.name in seen:
             raise SchemaError(f"the reader's aliases give two fields of {result.name} the name {copy.name}")
+        seen.add(copy.name)
         result.fields.append(copy)
     for branch in schema.branches:
-        renamed = _rename(branch, done, types, fields)
-        if any(other.name == renamed.name for other in result.branches):
-            raise SchemaError(f"the reader's aliases give two branches of a union the name {renamed.name}")
-        result.branches.append(renamed)
+        result.branches.append(_rename(branch, renamed, types, fields))
+        name = result.branches[-1].name
+        if name in seen:
+            raise SchemaError(f"the reader's aliases give two branches of a union the name {name}")
+        seen.add(name)
     return result

@@ -103,6 +103,7 @@ class Schema:
         "size",
         "symbols",
         "type",
+        "_numbers",
     )
 
     def __init__(self, kind: str, name: str = "") -> None:
@@ -121,6 +122,14 @@ class Schema:
         self.scale = 0
         self.doc: str | None = None
         self.props: dict[str, Any] = {}
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The symbols of an enum with their numbers."""
+        if not self._numbers:
+            self._numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
+        return self._numbers
 
     @property
     def simple_name(self) -> str:

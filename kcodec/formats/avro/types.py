@@ -101,19 +101,20 @@ class TypeOptions:
 
 
 def widest(schema: Schema) -> str:
-    """Name the type that a union of two numeric types is read as, or return an empty string.
+    """Return the name of the type that a union of two numeric types is read as; empty for any other union.
 
     As in Spark, a union of int and long is a long, and one of float and double a double; a null branch beside
     them makes it nullable.
     """
-    kinds = sorted(branch.type for branch in schema.values)
+    values = schema.values
+    kinds = sorted(branch.type for branch in values) if len(values) == 2 else []
     if kinds == ["int", "long"]:
         return "long"
     return "double" if kinds == ["double", "float"] else ""
 
 
 def member_name(branch: Schema, index: int, options: TypeOptions) -> str:
-    """Name the member of a union struct; `index` counts the branches that are not null."""
+    """Return the name of a union struct's member; `index` counts the branches that are not null."""
     return f"member{index}" if options.union_members == "index" else options.union_prefix + branch.simple_name
 
 
@@ -240,7 +241,7 @@ class _Types:
                 return None
         inner = {**open_records, schema.name: level + 1}
         if wanted:
-            names = [field.name for field in schema.fields]
+            names = {field.name: None for field in schema.fields}
             for name in wanted:
                 if name not in names:
                     near = difflib.get_close_matches(name, names, 1)
