@@ -1,0 +1,142 @@
+"""Schema formats are found by type and name, a plugin's by its entry point; registry and serde know them by nothing else."""
+
+import pickle
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from toy_plugin import install
+
+import kcodec
+from kcodec import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError, Serde, registry
+from kcodec.formats import schema_format as seam
+from kcodec.formats.avro.schema_format import AvroFormat
+from kcodec.registry import Reference, Schema
+from kcodec.registry.memory import MemoryRegistry
+
+ROOT = Path(kcodec.__file__).parents[1]
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    return install(tmp_path, monkeypatch)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request, toy, tmp_path):
+    if request.param == "memory":
+        return MemoryRegistry()
+    return registry.open(f"sqlite:///{tmp_path / 'schemas.db'}")
+
+
+class TestLookUp:
+    def test_the_packages_own(self):
+        assert isinstance(seam.schema_format("AVRO"), AvroFormat)
+        assert seam.find_schema_format("PROTOBUF") is None
+
+    def test_a_plugin(self, toy):
+        assert seam.schema_format("TOY").name == "TOY_SR"
+        assert seam.schema_format("TOY_SR").type == "TOY"
+
+    @pytest.mark.parametrize("key", ["XML", "avro", None, 7])
+    def test_unknown_ones(self, toy, key):
+        with pytest.raises(ConfigError, match="is not one of AVRO, BROKEN, LIAR, TOY, TOY_SR"):
+            seam.schema_format(key)
+
+    def test_plugins_that_do_not_load(self, toy):
+        with pytest.raises(ConfigError, match=r"BROKEN \(no_such_module:FORMAT\) cannot be loaded"):
+            seam.schema_format("BROKEN")
+        with pytest.raises(ConfigError, match="is not a SchemaFormat of type or name LIAR"):
+            seam.schema_format("LIAR")
+        with pytest.raises(RegistryError, match="cannot be loaded") as info:
+            MemoryRegistry().register("s", Schema("x", "BROKEN"))
+        assert info.value.error_code == 42201
+
+    def test_only_the_table_and_the_default_name_avro(self):
+        found = [
+            f"{path.relative_to(ROOT)}: {line.strip()}"
+            for package in ("kcodec", "kcodec_spark")
+            for path in sorted((ROOT / package).rglob("*.py"))
+            if "formats/avro" not in str(path)
+            for line in path.read_text(encoding="utf-8").splitlines()
+            if re.search(r"""==\s*["']AVRO["']|!=\s*["']AVRO["']|["']AVRO["']\s*[=!]=""", line)
+        ]
+        assert found == []
+
+
+class TestRegistry:
+    def test_texts_are_made_canonical(self, store):
+        first = store.register("t-value", Schema(" toy   4 ", "TOY"))
+        assert (first.id, first.schema.text, first.schema.type) == (1, "toy 4", "TOY")
+        assert store.register("t-value", Schema("toy 4", "TOY")).version == 1
+        assert store.lookup("t-value", Schema("toy  4", "TOY")).id == 1
+        assert store.get(1).schema == Schema("toy 4", "TOY")
+
+    def test_what_is_no_schema_is_refused(self, store):
+        with pytest.raises(RegistryError, match="not toy and a number") as info:
+            store.register("t-value", Schema("tea 4", "TOY"))
+        assert info.value.error_code == 42201
+        with pytest.raises(RegistryError, match="Invalid schema type 'TOY_SR'"):
+            store.register("t-value", Schema("toy 4", "TOY_SR"))
+
+    def test_references_are_followed(self, store):
+        store.register("size", Schema("toy 2", "TOY"))
+        found = store.register("t", Schema("toy s", "TOY", (Reference("s", "size", -1),)))
+        assert found.schema.references == (Reference("s", "size", 1),)
+        with pytest.raises(RegistryError, match="Invalid schema"):
+            store.register("t", Schema("toy s", "TOY"))
+
+
+class TestSerde:
+    def test_two_versions(self, store):
+        old = Serde("TOY_SR", store, topic="t", schema="toy 2").serialize(pa.array([1, None, -2]))
+        assert old.to_pylist() == [b"\0\0\0\0\1\0\1", None, b"\0\0\0\0\1\xff\xfe"]
+        new = Serde("TOY_SR", store, topic="t").serialize(pa.array([3], pa.int32()))
+        serde = Serde("TOY_SR", store, topic="t")
+        column = pa.concat_arrays([old, new])
+        array = serde.deserialize(column)
+        assert array.equals(pa.array([1, None, -2, 3], pa.int32()))
+        assert (serde.reader_schema, serde.arrow_type) == ("toy 4", pa.int32())
+        assert repr(serde).startswith("Serde('TOY_SR', ")
+        assert pickle.loads(pickle.dumps(serde)).deserialize(column).equals(array)
+
+    def test_rows_that_fail(self, store):
+        serde = Serde("TOY_SR", store, topic="t", schema="toy 1")
+        with pytest.raises(EncodeError, match="out_of_range"):
+            serde.serialize(pa.array([1, 300]))
+        array, report = serde.deserialize([b"\0\0\0\0\1\5", b"\0\0\0\0\1", b"\0\0\0\0\7x"], errors="report")
+        assert array.to_pylist() == [5, None, None]
+        assert report["code"].to_pylist() == ["truncated", "unknown_schema_id"]
+        assert report["schema_id"].to_pylist() == [1, 7]
+        with pytest.raises(DecodeError, match="truncated"):
+            serde.deserialize([b"\0\0\0\0\1"])
+
+    def test_a_schema_that_cannot_be_read_is_an_error_of_its_rows(self, store):
+        wide = Serde("TOY_SR", store, topic="t", schema="toy 8").serialize(pa.array([1]))
+        _, report = Serde("TOY_SR", store, topic="t", reader_schema="toy 4").deserialize(wide, errors="report")
+        assert report["reason"].to_pylist() == ["8 bytes are not read as toy 4"]
+        store.register("t-value", Schema('"int"'))
+        _, report = Serde("TOY_SR", store, topic="t", reader_schema="toy 4").deserialize(
+            [b"\0\0\0\0\2\2"], errors="report"
+        )
+        assert report["reason"].to_pylist() == ["a schema of type AVRO is not of type TOY"]
+
+    def test_checks_and_names(self, store):
+        store.register("t-value", Schema("toy 2", "TOY"))
+        config = {"auto.register.schemas": False, "use.latest.version": True}
+        with pytest.raises(SchemaError, match="Incompatible schema of type 'TOY'"):
+            Serde("TOY_SR", store, topic="t", schema="toy 4", config=config).serialize(pa.array([1]))
+        config = {"subject.name.strategy": "RecordName"}
+        Serde("TOY_SR", store, schema="toy 8", config=config).serialize(pa.array([1]))
+        assert store.subjects() == ["Toy8", "t-value"]
+
+    def test_arguments(self, store):
+        with pytest.raises(ConfigError, match="'TOY' is a schema type; its format is 'TOY_SR'"):
+            Serde("TOY", store)
+        with pytest.raises(ConfigError, match="takes no options"):
+            Serde("TOY_SR", store, options=kcodec.TypeOptions())
+        with pytest.raises(ConfigError, match="its text or a Schema, not dict"):
+            Serde("TOY_SR", store, schema={})
+        with pytest.raises(ConfigError, match=r"unknown setting 'avro\.fail"):
+            Serde("TOY_SR", store, config={"avro.fail.on.trailing.data": True})
