@@ -103,6 +103,7 @@ def from_avro(
     if wide_decimals is not None:
         codec_options["wide_decimals"] = wide_decimals
     reader = schema_reader(
+        "AVRO",
         AvroCodec,
         jsonFormatSchema,
         ("avroSchema", settings.format.get("avroSchema")),
@@ -157,7 +158,7 @@ def to_avro(
     if schema is None and place is None:
         write = functools.partial(_encode_derived, TypedWriter(_derived_writer), is_several(data))
         return encoded_by_shape(data, write, "to_avro")
-    known = schema_writer(AvroCodec, schema, place)
+    known = schema_writer("AVRO", AvroCodec, schema, place)
     if is_several(data):
         return encoded_by_shape(data, functools.partial(encode_packed, known), "to_avro")
     return encoded(data, known, "to_avro")

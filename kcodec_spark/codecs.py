@@ -38,6 +38,7 @@ def registry_place(subject: str | None, address: str | None, settings: Mapping[s
 
 
 def schema_reader(
+    format: str,
     codec_class: type,
     schema: Any,
     reader_schema: tuple[str, Any],
@@ -46,7 +47,7 @@ def schema_reader(
 ) -> tuple[Reader, pa.DataType]:
     """Return what decodes values of a schema, and the Arrow type of its result.
 
-    `schema` is the writer's schema, or a codec or serde; with a registry, the reader's schema. That may also
+    `format` is that of a serde. `schema` is the writer's schema, or a codec or serde; with a registry, the reader's schema. That may also
     be given as an option, in `reader_schema`: the option's name and its value, or None. `codec_class` makes a codec of
     the writer's schema, the reader's schema or None, and `codec_options`.
     """
@@ -58,18 +59,18 @@ def schema_reader(
         # Only here: functions without a registry, and workers, load nothing of one.
         from kcodec_spark.framed import framed_reader
 
-        return framed_reader(*place, text, codec_options)
+        return framed_reader(format, *place, text, codec_options)
     if isinstance(schema, str):
         return reader_of(codec_class(schema, text, **codec_options))
     return reader_of(check_codec(schema, codec_options if text is None else {**codec_options, option: text}))
 
 
-def schema_writer(codec_class: type, schema: Any, place: Place | None) -> Writer:
+def schema_writer(format: str, codec_class: type, schema: Any, place: Place | None) -> Writer:
     """Return what encodes values of a schema; without one, of the registry's latest."""
     if place is not None:
         from kcodec_spark.framed import framed_writer
 
-        writer: Writer = framed_writer(*place, schema)
+        writer: Writer = framed_writer(format, *place, schema)
         return writer
     return writer_of(codec_class(schema) if isinstance(schema, str) else check_codec(schema, {}))
 

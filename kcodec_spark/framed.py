@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec import Serde, TypeOptions
+from kcodec import Serde
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
+from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
 
@@ -39,49 +40,55 @@ class Subject:
 
 
 def framed_reader(
+    format: str,
     subject: str,
     address: str,
     settings: Mapping[str, Any],
     reader_schema: str | None,
-    codec_options: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> tuple[Any, pa.DataType]:
     """Make what decodes framed values.
 
     Parameters
     ----------
+    format : str
+        The serde's.
     subject, address : str
         Of the registry.
     settings : mapping
         Of the registry's client and of the serde, by Confluent's names.
     reader_schema : str or None
         What to read as; by default the subject's latest version of now.
-    codec_options : mapping
-        Fields of `kcodec.formats.avro.types.TypeOptions`.
+    options : mapping
+        Options of the format by their names, such as the fields of `kcodec.TypeOptions`.
 
     Returns
     -------
     tuple
         The function, and the Arrow type of what it gives.
     """
-    registry, config = _open(subject, address, settings)
+    language = schema_format(format)
+    registry, config = _open(language, subject, address, settings)
     serde = Serde(
-        "AVRO",
+        format,
         registry,
-        reader_schema="latest" if reader_schema is None else Schema(reader_schema),
+        reader_schema="latest" if reader_schema is None else Schema(reader_schema, language.type),
         config=config,
-        options=TypeOptions(**codec_options),
+        options=language.named_options(options),
     )
     arrow_type = serde.arrow_type
     serde.fetch(_versions(registry, subject))
     return serde.deserialize, arrow_type
 
 
-def framed_writer(subject: str, address: str, settings: Mapping[str, Any], schema: str | Any | None) -> Any:
+def framed_writer(
+    format: str, subject: str, address: str, settings: Mapping[str, Any], schema: str | Any | None
+) -> Any:
     """Make what encodes with a frame.
 
     Parameters
     ----------
-    subject, address, settings
+    format, subject, address, settings
         As for `framed_reader`.
     schema : str or None
         What to write as; by default the subject's latest version of now. It must be registered under the
@@ -92,27 +99,31 @@ def framed_writer(subject: str, address: str, settings: Mapping[str, Any], schem
     callable
         Takes an Arrow array, gives binary.
     """
-    registry, config = _open(subject, address, settings)
+    language = schema_format(format)
+    registry, config = _open(language, subject, address, settings)
     config.setdefault("auto.register.schemas", False)
     if schema is None:
         found = registry.get_version(subject)
         given = found.schema
         config = {**config, "auto.register.schemas": False, "use.schema.id": found.id}
     elif isinstance(schema, str):
-        given = Schema(schema)
+        given = Schema(schema, language.type)
     else:
         raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
-    serde = Serde("AVRO", registry, schema=given, config=config)
+    serde = Serde(format, registry, schema=given, config=config)
     # Writing a value, whatever it is, makes the serde choose its schema and keep the id.
     serde.serialize(pa.array([True]), errors="null")
     return serde.serialize
 
 
-def _open(subject: str, address: str, settings: Mapping[str, Any]) -> tuple[SchemaRegistry, dict[str, Any]]:
-    config = {name: value for name, value in settings.items() if name in KEYS}
+def _open(
+    language: SchemaFormat, subject: str, address: str, settings: Mapping[str, Any]
+) -> tuple[SchemaRegistry, dict[str, Any]]:
+    known = KEYS.keys() | language.settings.keys()
+    config = {name: value for name, value in settings.items() if name in known}
     if any(name in config for name in ("schema.registry.url", "use.schema.guid", "subject.name.strategy")):
         raise ConfigError("subject and schemaRegistryAddress say where the schemas are")
-    client = {name: value for name, value in settings.items() if name not in KEYS}
+    client = {name: value for name, value in settings.items() if name not in known}
     url = address if "://" in address else f"http://{address}"
     return registries.open(url, client), {**config, "subject.name.strategy": Subject(subject)}
 

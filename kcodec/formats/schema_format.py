@@ -210,6 +210,12 @@ class SchemaFormat(ABC):
             raise ConfigError(f"the format {self.name} takes no options=")
         return None
 
+    def named_options(self, named: Mapping[str, Any]) -> Any:
+        """Return options by their names, as functions of Spark have them."""
+        if named:
+            raise ConfigError(f"the format {self.name} takes no options: {', '.join(named)}")
+        return None
+
     def is_large(self, options: Any) -> bool:
         """Return whether encoded columns have 64-bit offsets."""
         return False

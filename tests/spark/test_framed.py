@@ -65,7 +65,7 @@ def test_each_version_is_asked_for_once():
     for text in VERSIONS:
         store.register(SUBJECT, Schema(text))
     with serve(store) as server:
-        read, kind = framed_reader(SUBJECT, server.url, {}, VERSIONS[0], {})
+        read, kind = framed_reader("AVRO", SUBJECT, server.url, {}, VERSIONS[0], {})
         assert server.requests == [
             f"GET /subjects/{SUBJECT}/versions",
             *(f"GET /subjects/{SUBJECT}/versions/{number}" for number in (1, 2, 3)),

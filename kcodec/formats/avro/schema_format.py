@@ -90,6 +90,12 @@ class AvroFormat(SchemaFormat):
             raise ConfigError(f"options= are kcodec.TypeOptions, not {type(options).__name__}")
         return options
 
+    def named_options(self, named: Mapping[str, Any]) -> TypeOptions:
+        """Return `TypeOptions` of these fields."""
+        from kcodec.formats.avro.types import TypeOptions
+
+        return TypeOptions(**named)
+
     def is_large(self, options: TypeOptions) -> bool:
         """Return what the options say."""
         return options.large

@@ -1,0 +1,40 @@
+"""A plugin's schema format in Spark: framed functions and SQL."""
+
+import pytest
+import toy_format
+from pyspark import cloudpickle
+from toy_plugin import install
+
+from kcodec import Serde, registry
+from kcodec_spark import register
+from kcodec_spark.framed import framed_reader, framed_writer
+from kcodec_spark.udf import decode_udf, encode_udf
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    # The executors do not have the plugin's module.
+    cloudpickle.register_pickle_by_value(toy_format)
+    yield install(tmp_path, monkeypatch)
+    cloudpickle.unregister_pickle_by_value(toy_format)
+
+
+def test_a_plugins_format(classic, toy, tmp_path):
+    address = f"sqlite:///{tmp_path / 'schemas.db'}"
+    settings = {"auto.register.schemas": True}
+    frame = classic.createDataFrame([(1,), (None,), (-2,)], "n int")
+    for text in ("toy 2", "toy 4"):
+        write = encode_udf(framed_writer("TOY_SR", "toys", address, settings, text))
+        values = frame.select(write("n").alias("value"))
+        first = values.first().value
+    assert first == b"\0\0\0\0\2\0\0\0\1"
+    assert registry.open(address).versions("toys") == [1, 2]
+    old = classic.createDataFrame([(bytearray(b"\0\0\0\0\1\0\7"),)], "value binary")
+    read = decode_udf(*framed_reader("TOY_SR", "toys", address, {}, None, {}))
+    rows = old.unionAll(values).select(read("value").alias("n"))
+    assert rows.schema.simpleString() == "struct<n:int>"
+    assert sorted(row.n or 0 for row in rows.collect()) == [-2, 0, 1, 7]
+
+    serde = Serde("TOY_SR", address, topic="toys", reader_schema=1)
+    register(classic, {"toy_of": serde}, options={"mode": "PERMISSIVE"})
+    assert classic.sql("SELECT toy_of(X'00000000010003') AS n").first().n == 3
