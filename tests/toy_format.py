@@ -94,4 +94,37 @@ class ToyEncoder(SchemaEncoder):
         return pa.array(rows, pa.large_binary() if large else pa.binary()), faults[:1] if stop else faults
 
 
+class BoxedToyFormat(ToyFormat):
+    """Toys in boxes: a frame has message indexes, and a payload of box n is read n too high."""
+
+    type = "BOXED"
+    name = "BOXED"
+    message_indexes = True
+
+    def decoder(self, schema: int, options: None, limits: Limits) -> SchemaDecoder:
+        return BoxedToyDecoder(schema)
+
+    def encoder(self, schema: int, given: int | None, options: None, limits: Limits) -> SchemaEncoder:
+        encoder = ToyEncoder(schema)
+        encoder.indexes = (1, 2)
+        return encoder
+
+
+class BoxedToyDecoder(ToyDecoder):
+    def program(self, writer: int, indexes: tuple[int, ...] = ()) -> Any:
+        if len(indexes) > 2:
+            raise SchemaError(f"there is no box {indexes}")
+        return super().program(writer), sum(indexes)
+
+    def decode(self, values: pa.Array, programs: Any, *, selector: Any, starts: Any, stop: bool) -> Any:
+        sizes = [program and program[0] for program in programs]
+        array, faults = super().decode(values, sizes, selector=selector, starts=starts, stop=stop)
+        numbers = memoryview(selector).cast("B").cast("i")
+        rows = [
+            None if value is None else value + programs[numbers[row]][1]
+            for row, value in enumerate(array.to_pylist())
+        ]
+        return pa.array(rows, array.type), faults
+
+
 FORMAT = ToyFormat()

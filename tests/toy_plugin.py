@@ -5,6 +5,7 @@ from kcodec.formats import schema_format as seam
 ENTRY_POINTS = f"""[{seam.GROUP}]
 TOY = toy_format:FORMAT
 TOY_SR = toy_format:ToyFormat
+BOXED = toy_format:BoxedToyFormat
 LIAR = toy_format:FORMAT
 BROKEN = no_such_module:FORMAT
 """

@@ -145,7 +145,9 @@ class ColumnReader:
             except RegistryError as error:
                 if required or error.status != 404:
                     raise
-        return None if first is None or (required and subject is None) else topic.texts(first.schema)
+        elif required and first is not None:
+            raise ConfigError("the subject name strategy gives no subject")
+        return None if first is None else topic.texts(first.schema)
 
     def fetch(self, schemas: Iterable[int | RegisteredSchema]) -> None:
         """Fetch schemas, by id or as the registry has given them; see `kcodec.Serde.fetch`."""
@@ -236,8 +238,7 @@ class ColumnReader:
         try:
             decoder = self.decoder(registered)
             writer = topic.parsed(topic.texts(registered.schema))
-            # There is a reader's schema by now: that of the first value, if no other.
-            assert decoder is not None
+            assert decoder is not None, "the first value's schema is read as itself if no other is named"
             source = Source(schema_id, decoder.program(writer, indexes))
         except SchemaError as error:
             source = Source(schema_id, code="schema_error", reason=str(error))

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.frames import decode_frames
-from kcodec.errors import CODES, Fault
+from kcodec.columns.frames import decode_frames, frame_prefix
+from kcodec.errors import CODES, EncodeError, Fault
+from kcodec.wire import encode_message_indexes
 
 GUID = bytes(range(16))
 LAYOUTS = [pa.binary(), pa.large_binary(), pa.binary_view()]
@@ -20,9 +21,11 @@ def framed(schema_id, payload=b""):
     return b"\0" + schema_id.to_bytes(4, "big") + payload
 
 
-def both(values):
-    """Split a column with each implementation; the answers must be one and the same."""
-    native, pure = (kernel("columns._frames", impl).decode_frames(values, False) for impl in IMPLEMENTATIONS)
+def both(values, indexes=False):
+    """Read a column's frames with each implementation; the answers must be one and the same."""
+    native, pure = (
+        kernel("columns._frames", impl).decode_frames(values, indexes) for impl in IMPLEMENTATIONS
+    )
     assert native == pure
     selector, starts, keys, faults = native
     return list(array("i", bytes(selector))), list(array("i", bytes(starts))), keys, faults
@@ -156,3 +159,115 @@ def test_any_bytes(rows, kind, first):
         if selector[row] >= 0:
             key = keys[selector[row]]
             assert value[: starts[row]] == (framed(key) if isinstance(key, int) else b"\1" + key)
+
+
+def written(value):
+    """Return the zigzag varint of an integer."""
+    value = value << 1 if value >= 0 else ~(value << 1)
+    made = b""
+    while value > 0x7F:
+        made += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return made + bytes([value])
+
+
+class TestMessageIndexes:
+    def test_keys_are_pairs(self):
+        rows = [
+            framed(7, b"\0x"),
+            None,
+            framed(7, b"\2\0x"),
+            framed(7, b"\4\2\0"),
+            b"\1" + GUID + b"\2\2yy",
+            framed(8, b"\0"),
+            framed(7, b"\x84\0\2\0"),
+        ]
+        keys = [(7, (0,)), (7, (1, 0)), (GUID, (1,)), (8, (0,))]
+        for kind in LAYOUTS:
+            assert both(pa.array(rows, kind), indexes=True) == (
+                [0, -1, 0, 1, 2, 3, 1],
+                [6, 0, 7, 8, 19, 6, 9],
+                keys,
+                [],
+            )
+
+    @pytest.mark.parametrize(
+        ("indexes", "code"),
+        [
+            (b"", "frame_truncated"),
+            (b"\x04\x00", "frame_truncated"),
+            (b"\x80", "frame_truncated"),
+            (b"\x01", "negative_length"),
+            (b"\xff\xff\xff\xff\x0f", "negative_length"),
+            (b"\xfe\xff\xff\xff\x0f", "size_limit"),
+            (b"\x82\x10" + bytes(1025), "size_limit"),
+            (b"\x02\x01", "out_of_range"),
+            (b"\x04\x00\xff\xff\xff\xff\x0f", "out_of_range"),
+            (b"\x80\x80\x80\x80\x80\x00", "varint_overlong"),
+            (b"\x02\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00", "varint_overlong"),
+            (b"\x02\xff\xff\xff\xff\x1f", "varint_overflow"),
+        ],
+    )
+    @pytest.mark.parametrize("kind", LAYOUTS, ids=str)
+    def test_bad_indexes(self, indexes, code, kind):
+        values = pa.array([framed(1, b"\0"), framed(1, indexes), b"", framed(1, b"\2\2")], kind)
+        faults = [frame_fault(1, code), frame_fault(2, "frame_truncated")]
+        assert both(values, indexes=True) == ([0, -2, -2, 1], [6, 0, 0, 7], [(1, (0,)), (1, (1,))], faults)
+
+    def test_long_lists_and_many_of_them(self):
+        lists = [tuple(range(first, first + 1024 - first % 3)) for first in range(300)]
+        rows = [framed(1, b"".join(map(written, (len(each), *each)))) for each in lists]
+        selector, starts, keys, faults = both(pa.array(rows + rows[::-1]), indexes=True)
+        assert keys == [(1, each) for each in lists]
+        assert selector == [*range(300), *reversed(range(300))]
+        assert starts[:300] == [len(row) for row in rows]
+        assert not faults
+
+    def test_lists_that_begin_alike(self):
+        lists = [(1,), (1, 0), (1, 0, 0), (0, 1), (0,), (2**31 - 1,)]
+        rows = [framed(1, b"".join(map(written, (len(each), *each)))) for each in lists]
+        assert both(pa.array(rows), indexes=True)[2] == [(1, each) for each in lists]
+
+    @given(
+        st.lists(
+            st.one_of(
+                st.none(),
+                st.binary(max_size=12),
+                st.binary(max_size=12).map(lambda tail: framed(1, tail)),
+                st.binary(max_size=30).map(lambda tail: b"\1" + GUID + tail),
+                st.lists(st.integers(-2, 3), max_size=4).map(
+                    lambda levels: framed(2, b"".join(map(written, (len(levels), *levels))))
+                ),
+            ),
+            max_size=12,
+        ),
+        st.sampled_from(LAYOUTS),
+    )
+    def test_any_bytes(self, rows, kind):
+        selector, starts, keys, faults = both(pa.array(rows, kind), indexes=True)
+        bad = [fault.row for fault in faults]
+        for row, value in enumerate(rows):
+            assert (selector[row] == -2) == (row in bad)
+            if selector[row] >= 0:
+                key, levels = keys[selector[row]]
+                assert levels
+                assert value.startswith(frame_prefix(key))
+                assert starts[row] <= len(value)
+
+
+class TestPrefix:
+    def test_what_payloads_stand_behind(self, impl):
+        assert frame_prefix(7) == framed(7)
+        assert frame_prefix(0xFFFFFFFF, (0,)) == framed(0xFFFFFFFF, b"\0")
+        assert frame_prefix(GUID, [1, 2**31 - 1]) == b"\1" + GUID + encode_message_indexes([1, 2**31 - 1])
+        assert frame_prefix(1, range(1024))[5:] == encode_message_indexes(range(1024))
+
+    def test_what_is_refused(self, impl):
+        for indexes, code in ((range(1025), "size_limit"), ((1, -1), "out_of_range")):
+            with pytest.raises(EncodeError, match=code):
+                frame_prefix(1, indexes)
+        with pytest.raises(ValueError, match="16 bytes"):
+            frame_prefix(b"short")
+        for number in (-1, 1 << 32):
+            with pytest.raises(OverflowError):
+                frame_prefix(number)

@@ -41,7 +41,7 @@ class TestLookUp:
 
     @pytest.mark.parametrize("key", ["XML", "avro", None, 7])
     def test_unknown_ones(self, toy, key):
-        with pytest.raises(ConfigError, match="is not one of AVRO, BROKEN, LIAR, TOY, TOY_SR"):
+        with pytest.raises(ConfigError, match="is not one of AVRO, BOXED, BROKEN, LIAR, TOY, TOY_SR"):
             seam.schema_format(key)
 
     def test_plugins_that_do_not_load(self, toy):
@@ -140,3 +140,35 @@ class TestSerde:
             Serde("TOY_SR", store, schema={})
         with pytest.raises(ConfigError, match=r"unknown setting 'avro\.fail"):
             Serde("TOY_SR", store, config={"avro.fail.on.trailing.data": True})
+
+
+class TestMessageIndexes:
+    def test_programs_by_id_and_indexes(self, store):
+        calls = []
+        ask = store.get
+        store.get = lambda schema_id: calls.append(schema_id) or ask(schema_id)
+        values = Serde("BOXED", store, topic="t", schema="toy 1").serialize(pa.array([5]))
+        assert values.to_pylist() == [b"\0\0\0\0\1\4\2\4\5"]
+        serde = Serde("BOXED", store, topic="t")
+        rows = [values[0].as_py(), b"\0\0\0\0\1\0\5", b"\0\0\0\0\1\6\0\0\0\5", b"\0\0\0\0\1\1", None]
+        array, report = serde.deserialize(rows, errors="report")
+        assert array.to_pylist() == [8, 5, None, None, None]
+        assert report["code"].to_pylist() == ["negative_length", "schema_error"][::-1]
+        assert report["reason"].to_pylist()[0] == "there is no box (0, 0, 0)"
+        assert calls == [1]
+        assert serde.metrics.schema_ids == 1
+
+    def test_a_fetched_schema_serves_all_of_its_messages(self, store):
+        store.register("t-value", Schema("toy 1", "BOXED"))
+        serde = Serde("BOXED", store, topic="t")
+        serde.fetch([1])
+        store.get = None
+        assert serde.deserialize([b"\0\0\0\0\1\2\2\5"]).to_pylist() == [6]
+
+    def test_headers_hold_them(self, store):
+        config = {"value.schema.id.serializer": "HeaderSchemaIdSerializer"}
+        serde = Serde("BOXED", store, topic="t", schema="toy 1", config=config)
+        values, headers = serde.serialize_with_headers(pa.array([5, None]))
+        assert values.to_pylist() == [b"\5", None]
+        assert headers[0].as_py()[17:] == b"\4\2\4"
+        assert serde.deserialize(values, headers=headers).to_pylist() == [8, None]

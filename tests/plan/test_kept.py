@@ -1,5 +1,6 @@
 """What is kept of what was made."""
 
+import pickle
 import threading
 
 import pytest
@@ -21,6 +22,15 @@ def test_what_fails_is_made_again():
         kept.get("x", lambda: 1 // 0)
     assert kept.get("x", lambda: None) is None
     assert kept.get("x", lambda: 1 // 0) is None
+
+
+def test_pickles_with_what_it_keeps():
+    kept = Kept(1)
+    kept.get("x", lambda: 7)
+    copy = pickle.loads(pickle.dumps(kept))
+    assert copy.get("x", lambda: 8) == 7
+    assert copy.get("y", lambda: 8) == 8
+    assert copy.get("x", lambda: 9) == 9
 
 
 def test_threads_share_one():

@@ -571,6 +571,15 @@ class TestWrite:
         assert registry.get(1).schema.text == '{"type":"array","items":"string"}'
 
 
+    def test_a_strategy_that_names_no_subject(self, orders, mixed):
+        config = {"subject.name.strategy": lambda topic, is_key, schema: None, "use.latest.version": True}
+        serde = Serde("AVRO", orders, topic="orders", config=config)
+        with pytest.raises(ConfigError, match="gives no subject"):
+            serde.deserialize(mixed)
+        with pytest.raises(ConfigError, match="gives no subject"):
+            serde.serialize(pa.array([1]))
+
+
 class TestConfig:
     def test_unknown_keys_name_the_nearest(self, registry):
         with pytest.raises(ConfigError, match=r"did you mean 'auto\.register\.schemas'"):
