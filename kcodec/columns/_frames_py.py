@@ -12,9 +12,7 @@ from kcodec.wire._framing_py import read_frame, read_indexes, written_indexes
 __all__ = ["decode_frames", "frame_prefix"]
 
 
-def decode_frames(
-    values: pa.Array, indexes: bool
-) -> tuple[bytearray, bytearray, list[Any], list[Fault]]:
+def decode_frames(values: pa.Array, indexes: bool) -> tuple[bytearray, bytearray, list[Any], list[Fault]]:
     """Read the frame of each row; see `kcodec.columns.frames.decode_frames`."""
     selector, starts = array("i"), array("i")
     keys: dict[Any, int] = {}

@@ -1,6 +1,6 @@
 """The seam between schema languages and those who store, frame and serve their schemas.
 
-Registry, serde and Spark functions know Avro, and every other language of schemas, as a `SchemaFormat`. The package's own
+Registry, serde and Spark functions know Avro, and every other schema language, as a `SchemaFormat`. The package's own
 are in a table here, others are found by the entry points of the group `GROUP`.
 """
 
@@ -163,8 +163,8 @@ class SchemaEncoder(ABC):
 class SchemaFormat(ABC):
     """A schema language: its texts, and the codecs of its schemas.
 
-    What `parse` returns is known to the format alone; others hand it back to the methods of the same format. An instance
-    is never changed, pickles, and may be used by several threads at once.
+    What `parse` returns is known to the format alone; others hand it back to the methods of the same format. An
+    instance is never changed, pickles, and may be used by several threads at once.
 
     Attributes
     ----------

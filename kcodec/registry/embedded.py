@@ -485,10 +485,12 @@ class EmbeddedRegistry:
         self, connection: sqlite3.Connection, subject: str, kept: Schema
     ) -> RegisteredSchema | None:
         known = find_schema_format(kept.type)
-        for found in self._versions(connection, subject) if known is not None else ():
-            if found.schema.type == kept.type and found.schema.references:
-                if known.resolved(self._parsed(known, found.schema)) == kept.text:
-                    return found
+        if known is None:
+            return None
+        for found in self._versions(connection, subject):
+            has_references = found.schema.type == kept.type and found.schema.references
+            if has_references and known.resolved(self._parsed(known, found.schema)) == kept.text:
+                return found
         return None
 
     def _check_subject_exists(

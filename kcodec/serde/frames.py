@@ -108,10 +108,11 @@ def framed_chunks(
     """
     framing = config.framing
     if framing == "config":
-        key: Key | None = config.use_id if config.use_id is not None else config.guid
-        if key is None:
+        name = config.use_id if config.use_id is not None else config.guid
+        if name is None:
             raise ConfigError("ConfigSchemaIdDeserializer needs use.schema.id or use.schema.guid")
-        return [one_schema(chunk, (key, (0,)) if indexes else key) for chunk in chunks]
+        key: Key = (name, (0,)) if indexes else name
+        return [one_schema(chunk, key) for chunk in chunks]
     if framing == "prefix" or (framing == "dual" and headers is None):
         return [prefixed(chunk, indexes) for chunk in chunks]
     if headers is None:

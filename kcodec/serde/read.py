@@ -260,7 +260,9 @@ class ColumnReader:
         found = [sources[key] if key in used else None for key in framed.keys]
         faults = list(framed.faults)
         numbers = memoryview(framed.selector).cast("B").cast("i")
-        refused = {number: source for number, source in enumerate(found) if source is not None and source.code}
+        refused = {
+            number: source for number, source in enumerate(found) if source is not None and source.code
+        }
         for row in framed.rows(refused):
             source = refused[numbers[row]]
             offset = None if framed.in_header(numbers[row]) else 0
@@ -270,9 +272,8 @@ class ColumnReader:
             array, bad = decoder.decode(
                 framed.values, programs, selector=framed.selector, starts=framed.starts, stop=stop
             )
-            for fault in bad:
-                source = found[numbers[fault.row]]
-                faults.append(fault._replace(schema_id=None if source is None else source.schema_id))
+            ids = [None if source is None else source.schema_id for source in found]
+            faults += [fault._replace(schema_id=ids[numbers[fault.row]]) for fault in bad]
         else:
             array = pa.nulls(len(framed), pa.null() if decoder is None else decoder.arrow_type)
         faults.sort(key=lambda fault: fault.row)

@@ -1,4 +1,4 @@
-"""Schema formats are found by type and name, a plugin's by its entry point; registry and serde know them by nothing else."""
+"""Schema formats are found by type and name, a plugin's by its entry point; registry and serde need nothing else."""
 
 import pickle
 import re
@@ -114,7 +114,9 @@ class TestSerde:
 
     def test_a_schema_that_cannot_be_read_is_an_error_of_its_rows(self, store):
         wide = Serde("TOY_SR", store, topic="t", schema="toy 8").serialize(pa.array([1]))
-        _, report = Serde("TOY_SR", store, topic="t", reader_schema="toy 4").deserialize(wide, errors="report")
+        _, report = Serde("TOY_SR", store, topic="t", reader_schema="toy 4").deserialize(
+            wide, errors="report"
+        )
         assert report["reason"].to_pylist() == ["8 bytes are not read as toy 4"]
         store.register("t-value", Schema('"int"'))
         _, report = Serde("TOY_SR", store, topic="t", reader_schema="toy 4").deserialize(

@@ -570,7 +570,6 @@ class TestWrite:
         Serde("AVRO", registry, topic="t", schema=text, config=config).serialize(pa.array([["x"]]))
         assert registry.get(1).schema.text == '{"type":"array","items":"string"}'
 
-
     def test_a_strategy_that_names_no_subject(self, orders, mixed):
         config = {"subject.name.strategy": lambda topic, is_key, schema: None, "use.latest.version": True}
         serde = Serde("AVRO", orders, topic="orders", config=config)

@@ -89,7 +89,9 @@ class _Comparison:
         if reader.type != writer.type:
             if writer.type in _PROMOTIONS.get(reader.type, ()):
                 return []
-            message = f"reader type: {reader.type.upper()} not compatible with writer type: {writer.type.upper()}"
+            message = (
+                f"reader type: {reader.type.upper()} not compatible with writer type: {writer.type.upper()}"
+            )
             return [_difference("TYPE_MISMATCH", path, message)]
         if reader.type in ("array", "map"):
             assert reader.item is not None
@@ -144,9 +146,7 @@ class _Comparison:
                     break
         return result
 
-    def field(
-        self, field: Field, writer: Schema, written: dict[str, Field], path: str
-    ) -> list[Difference]:
+    def field(self, field: Field, writer: Schema, written: dict[str, Field], path: str) -> list[Difference]:
         names = [name for name in dict.fromkeys([field.name, *field.aliases]) if name in written]
         if len(names) > 1:
             message = f"{field.name} matches several fields of {writer.name}: {', '.join(names)}"

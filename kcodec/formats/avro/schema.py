@@ -88,6 +88,7 @@ class Schema:
     """
 
     __slots__ = (
+        "_numbers",
         "aliases",
         "branches",
         "default",
@@ -103,7 +104,6 @@ class Schema:
         "size",
         "symbols",
         "type",
-        "_numbers",
     )
 
     def __init__(self, kind: str, name: str = "") -> None:

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.compatibility import differences
-from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, parse, parse_all, same
-from kcodec.formats.schema_format import Difference, NamedText, SchemaDecoder, SchemaEncoder, SchemaFormat, flag
+from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, parse_all, same
+from kcodec.formats.schema_format import (
+    Difference,
+    NamedText,
+    SchemaDecoder,
+    SchemaEncoder,
+    SchemaFormat,
+    flag,
+)
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from kcodec.plan import Limits
 
 __all__ = ["AvroFormat", "ParsedSchema"]
+
 
 class ParsedSchema(NamedTuple):
     """A schema and where it came from.

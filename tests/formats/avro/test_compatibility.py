@@ -55,7 +55,9 @@ def test_a_field_that_two_fields_match_cannot_be_read():
         '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"int"}]}'
     )
     reader = parse('{"type":"record","name":"R","fields":[{"name":"a","aliases":["b"],"type":"int"}]}')
-    assert differences(reader, writer) == [("AMBIGUOUS_FIELD", "/fields/0", "a matches several fields of R: a, b")]
+    assert differences(reader, writer) == [
+        ("AMBIGUOUS_FIELD", "/fields/0", "a matches several fields of R: a, b")
+    ]
 
 
 def test_types_used_again_and_again_are_bounded():
