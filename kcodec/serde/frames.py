@@ -108,10 +108,10 @@ def framed_chunks(
     """
     framing = config.framing
     if framing == "config":
-        name = config.use_id if config.use_id is not None else config.guid
-        if name is None:
+        schema = config.use_id if config.use_id is not None else config.guid
+        if schema is None:
             raise ConfigError("ConfigSchemaIdDeserializer needs use.schema.id or use.schema.guid")
-        key: Key = (name, (0,)) if indexes else name
+        key: Key = (schema, (0,)) if indexes else schema
         return [one_schema(chunk, key) for chunk in chunks]
     if framing == "prefix" or (framing == "dual" and headers is None):
         return [prefixed(chunk, indexes) for chunk in chunks]

@@ -286,42 +286,11 @@ class AvroCodec(Codec):
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)
 
-    def _identity(self) -> tuple[object, ...]:
-        return (
-            self.schema,
-            self.reader_schema,
-            *(
-                value
-                for name, value in self._arguments.items()
-                if name not in ("writer_schema", "reader_schema", "named_schemas")
-            ),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, AvroCodec):
-            return NotImplemented
-        return self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def __repr__(self) -> str:
-        default: dict[str, object] = {"union_prefix": "member_", "wide_decimals": "decimal256"}
-        default |= {"union_members": "index", "limits": Limits()}
-        shown = [repr(self.schema)]
-        if self._arguments["reader_schema"] is not None:
-            shown.append(repr(self.reader_schema))
-        for name, value in self._arguments.items():
-            if name not in ("writer_schema", "reader_schema") and value and value != default.get(name):
-                shown.append(f"{name}={value!r}")
-        return f"AvroCodec({', '.join(shown)})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self._arguments)
-
-
-def _rebuild(kind: type[AvroCodec], arguments: dict[str, Any]) -> AvroCodec:
-    return kind(**arguments)
+    def _identity(self) -> dict[str, Any]:
+        # The texts that are printed have the references written out, and are the same for all spellings.
+        reader = None if self.reader_schema == self.schema else self.reader_schema
+        printed = {"writer_schema": self.schema, "reader_schema": reader, "named_schemas": ()}
+        return {**self._arguments, **printed}
 
 
 def schema_text(schema: object) -> str:

@@ -1,7 +1,7 @@
 """Whether one Avro schema can read what another wrote, and why not.
 
-Follows Avro Java's ``SchemaCompatibility``: stricter than reading itself in that the names of records, enums and fixeds must
-match (the simple name, or an alias), and that all of a union must be readable.
+Follows Avro Java's ``SchemaCompatibility``: stricter than reading itself in that the names of records, enums and fixeds
+must match (the simple name, or an alias), and that all of a union must be readable.
 """
 
 from collections import defaultdict
