@@ -58,7 +58,7 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
     """
     if not isinstance(url, str):
         raise ConfigError(f"a registry's URL is a str, not {type(url).__name__}")
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, place = url.partition("://")
     scheme = scheme.strip().lower()
     if separator and scheme in ("http", "https"):
         from kcodec.registry.http import HttpRegistry
@@ -69,11 +69,11 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
     if separator and scheme == "memory":
         from kcodec.registry.memory import MemoryRegistry
 
-        return MemoryRegistry.shared(rest)
-    if separator and scheme == "sqlite" and len(rest) > 1 and rest[0] == "/":
+        return MemoryRegistry.shared(place)
+    if separator and scheme == "sqlite" and len(place) > 1 and place[0] == "/":
         from kcodec.registry.sqlite import SqliteRegistry
 
-        return SqliteRegistry(rest[1:])
-    # The rest may hold credentials.
+        return SqliteRegistry(place[1:])
+    # What follows the scheme may hold credentials.
     what = f"{scheme}://" if separator else "a URL without a scheme"
     raise ConfigError(f"{what} is not memory://scope, sqlite:///file or http(s)://host")

@@ -197,7 +197,7 @@ class SchemaRegistry(Protocol):
         """Delete all versions of a subject: softly, then permanently. Returns their numbers."""
 
     def close(self) -> None:
-        """Let go of files and connections; a handle that is used again opens them again."""
+        """Close files and connections; a handle that is used again opens them again."""
 
 
 def guid(schema: Schema) -> str:

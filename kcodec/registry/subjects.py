@@ -18,7 +18,7 @@ _PACKAGE = "io.confluent.kafka.serializers.subject."
 
 
 def topic_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
-    """Name a subject after its topic: ``orders-value``, ``orders-key``.
+    """Return the subject that is named after a topic: ``orders-value``, ``orders-key``.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def topic_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str
 
 
 def record_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
-    """Name a subject after its record: ``shop.v1.Order``.
+    """Return the subject that is named after a record: ``shop.v1.Order``.
 
     Raises
     ------
