@@ -47,9 +47,10 @@ def schema_reader(
 ) -> tuple[Reader, pa.DataType]:
     """Return what decodes values of a schema, and the Arrow type of its result.
 
-    `format` is that of a serde. `schema` is the writer's schema, or a codec or serde; with a registry, the reader's schema. That may also
-    be given as an option, in `reader_schema`: the option's name and its value, or None. `codec_class` makes a codec of
-    the writer's schema, the reader's schema or None, and `codec_options`.
+    `format` is that of a serde for the registry. `schema` is the writer's schema, or a codec or serde; with a
+    registry, the reader's schema. That may also be given as an option, in `reader_schema`: the option's name and its
+    value, or None. `codec_class` makes a codec of the writer's schema, the reader's schema or None, and
+    `codec_options`.
     """
     option, text = reader_schema
     if place is not None:

@@ -7,8 +7,9 @@ from toy_plugin import install
 
 from kcodec import Serde, registry
 from kcodec_spark import register
+from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.framed import framed_reader, framed_writer
-from kcodec_spark.udf import decode_udf, encode_udf
+from kcodec_spark.options import RowsOptions
 
 
 @pytest.fixture
@@ -24,14 +25,14 @@ def test_a_plugins_format(classic, toy, tmp_path):
     settings = {"auto.register.schemas": True}
     frame = classic.createDataFrame([(1,), (None,), (-2,)], "n int")
     for text in ("toy 2", "toy 4"):
-        write = encode_udf(framed_writer("TOY_SR", "toys", address, settings, text))
-        values = frame.select(write("n").alias("value"))
+        write = framed_writer("TOY_SR", "toys", address, settings, text)
+        values = frame.select(encoded("n", write, "to_toy").alias("value"))
         first = values.first().value
     assert first == b"\0\0\0\0\2\0\0\0\1"
     assert registry.open(address).versions("toys") == [1, 2]
     old = classic.createDataFrame([(bytearray(b"\0\0\0\0\1\0\7"),)], "value binary")
-    read = decode_udf(*framed_reader("TOY_SR", "toys", address, {}, None, {}))
-    rows = old.unionAll(values).select(read("value").alias("n"))
+    read = framed_reader("TOY_SR", "toys", address, {}, None, {})
+    rows = old.unionAll(values).select(decoded("value", read, RowsOptions(), "from_toy").alias("n"))
     assert rows.schema.simpleString() == "struct<n:int>"
     assert sorted(row.n or 0 for row in rows.collect()) == [-2, 0, 1, 7]
 
