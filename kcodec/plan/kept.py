@@ -33,10 +33,10 @@ class Kept(Generic[Key, Value]):
 
     def __getstate__(self) -> tuple[int, dict[Key, Value]]:
         with self._lock:
-            return self._most, dict(self._values)
+            return self._max_keys, dict(self._values)
 
     def __setstate__(self, state: tuple[int, dict[Key, Value]]) -> None:
-        self._most, self._values = state
+        self._max_keys, self._values = state
         self._lock = threading.Lock()
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
