@@ -458,7 +458,7 @@ def decode(values, programs, *, selector=None, starts=None, start=0, trailing=Fa
 
 
 def version_selector(values, versions, at, key=None):
-    """Find which version each row names in an int16 near its start; see `kcodec.protocol.message.kernel.MessageKernel`."""
+    """Find which version each row names; see the twin."""
     cdef Rows rows = Rows(values)
     cdef int64_t place = at
     cdef int64_t row
