@@ -15,5 +15,5 @@ cdef class BlockMemory:
 
 cdef bint read_block(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
-    const int32_t *selector, const int32_t *starts, int64_t start, bint trailing
+    const int32_t *selector, const int32_t *starts, bint trailing
 ) noexcept nogil

@@ -118,21 +118,21 @@ cdef void place(
 
 cdef bint read_block(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
-    const int32_t *selector, const int32_t *starts, int64_t start, bint trailing
+    const int32_t *selector, const int32_t *starts, bint trailing
 ) noexcept nogil:
     """Decode `block.count` rows from `block.row` on; return whether all went well."""
     if builder.wide:
         return read_all(
-            block, builder, slices, programs, stops, program_count, selector, starts, start, trailing, <int64_t *>NULL
+            block, builder, slices, programs, stops, program_count, selector, starts, trailing, <int64_t *>NULL
         )
     return read_all(
-        block, builder, slices, programs, stops, program_count, selector, starts, start, trailing, <int32_t *>NULL
+        block, builder, slices, programs, stops, program_count, selector, starts, trailing, <int32_t *>NULL
     )
 
 
 cdef bint read_all(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
-    const int32_t *selector, const int32_t *starts, int64_t start, bint trailing, offset_t *tag
+    const int32_t *selector, const int32_t *starts, bint trailing, offset_t *tag
 ) noexcept nogil:
     cdef Context *context = block.context
     cdef Column *columns = builder.columns
@@ -161,7 +161,7 @@ cdef bint read_all(
         ):
             set_null(columns, 0, block.row + lane, offset_t is int64_t)
             continue
-        begin = start if starts == NULL else starts[block.row + lane]
+        begin = 0 if starts == NULL else starts[block.row + lane]
         if slices[lane].limit - slices[lane].end < SLACK or begin < 0 or begin > slices[lane].end - slices[lane].start:
             return False
         block.at[lane] = slices[lane].start + begin

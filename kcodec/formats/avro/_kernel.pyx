@@ -34,8 +34,8 @@ cdef class AvroDecoder(Decoder):
     cdef Context context
     cdef BlockMemory memory
 
-    def __init__(self, values, programs, selector, starts, start, trailing):
-        Decoder.__init__(self, values, programs, selector, starts, None, start, trailing)
+    def __init__(self, values, programs, selector, starts, trailing):
+        Decoder.__init__(self, values, programs, selector, starts, None, 0, trailing)
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
         self.memory = BlockMemory(self.builder)
@@ -64,7 +64,7 @@ cdef class AvroDecoder(Decoder):
         block.blocks += 1
         if read_block(
             block, self.builder, self.slices, <const Op **>self.tables, self.stops, self.programs, self.selector.data,
-            self.starts.data, self.start, self.trailing
+            self.starts.data, self.trailing
         ):
             return block.count
         block.failures += 1
@@ -115,7 +115,7 @@ def _join(outer, inner):
     return f"{outer}.{inner}" if outer and inner and inner[0] not in "[." else outer + inner
 
 
-def decode(values, programs, *, selector=None, starts=None, start=0, trailing=False, stop=False):
+def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False):
     """Decode one datum per row; see `kcodec.formats.avro.kernel.AvroKernel`."""
-    cdef AvroDecoder decoder = AvroDecoder(values, programs, selector, starts, start, trailing)
+    cdef AvroDecoder decoder = AvroDecoder(values, programs, selector, starts, trailing)
     return decoder.decode(stop)

@@ -36,7 +36,6 @@ def decode(
     *,
     selector: Any = None,
     starts: Any = None,
-    start: int = 0,
     trailing: bool = False,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
@@ -51,9 +50,7 @@ def decode(
             row.fail("trailing_bytes", row.at, "")
         return row
 
-    rows, faults = decode_rows(
-        values, programs, read, selector=selector, starts=starts, start=start, stop=stop
-    )
+    rows, faults = decode_rows(values, programs, read, selector=selector, starts=starts, stop=stop)
     return join_rows(kind, rows), faults
 
 
