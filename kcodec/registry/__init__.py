@@ -33,7 +33,8 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
           server, through confluent-kafka's client (``pip install kcodec[registry]``).
     config : mapping, optional
         For servers: any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient`` but
-        ``url``.
+        ``url``, numbers also as text; ``timeout`` is 60 seconds unless given. The client tries again, up to
+        ``max.retries`` times (3), what fails for want of a connection or with status 408, 429, 500, 502, 503 or 504.
 
     Returns
     -------
@@ -43,9 +44,10 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
     Raises
     ------
     ConfigError
-        If the URL is none of these, or there is configuration for a registry that takes none.
+        If the URL is none of these, there is configuration for a registry that takes none, or credentials are
+        both in the address and in ``basic.auth.user.info``.
     RegistryError
-        If a file cannot be opened.
+        50001, if a file cannot be opened or is not a registry.
 
     Examples
     --------

@@ -151,8 +151,9 @@ class SchemaRegistry(Protocol):
     """A store of schemas by id and by subject, with the answers of Confluent's Schema Registry.
 
     Every method raises `kcodec.RegistryError`, with the ``status`` and ``error_code`` of the real server:
-    40401 no such subject, 40402 no such version, 40403 no such schema, 42201 not a schema, 42202 not a
-    version, 42206 still referred to, 42208 not a subject name.
+    40401 no such subject, 40402 no such version, 40403 no such schema, 40404 and 40406 a subject or version that is
+    softly deleted already, 40405 and 40407 one that is not softly deleted yet, 42201 not a schema (or one that
+    refers to what does not exist), 42202 not a version, 42206 still referred to, 42208 not a subject name.
 
     Handles may be used from several threads, and pickle.
     """
@@ -162,7 +163,11 @@ class SchemaRegistry(Protocol):
         """Where it is, without credentials."""
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """Register a schema under a subject; what is registered there already keeps its id and version."""
+        """Register a schema under a subject; what is registered there already keeps its id and version.
+
+        The id is that of the same content under any subject, else a new one. References of version -1 become those
+        of the latest versions.
+        """
 
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Find a schema under a subject by its content."""
@@ -191,7 +196,10 @@ class SchemaRegistry(Protocol):
         """Return the numbers of a subject's versions."""
 
     def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
-        """Delete a version: softly, then permanently. Returns its number."""
+        """Delete a version, and return its number: softly, then permanently.
+
+        Softly deleted versions are found by id, by GUID and by references, and no longer by their subject.
+        """
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Delete all versions of a subject: softly, then permanently. Returns their numbers."""

@@ -75,11 +75,6 @@ class EmbeddedRegistry:
     Schemas of any compatibility are accepted, as by a server whose level is NONE, and ``normalize`` changes
     nothing. The text of a schema whose type has no `kcodec.formats.schema_format.SchemaFormat` is kept as it is:
     JSON has to be an object or a boolean, Protobuf is not parsed.
-
-    Parameters
-    ----------
-    database : str
-        Path of the file, or ``":memory:"``.
     """
 
     def __init__(self, database: str) -> None:
@@ -97,28 +92,7 @@ class EmbeddedRegistry:
         return f"<{type(self).__name__} {self.url}>"
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """Register a schema under a subject; what is registered there already keeps its id and version.
-
-        Parameters
-        ----------
-        subject : str
-            Its name. It comes into being with its first version.
-        schema : Schema
-            The schema; reference versions of -1 become the latest ones.
-        normalize : bool
-            Accepted for the protocol's sake: the canonical text is kept either way.
-
-        Returns
-        -------
-        RegisteredSchema
-            The id is that of the same content under any subject, else the next one. The version is the
-            existing one, else one more than the subject has ever had.
-
-        Raises
-        ------
-        RegistryError
-            42201 if it is not a schema, or refers to one that does not exist; 42208 for a bad subject.
-        """
+        """Register a schema under a subject; what is registered there already keeps its id and version."""
         subject = check_subject(subject)
         with self._transaction(write=True) as connection:
             kept = self._canonical(schema)
@@ -152,11 +126,6 @@ class EmbeddedRegistry:
 
         A schema sent with its references written out is also found where it is registered with references, if its
         language can write them out, as Avro can (``ParsedSchema.canLookup`` of the real server).
-
-        Raises
-        ------
-        RegistryError
-            40401 if the subject has no versions, 40403 if none is this schema, 42201 if it is not a schema.
         """
         subject = check_subject(subject)
         with self._transaction() as connection:
@@ -170,13 +139,7 @@ class EmbeddedRegistry:
             return found
 
     def get(self, schema_id: int) -> RegisteredSchema:
-        """Find a schema by its id.
-
-        Raises
-        ------
-        RegistryError
-            40403 if there is none.
-        """
+        """Find a schema by its id."""
         with self._transaction() as connection:
             row = connection.execute(
                 "SELECT id, guid, content FROM schemas WHERE id = ?", (schema_id,)
@@ -186,13 +149,7 @@ class EmbeddedRegistry:
         return RegisteredSchema(row[0], row[1], _load(row[2]))
 
     def get_by_guid(self, guid: str) -> RegisteredSchema:
-        """Find a schema by its GUID.
-
-        Raises
-        ------
-        RegistryError
-            40403 if there is none.
-        """
+        """Find a schema by its GUID."""
         with self._transaction() as connection:
             row = connection.execute(
                 "SELECT id, guid, content FROM schemas WHERE guid = ? ORDER BY id", (str(guid).lower(),)
@@ -204,22 +161,7 @@ class EmbeddedRegistry:
     def get_version(
         self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
     ) -> RegisteredSchema:
-        """Find a version of a subject.
-
-        Parameters
-        ----------
-        subject : str
-            Its name.
-        version : int or "latest"
-            From 1; -1 means the latest too.
-        deleted : bool
-            Find softly deleted ones as well.
-
-        Raises
-        ------
-        RegistryError
-            40401, 40402 or 42202.
-        """
+        """Find a version of a subject."""
         subject = check_subject(subject)
         latest = version in ("latest", -1)
         if not latest:
@@ -232,13 +174,7 @@ class EmbeddedRegistry:
         raise RegistryError(f"Version {version} not found.", 404, 40402)
 
     def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """Find the latest version, softly deleted ones included, whose metadata has all these properties.
-
-        Raises
-        ------
-        RegistryError
-            40401 or 40403.
-        """
+        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
         subject = check_subject(subject)
         wanted = set(properties.items())
         with self._transaction() as connection:
@@ -261,13 +197,7 @@ class EmbeddedRegistry:
             return [row[0] for row in rows]
 
     def versions(self, subject: str) -> list[int]:
-        """Return the numbers of a subject's versions.
-
-        Raises
-        ------
-        RegistryError
-            40401 if it has none.
-        """
+        """Return the numbers of a subject's versions."""
         subject = check_subject(subject)
         with self._transaction() as connection:
             self._check_subject_exists(connection, subject)
@@ -277,29 +207,7 @@ class EmbeddedRegistry:
             return [row[0] for row in rows]
 
     def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
-        """Delete a version.
-
-        Parameters
-        ----------
-        subject : str
-            Its subject.
-        version : int
-            Its number, which is not given again.
-        permanent : bool
-            Forget a version that was softly deleted before. Softly deleted versions are found by id, by GUID
-            and by references, and no longer by their subject.
-
-        Returns
-        -------
-        int
-            The number.
-
-        Raises
-        ------
-        RegistryError
-            40401, 40402, 40406 (softly deleted already), 40407 (not softly deleted before), 42206 (another
-            schema refers to it).
-        """
+        """Delete a version; its number is not given again."""
         subject = check_subject(subject)
         _check_version(version)
         with self._transaction(write=True) as connection:
@@ -327,26 +235,7 @@ class EmbeddedRegistry:
         return version
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
-        """Delete all versions of a subject, or none.
-
-        Parameters
-        ----------
-        subject : str
-            Its name.
-        permanent : bool
-            Forget versions that were all softly deleted before.
-
-        Returns
-        -------
-        list of int
-            Their numbers.
-
-        Raises
-        ------
-        RegistryError
-            40401, 40404 (softly deleted already), 40405 (not softly deleted before), 42206 (another schema
-            refers to one of them).
-        """
+        """Delete all versions of a subject, or none."""
         subject = check_subject(subject)
         with self._transaction(write=True) as connection:
             self._check_subject_exists(connection, subject, deleted=True)

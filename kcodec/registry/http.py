@@ -53,22 +53,8 @@ class HttpRegistry:
 
     The client is made when it is first needed, once per process for the same address and configuration. The
     handle pickles as both; credentials in the address count as configuration, and appear in no text, nor
-    legibly in the bytes of a pickle (which anyone can read back nevertheless).
-
-    Parameters
-    ----------
-    url : str
-        Address, or several separated by commas.
-    config : mapping, optional
-        Any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient``, numbers also as text;
-        ``timeout`` is 60 seconds unless given. The client tries again, up to ``max.retries`` times (3), what
-        fails for want of a connection or with status 408, 429, 500, 502, 503 or 504.
-
-    Raises
-    ------
-    ConfigError
-        If the address is not one, or comes with credentials while ``basic.auth.user.info`` is given too, or a
-        number is none or out of range. What else the client does not take, when it is first needed.
+    legibly in the bytes of a pickle (which anyone can read back nevertheless). For the configuration see
+    `kcodec.registry.open`; what of it the client does not take is a `ConfigError` when the client is first needed.
 
     Examples
     --------

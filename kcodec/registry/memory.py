@@ -23,11 +23,6 @@ class MemoryRegistry(EmbeddedRegistry):
     anywhere else it is a copy, which is read and written on its own. (So executors can read what the driver
     registered, and what they register stays with them.)
 
-    Parameters
-    ----------
-    scope : str
-        Its name, which `shared` finds it by.
-
     Examples
     --------
     >>> from kcodec.registry import Schema

@@ -14,16 +14,6 @@ class SqliteRegistry(EmbeddedRegistry):
     process may be killed at any moment and leaves all of it or nothing. The handle pickles as the file's
     absolute path.
 
-    Parameters
-    ----------
-    path : str
-        The file, made if it does not exist.
-
-    Raises
-    ------
-    RegistryError
-        50001, if the file cannot be opened or is not a registry.
-
     Examples
     --------
     >>> import tempfile, os

@@ -18,26 +18,14 @@ _PACKAGE = "io.confluent.kafka.serializers.subject."
 
 
 def topic_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
-    """Return the subject that is named after a topic: ``orders-value``, ``orders-key``.
-
-    Raises
-    ------
-    ConfigError
-        If there is no topic.
-    """
+    """Return the subject that is named after a topic: ``orders-value``, ``orders-key``."""
     if topic is None:
         raise ConfigError("the TopicName strategy needs a topic")
     return f"{topic}-key" if is_key else f"{topic}-value"
 
 
 def record_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
-    """Return the subject that is named after a record: ``shop.v1.Order``.
-
-    Raises
-    ------
-    SchemaError
-        If the schema is not a record.
-    """
+    """Return the subject that is named after a record: ``shop.v1.Order``."""
     return None if schema is None else record_name(schema, is_key, "RecordNameStrategy")
 
 
@@ -56,18 +44,9 @@ STRATEGIES: dict[str, SubjectNameStrategy] = {
 
 
 def strategy(value: Any) -> SubjectNameStrategy:
-    """Find a strategy by what stands in a configuration.
+    """Find a strategy by what stands in a configuration: a function, or the name of Confluent's class.
 
-    Parameters
-    ----------
-    value : str or callable
-        A class name as Confluent has it, with or without its package, with or without ``Strategy``; or a
-        `SubjectNameStrategy`.
-
-    Raises
-    ------
-    ConfigError
-        If it is none of these.
+    The name may lack its package, and ``Strategy`` or ``NameStrategy`` at its end.
 
     Examples
     --------
@@ -90,10 +69,7 @@ def strategy(value: Any) -> SubjectNameStrategy:
 def record_name(schema: Schema, is_key: bool = False, configured: str = "RecordNameStrategy") -> str:
     """Return the name that a schema has in its language: that of an Avro record, the title of a JSON Schema.
 
-    Raises
-    ------
-    SchemaError
-        If the schema has no name, as types other than records have none.
+    Any other schema is a `SchemaError`.
     """
     known = find_schema_format(schema.type)
     name = _title(schema) if known is None else known.record_name(schema.text)

@@ -10,19 +10,7 @@ __all__ = ["Target", "choose"]
 
 
 class Target(NamedTuple):
-    """What a column is written as.
-
-    Attributes
-    ----------
-    schema_id : int or None
-        Its id.
-    guid : str
-        Its GUID.
-    schema : SchemaTexts
-        The schema.
-    given : SchemaTexts or None
-        The schema whose values the column holds, where that is another.
-    """
+    """What a column is written as; `given` is the schema whose values it holds, where that is another."""
 
     schema_id: int | None
     guid: str
@@ -33,23 +21,7 @@ class Target(NamedTuple):
 def choose(topic: TopicSchemas, schema: Schema, is_derived: bool) -> Target:
     """Choose what a column is written as, in the order of Confluent's ``AbstractKafkaAvroSerializer``.
 
-    Parameters
-    ----------
-    topic : TopicSchemas
-        Where schemas are found.
-    schema : Schema
-        The one that the column's values are of.
-    is_derived : bool
-        Whether it was derived from the column's type; it is then not compared with the one that is chosen.
-
-    Raises
-    ------
-    ConfigError
-        If the subject cannot be named.
-    SchemaError
-        If the chosen schema must be able to read this one, and cannot.
-    RegistryError
-        If the registry does not have what it is asked for.
+    A schema that was derived from the column's type is not compared with the one that is chosen.
     """
     config, registry = topic.config, topic.registry
     text = topic.format.written_text(schema.text)

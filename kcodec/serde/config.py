@@ -54,28 +54,11 @@ _FALLBACKS = {
 
 @dataclass(frozen=True)
 class SerdeConfig:
-    """Settings, checked.
+    """Settings, checked; the attributes are those of `KEYS`, and None where a setting is absent.
 
-    Attributes
-    ----------
-    auto_register, use_latest, id_strict, latest_strict, normalize : bool
-        The flags.
-    use_id : int or None
-        ``use.schema.id``; None if it is absent or negative.
-    use_guid : str or None
-        ``use.schema.guid``.
-    use_metadata : tuple of (str, str)
-        ``use.latest.with.metadata``.
-    header_out : bool
-        Whether the schema's GUID goes to a header instead of a prefix.
-    framing : {"dual", "prefix", "header", "config"}
-        Where the schema id of a value is looked for.
-    name_strategy : callable or None
-        How a subject is named; None for associations.
-    fallback : callable or None
-        How one is named that has no association.
-    cluster : str
-        The Kafka cluster of associations.
+    `header_out` is whether the schema's GUID goes to a header; `framing` is where it is looked for: ``"dual"``,
+    ``"prefix"``, ``"header"`` or ``"config"``. Without `name_strategy`, subjects are those associated with the topic,
+    and without `fallback` there are no others.
     """
 
     auto_register: bool = True
@@ -96,21 +79,7 @@ class SerdeConfig:
     def of(
         cls, config: Mapping[str, Any], is_key: bool, settings: Mapping[str, str] | None = None
     ) -> "SerdeConfig":
-        """Check a configuration.
-
-        Parameters
-        ----------
-        config : mapping
-            Keys of `KEYS`; values as Python has them or as text, as Java's properties have them.
-        is_key : bool
-            Whether the keys that start with ``key.`` count, or those with ``value.``.
-        settings : mapping of str to str, optional
-            Further keys, which the format reads.
-
-        Raises
-        ------
-        ConfigError
-            For an unknown key, with the nearest known one, or a value that the key does not take.
+        """Check a configuration, for keys or values; `settings` are the format's own keys.
 
         Examples
         --------
@@ -163,13 +132,7 @@ class SerdeConfig:
 
     @property
     def guid(self) -> bytes | None:
-        """The bytes of ``use.schema.guid``.
-
-        Raises
-        ------
-        ConfigError
-            If it is not a GUID.
-        """
+        """The bytes of ``use.schema.guid``."""
         try:
             return None if self.use_guid is None else uuid.UUID(self.use_guid).bytes
         except ValueError:
@@ -178,15 +141,7 @@ class SerdeConfig:
     def subject(
         self, registry: SchemaRegistry, topic: str | None, is_key: bool, schema: Schema | None
     ) -> str | None:
-        """Return the subject of a schema; None while the strategy needs a schema and there is none.
-
-        Raises
-        ------
-        ConfigError
-            If the strategy needs a topic and there is none, or several subjects are associated with it.
-        SchemaError
-            If the strategy needs a record, and the schema is not one.
-        """
+        """Return the subject of a schema; None while the strategy needs a schema and there is none."""
         if self.name_strategy is not None:
             return self.name_strategy(topic, is_key, schema)
         if topic is None:

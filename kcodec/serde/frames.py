@@ -26,20 +26,8 @@ def schema_key(key: Key) -> int | bytes:
 class Framed:
     """One array of values, with the schema and the start of the payload of each.
 
-    Attributes
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout.
-    keys : list of int, bytes or tuple
-        Schema ids, or GUIDs of 16 bytes; pairs of these and message indexes in a format that has such.
-    selector : buffer of int32
-        Per row an index into `keys`; -1 for a null, -2 for a frame that is in `faults`.
-    starts : buffer of int32 or None
-        Per row where the payload starts; None where that is 0.
-    faults : list of Fault
-        Frames that are no frames.
-    headers : int
-        Index of the first key that stood in a header.
+    The attributes are those of `KeyedFrames`, but `starts` may be None where all payloads start at 0, and keys from
+    the number `headers` on stood in headers.
     """
 
     def __init__(
@@ -88,23 +76,7 @@ def framed_chunks(
 ) -> list[Framed]:
     """Look for the schemas of a column's values where the settings say that they are.
 
-    Parameters
-    ----------
-    chunks : list of pyarrow.Array
-        The values.
-    headers : object
-        As for `kcodec.Serde.deserialize`.
-    config : SerdeConfig
-        The settings.
-    name : str
-        The header's name.
-    indexes : bool
-        Whether frames have message indexes.
-
-    Raises
-    ------
-    ConfigError
-        If the settings ask for what is not there.
+    `name` is that of the header, and `indexes` whether frames have message indexes.
     """
     framing = config.framing
     if framing == "config":
@@ -179,26 +151,7 @@ def from_headers(values: pa.Array, headers: pa.Array, is_dual: bool, indexes: bo
 
 
 def schema_headers(headers: Any, name: str) -> pa.Array:
-    """Take the header of a name out of what a caller has.
-
-    Parameters
-    ----------
-    headers : pyarrow.Array, ChunkedArray, list, or an Arrow producer
-        The header's content per row; or lists of structs of a key and a value, of which the last with the
-        name counts; or Python lists of pairs.
-    name : str
-        The header's name.
-
-    Returns
-    -------
-    pyarrow.Array
-        Binary.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    """
+    """Take the header of a name out of what `kcodec.Serde.deserialize` takes, as binary."""
     if isinstance(headers, (list, tuple)):
         return pa.array([_last(row, name) for row in headers], pa.binary())
     chunks, _ = arrays(headers)

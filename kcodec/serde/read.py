@@ -28,17 +28,7 @@ _NOT_ASKED = (
 
 
 class Source(NamedTuple):
-    """How the payloads of one key are read: by a program, or not at all.
-
-    Attributes
-    ----------
-    schema_id : int or None
-        The id, also where the key is a GUID.
-    program : object
-        The decoder's program; None if there is none.
-    code, reason : str
-        The error of rows that cannot be read; empty if they can.
-    """
+    """How the payloads of one key are read: by a program, or not at all, with the error of their rows."""
 
     schema_id: int | None
     program: Any = None
@@ -49,23 +39,8 @@ class Source(NamedTuple):
 class ColumnReader:
     """What reads the columns of a serde.
 
-    It pickles with the programs of all ids that it has met, and then makes no request for them.
-
-    Parameters
-    ----------
-    topic : TopicSchemas
-        Where schemas are found.
-    wanted : Schema, int, str or None
-        What is read: a schema, an id, ``"latest"`` or ``"version:3"``; None for what the settings say.
-    options : object
-        Of the format.
-    limits : Limits
-        What one row may cost.
-
-    Attributes
-    ----------
-    meter : Meter
-        Counts of what was read.
+    It pickles with the programs of all ids that it has met, and then makes no request for them. What is `wanted` is a
+    schema, an id, ``"latest"`` or ``"version:3"``, or None for what the settings ask for.
     """
 
     def __init__(
@@ -99,18 +74,7 @@ class ColumnReader:
         self._start()
 
     def decoder(self, first: RegisteredSchema | None = None) -> SchemaDecoder | None:
-        """Return what reads payloads; None while that depends on the first value.
-
-        Parameters
-        ----------
-        first : RegisteredSchema, optional
-            The schema of the first value.
-
-        Raises
-        ------
-        RegistryError, SchemaError, ConfigError
-            If the reader's schema cannot be had.
-        """
+        """Return what reads payloads; None while that depends on the schema of the first value."""
         with self._lock:
             if self._decoder is None:
                 texts = self._texts or self._find(first)
@@ -160,15 +124,7 @@ class ColumnReader:
                     self._source(each.id, each)
 
     def read(self, values: Any, errors: str, headers: Any, header: str) -> Any:
-        """Read a column.
-
-        Parameters
-        ----------
-        values, errors, headers
-            As for `kcodec.Serde.deserialize`.
-        header : str
-            Name of the header that may name the schema.
-        """
+        """Read a column; see `kcodec.Serde.deserialize`."""
         check_errors(errors)
         chunks, chunked = payloads(values)
         config, indexes = self._topic.config, self._topic.format.message_indexes

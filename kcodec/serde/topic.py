@@ -21,21 +21,7 @@ class SchemaTexts(NamedTuple):
 
 @dataclass
 class TopicSchemas:
-    """Where a serde finds its schemas.
-
-    Attributes
-    ----------
-    format : SchemaFormat
-        Their language.
-    registry : SchemaRegistry
-        The registry's handle.
-    topic : str or None
-        The topic.
-    is_key : bool
-        Whether they are those of its keys.
-    config : SerdeConfig
-        The serde's settings.
-    """
+    """Where a serde finds its schemas, and the settings that it has for them."""
 
     format: SchemaFormat
     registry: SchemaRegistry
@@ -48,15 +34,7 @@ class TopicSchemas:
         return self.config.subject(self.registry, self.topic, self.is_key, schema)
 
     def texts(self, schema: Schema) -> SchemaTexts:
-        """Fetch what a schema refers to.
-
-        Raises
-        ------
-        SchemaError
-            If it is of another format, or a reference does not exist.
-        RegistryError
-            If the registry cannot be asked.
-        """
+        """Fetch what a schema refers to; one that does not exist is a `SchemaError`."""
         if schema.type != self.format.type:
             raise SchemaError(f"a schema of type {schema.type} is not of type {self.format.type}")
         try:

@@ -23,18 +23,8 @@ __all__ = ["ColumnWriter"]
 class ColumnWriter:
     """What writes the columns of a serde.
 
-    It pickles with the choices that it has made, and then makes no request for the same schemas.
-
-    Parameters
-    ----------
-    topic : TopicSchemas
-        Where schemas are found.
-    schema : Schema or None
-        What the columns hold; derived from their type if there is none.
-    options : object
-        Of the format.
-    limits : Limits
-        Of the format's programs.
+    It pickles with the choices that it has made, and then makes no request for the same schemas. Without a schema,
+    that of a column is derived from its type.
     """
 
     def __init__(self, topic: TopicSchemas, schema: Schema | None, options: Any, limits: Limits) -> None:
@@ -64,21 +54,7 @@ class ColumnWriter:
         self._start()
 
     def write(self, array: Any, errors: str) -> tuple[Any, bytes | None]:
-        """Write a column.
-
-        Parameters
-        ----------
-        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, or an Arrow producer
-            What to write.
-        errors : {"raise", "null", "report"}
-            What becomes of a row that cannot be written.
-
-        Returns
-        -------
-        tuple
-            The column, with a report if one is asked for; and the content of the header that names its schema, None
-            where that is a prefix, and for a column of nulls.
-        """
+        """Write a column; also return the header that names its schema, if that is no prefix and a row is not null."""
         check_errors(errors)
         chunks, chunked = arrays(array)
         large = self._topic.format.is_large(self._options)

@@ -22,15 +22,7 @@ __all__ = ["AvroCodec", "AvroProgram", "AvroReader", "AvroWriter", "schema_text"
 
 
 class AvroProgram:
-    """A plan and its programs, one for each kernel that has run it; it pickles as the plan.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-    limits : Limits
-        What one row may cost.
-    """
+    """A plan and its programs, one for each kernel that has run it; it pickles as the plan."""
 
     def __init__(self, plan: Plan, limits: Limits) -> None:
         self.plan = plan
@@ -51,29 +43,6 @@ class AvroProgram:
 
 class AvroReader:
     """A reader's schema with its columns fixed, for payloads of any number of writers' schemas.
-
-    Parameters
-    ----------
-    schema : str, dict, list or Schema
-        The reader's schema.
-    named_schemas : sequence of str, dict or list
-        Schemas that it refers to by name.
-    options : TypeOptions, optional
-        How it is laid out in columns.
-    limits : Limits, optional
-        What one row may cost.
-
-    Attributes
-    ----------
-    schema : Schema
-        The reader's schema, parsed.
-    arrow_type : pyarrow.DataType
-        What all programs decode to.
-
-    Raises
-    ------
-    SchemaError
-        If the schema is wrong or has no Arrow type.
 
     Examples
     --------
@@ -98,13 +67,7 @@ class AvroReader:
         self.arrow_type = arrow_type(self.schema, self.options)
 
     def plan(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> Plan:
-        """Resolve a writer's schema: text, JSON or `Schema`.
-
-        Raises
-        ------
-        SchemaError
-            If the writer's schema is wrong, or the two cannot be resolved at all.
-        """
+        """Resolve a writer's schema: text, JSON or `Schema`."""
         writer = writer_schema if isinstance(writer_schema, Schema) else parse(writer_schema, named_schemas)
         return decode_plan(writer, self.schema, self.options, self.arrow_type)
 
@@ -114,24 +77,7 @@ class AvroReader:
 
 
 class AvroWriter:
-    """A schema that columns of any fitting type are encoded with.
-
-    Parameters
-    ----------
-    schema : str, dict, list or Schema
-        What is written.
-    named_schemas : sequence of str, dict or list
-        Schemas that it refers to by name.
-    options : TypeOptions, optional
-        How the members of a union are named.
-    limits : Limits, optional
-        Of the programs.
-
-    Attributes
-    ----------
-    schema : Schema
-        The schema, parsed.
-    """
+    """A schema that columns of any fitting type are encoded with."""
 
     def __init__(
         self,
@@ -294,13 +240,7 @@ class AvroCodec(Codec):
 
 
 def schema_text(schema: object) -> str:
-    """Return a schema as text, so that later changes of a dict are not seen.
-
-    Raises
-    ------
-    ConfigError
-        If it is neither text nor a dict or list of what JSON has.
-    """
+    """Return a schema as text, so that later changes of a dict are not seen."""
     if isinstance(schema, str):
         return schema
     try:

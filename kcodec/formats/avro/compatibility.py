@@ -30,24 +30,10 @@ _READERS = {
 
 
 def differences(reader: Schema, writer: Schema) -> list[Difference]:
-    """Return why not every value of one Avro schema can be read as another.
+    """Return why not every value of one Avro schema can be read as another, in the words of Avro Java.
 
-    Parameters
-    ----------
-    reader, writer : Schema
-        The two schemas.
-
-    Returns
-    -------
-    list of Difference
-        Types, paths and messages are those of Avro Java's ``Incompatibility``; a pair of types that stands in several
-        places is listed for each of them, with the first one's path. A reader's field that several of the writer's
-        fields match is ``AMBIGUOUS_FIELD``: Avro Java throws there.
-
-    Raises
-    ------
-    SchemaError
-        If types are nested too deeply.
+    A pair of types that stands in several places is listed for each of them, with the first one's path. A reader's
+    field that several of the writer's fields match is ``AMBIGUOUS_FIELD``: Avro Java throws there.
 
     Examples
     --------

@@ -23,22 +23,12 @@ def varint(value: int) -> bytes:
 
 
 def default_bytes(field: Field) -> bytes:
-    """Return what a field's default is on the wire.
+    """Return what a field's default is on the wire; a default that is no value of the type is a `SchemaError`.
 
     A union's default takes the first branch whose kind of JSON fits, at any position, as in Avro Java: a
     record, enum, array or map is taken to fit whatever the JSON is. Unlike there, a number takes the first
     branch that holds it exactly (Java makes 1.5 an int of 1), text beyond U+00FF is refused for bytes and
     fixed (Java writes ``?``), and so is text of another length for fixed (Java pads or cuts it).
-
-    Parameters
-    ----------
-    field : Field
-        A field that has a default.
-
-    Raises
-    ------
-    SchemaError
-        If the default is not a value of the field's type.
 
     Examples
     --------

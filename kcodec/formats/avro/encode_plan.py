@@ -30,28 +30,10 @@ _PER_SECOND = {
 
 
 def encode_plan(schema: Schema, kind: pa.DataType, options: TypeOptions | None = None) -> Plan:
-    """Plan how columns are written as an Avro schema.
+    """Plan how columns of a type are written as an Avro schema.
 
-    Parameters
-    ----------
-    schema : Schema
-        What is written.
-    kind : pyarrow.DataType
-        The columns at hand. Fields are matched by name; a field without a column is written as its default,
-        or as null if it may be null.
-    options : TypeOptions, optional
-        How the members of a union are named.
-
-    Returns
-    -------
-    Plan
-        Its Arrow type is ``plain_type(kind)``. A type that cannot be written is a FAIL node, so that only the
-        rows that have a value there are errors.
-
-    Raises
-    ------
-    SchemaError
-        If a default that is needed is not a value of its type, or the schema is too deep or too large.
+    Fields are matched by name; a field without a column is written as its default, or as null if it may be null. A
+    type that cannot be written is a FAIL node, so that only the rows that have a value there are errors.
 
     Examples
     --------

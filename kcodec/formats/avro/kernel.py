@@ -20,31 +20,7 @@ class AvroKernel(RowKernel, Protocol):
     def encode(
         self, array: pa.Array, program: Any, *, prefix: bytes = b"", large: bool = False, stop: bool = False
     ) -> tuple[pa.Array, list[Fault]]:
-        """Encode one datum per row.
-
-        Parameters
-        ----------
-        array : pyarrow.Array
-            Of the type of the program's plan.
-        program : Program
-            Of an encode plan.
-        prefix : bytes
-            Put before each datum.
-        large : bool
-            Whether the result has 64-bit offsets.
-        stop : bool
-            Whether to return after the first fault; the array is then not meaningful.
-
-        Returns
-        -------
-        tuple of (pyarrow.Array, list of Fault)
-            Binary, null for null rows and for rows that failed; and these rows, in order.
-
-        Raises
-        ------
-        CapacityError
-            If the datums hold more than 2 GiB and `large` is not set.
-        """
+        """Encode one datum per row."""
 
 
 def kernel() -> AvroKernel:

@@ -22,19 +22,7 @@ _RAW = "raw"
 
 
 class AvroDecoder(SchemaDecoder):
-    """A reader's schema, for payloads that may stand as they are.
-
-    Parameters
-    ----------
-    text : str
-        The schema.
-    schema : Schema
-        The same, parsed.
-    options, limits
-        As for `AvroReader`.
-    trailing : bool
-        Whether bytes after a value are accepted.
-    """
+    """A reader's schema, as text and parsed, for payloads that may stand as they are."""
 
     def __init__(
         self, text: str, schema: Schema, options: TypeOptions, limits: Limits, *, trailing: bool
@@ -70,17 +58,7 @@ class AvroDecoder(SchemaDecoder):
 
 
 class AvroEncoder(SchemaEncoder):
-    """A schema that columns are written with, and the one whose values they hold.
-
-    Parameters
-    ----------
-    schema : Schema
-        What is written.
-    given : Schema or None
-        What the columns hold, where that is another.
-    options, limits
-        Of both.
-    """
+    """A schema that columns are written with, and the one whose values they hold."""
 
     def __init__(self, schema: Schema, given: Schema | None, options: TypeOptions, limits: Limits) -> None:
         self._writer = AvroWriter(schema, options=options, limits=limits)
@@ -107,15 +85,7 @@ class AvroEncoder(SchemaEncoder):
 
 
 class BytesEncoder(SchemaEncoder):
-    """The root type bytes: no length before the content.
-
-    Parameters
-    ----------
-    schema : Schema
-        With its logical type, if it has one.
-    options, limits
-        As for `AvroWriter`.
-    """
+    """The root type bytes: no length before the content."""
 
     def __init__(self, schema: Schema, options: TypeOptions, limits: Limits) -> None:
         self._writer = AvroWriter(schema, options=options, limits=limits)

@@ -26,30 +26,9 @@ def decode_plan(
     options: TypeOptions | None = None,
     kind: pa.DataType | None = None,
 ) -> Plan:
-    """Resolve a writer's schema against a reader's.
+    """Resolve a writer's schema against a reader's, whose Arrow type may be known already.
 
-    Parameters
-    ----------
-    writer : Schema
-        What the bytes were written with.
-    reader : Schema
-        What they are read as.
-    options : TypeOptions, optional
-        How the reader's schema is laid out in columns.
-    kind : pyarrow.DataType, optional
-        ``arrow_type(reader, options)``, if it is known already.
-
-    Returns
-    -------
-    Plan
-        Its columns are those of the reader. A value that cannot be read is a FAIL node, so that only the rows
-        that reach it are errors.
-
-    Raises
-    ------
-    SchemaError
-        If the reader's schema has no Arrow type, a default that is needed is not a value of its type, or the
-        reader's aliases give two of the writer's names the same new name.
+    A value that cannot be read is a FAIL node, so that only the rows that reach it are errors.
 
     Examples
     --------

@@ -43,22 +43,10 @@ def missing_field(writer: Schema, reader: Schema) -> Field | None:
 
 
 def unreadable(writer: Schema, reader: Schema) -> str:
-    """Return why no value of one type can be read as another.
+    """Return why no value of a type, which is not a union, can be read as another; empty if it can.
 
     Only the types themselves are looked at, not what is below them: fields, items and branches of a writer's
     union fail on their own, and only where they occur.
-
-    Parameters
-    ----------
-    writer : Schema
-        Any type but a union.
-    reader : Schema
-        Any type.
-
-    Returns
-    -------
-    str
-        The reason; empty if it can be read.
     """
     if reader.type == "union":
         if Branches(reader).match(writer) < 0:
@@ -76,13 +64,7 @@ def unreadable(writer: Schema, reader: Schema) -> str:
 
 
 class Branches:
-    """The branches of a reader's union, found by what a writer has.
-
-    Parameters
-    ----------
-    union : Schema
-        The union.
-    """
+    """The branches of a reader's union, found by what a writer has."""
 
     def __init__(self, union: Schema) -> None:
         self._first: dict[str, int] = {}
@@ -176,11 +158,6 @@ def apply_aliases(writer: Schema, reader: Schema) -> Schema:
 
     Names are replaced twice, as in Avro Java, so a chain of two aliases is followed; but not at all where the
     schemas are equal without it.
-
-    Raises
-    ------
-    SchemaError
-        If two fields of a record or two branches of a union get the same name.
     """
     for _ in range(2):
         if same(writer, reader):

@@ -54,37 +54,6 @@ class Schema:
     """One type of an Avro schema.
 
     Two schemas are compared with `same`; ``==`` is identity, since schemas may be recursive.
-
-    Attributes
-    ----------
-    type : str
-        A primitive's name, or ``"record"``, ``"enum"``, ``"fixed"``, ``"array"``, ``"map"``, ``"union"``.
-    name : str
-        Full name of a record, enum or fixed; the type otherwise.
-    aliases : tuple of str
-        Full names.
-    fields : list of Field
-        Of a record.
-    error : bool
-        Whether a record is declared as an error, which makes no difference but to its text.
-    symbols : tuple of str
-        Of an enum.
-    default : str or None
-        Symbol that an enum reads symbols it does not know as.
-    size : int
-        Bytes of a fixed.
-    item : Schema or None
-        Items of an array, values of a map.
-    branches : list of Schema
-        Of a union.
-    logical : str
-        The logical type, where it is known and valid; empty otherwise.
-    precision, scale : int
-        Of a decimal.
-    doc : str or None
-        Documentation.
-    props : dict
-        All other attributes, the logical type's included.
     """
 
     __slots__ = (
@@ -107,20 +76,27 @@ class Schema:
     )
 
     def __init__(self, kind: str, name: str = "") -> None:
+        #: A primitive's name, or "record", "enum", "fixed", "array", "map", "union".
         self.type = kind
+        #: Full name of a record, enum or fixed; the type otherwise.
         self.name = name or kind
         self.aliases: tuple[str, ...] = ()
         self.fields: list[Field] = []
+        #: Whether a record is declared as an error, which makes no difference but to its text.
         self.error = False
         self.symbols: tuple[str, ...] = ()
+        #: Symbol that an enum reads symbols it does not know as.
         self.default: str | None = None
         self.size = 0
+        #: Items of an array, values of a map.
         self.item: Schema | None = None
         self.branches: list[Schema] = []
+        #: The logical type, where it is known and valid.
         self.logical = ""
         self.precision = 0
         self.scale = 0
         self.doc: str | None = None
+        #: All other attributes, the logical type's included.
         self.props: dict[str, Any] = {}
         self._numbers: dict[str, int] = {}
 
@@ -153,27 +129,7 @@ class Schema:
 
 
 class Field:
-    """One field of a record.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    type : Schema
-        Its type.
-    default : object
-        The default as JSON; meaningful only if `has_default`.
-    has_default : bool
-        Whether there is one.
-    aliases : tuple of str
-        Names it is also known by.
-    order : str
-        ``"ascending"``, ``"descending"`` or ``"ignore"``.
-    doc : str or None
-        Documentation.
-    props : dict
-        All other attributes.
-    """
+    """One field of a record; `props` are the attributes that have no name of their own."""
 
     __slots__ = ("aliases", "default", "doc", "has_default", "name", "order", "props", "type")
 
@@ -189,25 +145,9 @@ class Field:
 
 
 def parse(schema: object, named: Iterable[object] = ()) -> Schema:
-    """Parse an Avro schema.
+    """Parse an Avro schema: JSON text or what it parses to, or the bare name of a primitive or of a type in `named`.
 
-    Parameters
-    ----------
-    schema : str, dict or list
-        JSON text, or what it parses to. Text that is the bare name of a primitive or of a type in `named` is
-        taken as such a name.
-    named : iterable of str, dict or list
-        Schemas parsed before it, in this order, whose names it may use.
-
-    Returns
-    -------
-    Schema
-        The root, with all references followed.
-
-    Raises
-    ------
-    SchemaError
-        With the JSON path of what is wrong.
+    Errors have the JSON path of what is wrong.
 
     Examples
     --------
@@ -220,22 +160,7 @@ def parse(schema: object, named: Iterable[object] = ()) -> Schema:
 
 
 def parse_all(schemas: Sequence[object]) -> list[Schema]:
-    """Parse a schema and, before it, those whose names it may use.
-
-    Parameters
-    ----------
-    schemas : sequence of str, dict or list
-        As for `parse`, the schema itself last; each may use the names of those before it.
-
-    Returns
-    -------
-    list of Schema
-        Their roots.
-
-    Raises
-    ------
-    SchemaError
-        With the JSON path of what is wrong.
+    """Parse schemas, each of which may use the names of those before it, and return their roots.
 
     Examples
     --------
@@ -628,22 +553,7 @@ def _same_json(left: object, right: object) -> bool:
 def canonical(schema: Schema, known: Iterable[str] = ()) -> str:
     """Print a schema as Avro Java prints it, which is the text that schema registries store.
 
-    Parameters
-    ----------
-    schema : Schema
-        The root.
-    known : iterable of str
-        Full names defined elsewhere: they are printed as references.
-
-    Returns
-    -------
-    str
-        JSON without spaces; a type is written out where it first occurs and named after that.
-
-    Raises
-    ------
-    SchemaError
-        If types, written out within each other, are nested too deeply.
+    A type is written out where it first occurs and named after that; those named in `known` are never written out.
 
     Examples
     --------

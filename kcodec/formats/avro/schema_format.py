@@ -30,17 +30,7 @@ __all__ = ["AvroFormat", "ParsedSchema"]
 
 
 class ParsedSchema(NamedTuple):
-    """A schema and where it came from.
-
-    Attributes
-    ----------
-    text : str
-        Its text.
-    root : Schema
-        The type.
-    references : tuple of str
-        Names of the types that other texts define at their roots.
-    """
+    """A schema, its text, and the names of the types that other texts define at their roots."""
 
     text: str
     root: Schema
@@ -50,13 +40,6 @@ class ParsedSchema(NamedTuple):
 @dataclass(frozen=True)
 class AvroFormat(SchemaFormat):
     """Avro, as Confluent's registry and serializers treat it.
-
-    Attributes
-    ----------
-    fail_on_trailing : bool
-        Whether bytes after a value are an error.
-    remove_java : bool
-        Whether ``avro.java.string`` is left out of what is registered.
 
     Examples
     --------

@@ -121,25 +121,8 @@ def member_name(branch: Schema, index: int, options: TypeOptions) -> str:
 def arrow_type(schema: Schema, options: TypeOptions | None = None) -> pa.DataType:
     """Return the Arrow type that values of an Avro schema are decoded to.
 
-    Parameters
-    ----------
-    schema : Schema
-        The reader's schema.
-    options : TypeOptions, optional
-        How unions, wide decimals and recursive types are laid out, and which fields are wanted.
-
-    Returns
-    -------
-    pyarrow.DataType
-
-    Raises
-    ------
-    SchemaError
-        If a record contains itself (unless ``recursive_depth`` says how far to go), a decimal is wider than
-        76 digits (unless wide decimals become text), two members of a union would have the same name, or the
-        schema comes to more than `MAX_COLUMNS` columns.
-    ConfigError
-        If one of the wanted fields does not exist.
+    Schemas that have none: records that contain themselves without ``recursive_depth``, decimals wider than 76
+    digits, unions with two members of one name, more than `MAX_COLUMNS` columns.
 
     Examples
     --------
@@ -287,27 +270,9 @@ def derive_schema(
 ) -> dict[str, Any] | list[Any] | str:
     """Return the Avro schema that a column of an Arrow type is encoded with when none is given.
 
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        The type of the column; for a table, the struct of its columns.
-    name : str
-        Name of the root record. Records below are named after their field, within the namespace of the record
-        around them, as Spark does.
-    nullable : bool
-        Whether the root may be null.
-
-    Returns
-    -------
-    dict, list or str
-        The schema as JSON. Every type is written so that nothing is lost: unsigned 64-bit integers are
-        decimals of 20 digits, seconds become milliseconds, and a field that may be null is a union with
-        null, which is also its default.
-
-    Raises
-    ------
-    SchemaError
-        If a type has no Avro counterpart, such as an interval, or a name is not an Avro name.
+    Every type is written so that nothing is lost: unsigned 64-bit integers are decimals of 20 digits, seconds become
+    milliseconds, and a field that may be null is a union with null, which is also its default. Records below the
+    root are named after their field, within the namespace of the record around them, as Spark does.
 
     Examples
     --------
