@@ -3,9 +3,6 @@ from typing import Any
 MAX_LEVELS: int
 
 def split(
-    data: Any, offsets: Any, width: int, stride: int, rows: int, valid: Any, ids: Any, starts: Any, guids: Any
-) -> bool: ...
-def indexes(
     data: Any,
     offsets: Any,
     width: int,
@@ -13,9 +10,11 @@ def indexes(
     rows: int,
     first: int,
     valid: Any,
+    ids: Any,
     starts: Any,
-    values: Any,
-    value_offsets: Any,
+    guids: Any,
+    levels: Any,
+    level_ends: Any,
 ) -> int: ...
 def join(
     data: Any,
@@ -27,10 +26,9 @@ def join(
     keys: Any,
     key_size: int,
     one_key: bool,
-    index_data: Any,
-    index_offsets: Any,
-    index_rows: int,
+    levels: Any,
+    level_ends: Any,
+    level_rows: int,
     out: Any,
     out_offsets: Any,
 ) -> None: ...
-def write_indexes(values: Any, offsets: Any, rows: int, out: Any, out_offsets: Any) -> int: ...

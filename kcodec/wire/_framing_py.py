@@ -11,33 +11,6 @@ MAX_LEVELS = 1024
 
 
 def split(
-    data: Any, offsets: Any, width: int, stride: int, rows: int, valid: Any, ids: Any, starts: Any, guids: Any
-) -> bool:
-    """Read the prefix of every row; False if there is a GUID but no room for GUIDs."""
-    valid = _flags(valid, rows)
-    ids, starts = memoryview(ids).cast("B").cast("i"), memoryview(starts).cast("B").cast("q")
-    guids = memoryview(guids).cast("B")
-    if len(ids) < rows or len(starts) < rows:
-        raise ValueError("no room for the ids")
-    for row, start, value in elements(data, offsets, width, stride, rows):
-        ids[row] = -1
-        starts[row] = start
-        if valid and not valid[row]:
-            continue
-        code, size = read_frame(value)
-        if code:
-            raise decode_error(code, row, start)
-        if size == 5:
-            ids[row] = int.from_bytes(value[1:5], "big", signed=True)
-        elif len(guids) < 16 * rows:
-            return False
-        else:
-            guids[16 * row : 16 * row + 16] = value[1:17]
-        starts[row] += size
-    return True
-
-
-def indexes(
     data: Any,
     offsets: Any,
     width: int,
@@ -45,31 +18,44 @@ def indexes(
     rows: int,
     first: int,
     valid: Any,
+    ids: Any,
     starts: Any,
-    values: Any,
-    value_offsets: Any,
+    guids: Any,
+    levels: Any,
+    level_ends: Any,
 ) -> int:
-    """Read message indexes where rows start, and move the starts past them; the row to go on with."""
+    """Read frames from a row on; see ``_framing.pyx``."""
     valid = _flags(valid, rows)
-    starts, ends = memoryview(starts).cast("B").cast("q"), memoryview(value_offsets).cast("B").cast("q")
-    values = memoryview(values).cast("B").cast("i")
-    if not 0 <= first <= rows or len(starts) < rows or len(ends) < rows + 1:
-        raise ValueError("no room for the indexes")
-    used = ends[first]
+    ids, starts = memoryview(ids).cast("B").cast("i"), memoryview(starts).cast("B").cast("q")
+    guids, levels = memoryview(guids).cast("B"), memoryview(levels).cast("B").cast("i")
+    ends = memoryview(level_ends).cast("B").cast("q")
+    if len(ids) < rows or len(starts) < rows:
+        raise ValueError("no room for the ids")
+    used = ends[first] if ends else 0
     for row, start, value in elements(data, offsets, width, stride, rows, first):
+        ids[row], end = -1, 0
         if not valid or valid[row]:
-            if not start <= starts[row] <= start + len(value):
-                raise bad_slice(row)
-            code, found, end = read_indexes(value, starts[row] - start, len(values) - used)
+            code, end = read_frame(value)
             if code:
                 raise decode_error(code, row, start)
-            if found is None:
+            if end == 5:
+                ids[row] = int.from_bytes(value[1:5], "big", signed=True)
+            elif len(guids) < 16 * rows:
                 return row
-            for level in found:
-                values[used] = level
-                used += 1
-            starts[row] = start + end
-        ends[row + 1] = used
+            else:
+                guids[16 * row : 16 * row + 16] = value[1:17]
+            if ends:
+                code, found, end = read_indexes(value, end, len(levels) - used)
+                if code:
+                    raise decode_error(code, row, start)
+                if found is None:
+                    return row
+                for level in found:
+                    levels[used] = level
+                    used += 1
+        starts[row] = start + end
+        if ends:
+            ends[row + 1] = used
     return rows
 
 
@@ -83,59 +69,41 @@ def join(
     keys: Any,
     key_size: int,
     one_key: bool,
-    index_data: Any,
-    index_offsets: Any,
-    index_rows: int,
+    levels: Any,
+    level_ends: Any,
+    level_rows: int,
     out: Any,
     out_offsets: Any,
 ) -> None:
-    """Write every row behind its prefix: keys are native 32-bit ids, or GUIDs of 16 bytes."""
+    """Write every row behind its frame; see ``_framing.pyx``."""
     valid = _flags(valid, rows)
     out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
+    levels, level_ends = memoryview(levels).cast("B").cast("i"), memoryview(level_ends).cast("B").cast("q")
     keys = memoryview(keys).cast("B")
     if key_size not in (4, 16) or len(keys) // key_size < (1 if one_key else rows):
         raise ValueError("too few keys")
-    if 1 < index_rows < rows:
+    if len(level_ends) <= level_rows or 1 < level_rows < rows:
         raise ValueError("too few message indexes")
     if len(ends) < rows + 1:
         raise ValueError("no room for the offsets")
-    found = (
-        [value for _, _, value in elements(index_data, index_offsets, 8, 0, index_rows)] if index_rows else []
-    )
     at = ends[0] = 0
     for row, _, value in elements(data, offsets, width, stride, rows):
+        which = 0 if level_rows == 1 else row
+        if level_rows and not 0 <= level_ends[which] <= level_ends[which + 1] <= len(levels):
+            raise bad_slice(row)
         if not valid or valid[row]:
             key = bytes(keys[:key_size] if one_key else keys[key_size * row : key_size * (row + 1)])
-            prefix = (
+            framed = (
                 b"\1" + key if key_size == 16 else b"\0" + memoryview(key).cast("I")[0].to_bytes(4, "big")
             )
-            index = found[0 if len(found) == 1 else row] if found else b""
-            framed = prefix + index + value
+            if level_rows:
+                framed += written_indexes(levels[level_ends[which] : level_ends[which + 1]].tolist(), row)
+            framed += value
             if at + len(framed) > len(out):
                 raise ValueError("no room for the framed values")
             out[at : at + len(framed)] = framed
             at += len(framed)
         ends[row + 1] = at
-
-
-def write_indexes(values: Any, offsets: Any, rows: int, out: Any, out_offsets: Any) -> int:
-    """Write lists of message indexes, each between two 64-bit offsets; the bytes written."""
-    values, offsets = memoryview(values).cast("B").cast("i"), memoryview(offsets).cast("B").cast("q")
-    out, ends = memoryview(out).cast("B"), memoryview(out_offsets).cast("B").cast("q")
-    if rows < 0 or len(offsets) < rows + 1 or len(ends) < rows + 1:
-        raise ValueError("too few offsets")
-    if len(out) // 5 < len(values) + rows:
-        raise ValueError("no room for the indexes")
-    at = ends[0] = 0
-    for row in range(rows):
-        first, last = offsets[row], offsets[row + 1]
-        if not 0 <= first <= last <= len(values):
-            raise bad_slice(row)
-        made = written_indexes(values[first:last].tolist(), row)
-        out[at : at + len(made)] = made
-        at += len(made)
-        ends[row + 1] = at
-    return at
 
 
 def read_frame(value: bytes) -> tuple[str, int]:

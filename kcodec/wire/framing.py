@@ -18,8 +18,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kcodec._impl import kernel
-from kcodec.errors import DecodeError
-from kcodec.wire.slices import Column, Growing, Slices, column, empty, narrow
+from kcodec.wire._faults import decode_error
+from kcodec.wire._framing_py import MAX_LEVELS, read_indexes, written_indexes
+from kcodec.wire.slices import Growing, Slices, column, empty, narrow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,20 +120,24 @@ def split_frames(data: Any, offsets: Any, *, valid: Any = None, indexes: bool = 
 
     source = column(data, offsets)
     flags = _flags(valid)
-    call = kernel("wire._framing")
+    split = kernel("wire._framing").split
     ids = empty(source.rows, np.int32)
     starts = empty(source.rows, np.int64)
+    # Any valid list fits in this many more, so every run makes progress.
+    levels = Growing(4 * (source.rows + MAX_LEVELS) if indexes else 0)
+    ends = np.zeros(source.rows + 1 if indexes else 0, np.int64)
     guids = None
-    try:
-        if not call.split(*source, flags, ids, starts, bytearray()):
+    row = 0
+    while True:
+        room = bytearray() if guids is None else guids
+        row = split(*source, row, flags, ids, starts, room, levels.buffer, ends)
+        if row == source.rows:
+            break
+        if guids is None and memoryview(data).cast("B")[source.offsets[row]] == 1:
             guids = np.zeros((source.rows, 16), np.uint8)
-            call.split(*source, flags, ids, starts, guids)
-    except DecodeError as error:
-        if indexes:
-            # A row before the one with a bad frame may have bad indexes, and is then the first.
-            _indexes(source._replace(rows=error.row), flags, starts)
-        raise
-    found = _indexes(source, flags, starts) if indexes else None
+        else:
+            levels.double()
+    found = MessageIndexes(levels.finish(4 * int(ends[-1])).view(np.int32), ends) if indexes else None
     return Frames(ids, starts, guids, found)
 
 
@@ -202,24 +207,17 @@ def join_frames(
         size, one = 16, count == 1 and source.rows != 1
     if not one and count != source.rows:
         raise ValueError(f"{count} ids or GUIDs for {source.rows} rows")
-    prefix_data, prefix_ends = np.empty(0, np.uint8), np.zeros(1, np.int64)
-    prefix_rows = 0
-    if indexes is not None:
-        prefix_data, prefix_ends = _write_indexes(indexes)
-        prefix_rows = len(prefix_ends) - 1
-        if prefix_rows not in (1, source.rows):
-            raise ValueError(f"message indexes of {prefix_rows} rows for {source.rows} rows")
     flags = _flags(valid)
-    room = memoryview(data).nbytes + source.rows * (1 + size)
-    if prefix_rows == 1:
-        room += len(prefix_data) * source.rows
-    else:
-        room += len(prefix_data)
+    levels, level_ends = (_ids([]), np.zeros(1, np.int64)) if indexes is None else _lists(indexes)
+    lists = len(level_ends) - 1
+    if indexes is not None and lists not in (1, source.rows):
+        raise ValueError(f"message indexes of {lists} rows for {source.rows} rows")
+    room = memoryview(data).nbytes + source.rows * (1 + size) + 5 * (len(levels) + lists)
+    if lists == 1:
+        room += source.rows * len(written_indexes(levels[level_ends[0] : level_ends[1]].tolist(), 0))
     out = Growing(room)
     ends = empty(source.rows + 1, np.int64)
-    kernel("wire._framing").join(
-        *source, flags, keys, size, one, prefix_data, prefix_ends, prefix_rows, out.buffer, ends
-    )
+    kernel("wire._framing").join(*source, flags, keys, size, one, levels, level_ends, lists, out.buffer, ends)
     return narrow(out.finish(int(ends[-1])), ends, large)
 
 
@@ -246,8 +244,7 @@ def encode_message_indexes(indexes: Sequence[int]) -> bytes:
     >>> encode_message_indexes([0]).hex(), encode_message_indexes([1, 0]).hex()
     ('00', '040200')
     """
-    data, _ = _write_indexes(indexes)
-    return bytes(data.tobytes())
+    return written_indexes(_ids(list(indexes)).tolist(), 0)
 
 
 def decode_message_indexes(data: Any, start: int = 0) -> tuple[tuple[int, ...], int]:
@@ -281,46 +278,23 @@ def decode_message_indexes(data: Any, start: int = 0) -> tuple[tuple[int, ...], 
     >>> decode_message_indexes(bytes.fromhex("00ff"))
     ((0,), 1)
     """
-    import numpy as np
-
-    length = memoryview(data).nbytes
-    if not 0 <= start <= length:
+    view = memoryview(data).cast("B")
+    if not 0 <= start <= len(view):
         raise ValueError("start is not within data")
-    starts = np.array([start], np.int64)
-    found = _indexes(column(data, np.array([0, length])), b"", starts)
-    return tuple(found.values.tolist()), int(starts[0])
+    # No list is longer: five bytes for their count and for each.
+    code, levels, size = read_indexes(bytes(view[start : start + 5 * (MAX_LEVELS + 1)]), 0)
+    if code:
+        raise decode_error(code, 0, 0)
+    return tuple(levels or ()), start + size
 
 
-def _indexes(source: Column, flags: Any, starts: Any) -> MessageIndexes:
-    """Read the indexes of rows, and move the starts past them."""
-    import numpy as np
-
-    call = kernel("wire._framing")
-    # Any valid list fits in this many more, so every run makes progress.
-    values = Growing(4 * (source.rows + call.MAX_LEVELS))
-    ends = empty(source.rows + 1, np.int64)
-    ends[0] = 0
-    row = call.indexes(*source, 0, flags, starts, values.buffer, ends)
-    while row < source.rows:
-        values.double()
-        row = call.indexes(*source, row, flags, starts, values.buffer, ends)
-    return MessageIndexes(values.finish(4 * int(ends[-1])).view(np.int32), ends)
-
-
-def _write_indexes(indexes: MessageIndexes | Sequence[int]) -> tuple[Any, Any]:
+def _lists(indexes: MessageIndexes | Sequence[int]) -> tuple[Any, Any]:
+    """Return message indexes and their offsets, as kernels take them."""
     import numpy as np
 
     if isinstance(indexes, MessageIndexes):
-        values, offsets = indexes
-    else:
-        values, offsets = _ids(list(indexes)), np.array([0, len(indexes)])
-    values = np.ascontiguousarray(values, np.int32)
-    offsets = np.ascontiguousarray(offsets, np.int64)
-    rows = len(offsets) - 1
-    out = empty(5 * (len(values) + rows), np.uint8)
-    ends = empty(rows + 1, np.int64)
-    used = kernel("wire._framing").write_indexes(values, offsets, rows, out, ends)
-    return out[:used], ends
+        return np.ascontiguousarray(indexes.values, np.int32), np.ascontiguousarray(indexes.offsets, np.int64)
+    return _ids(list(indexes)), np.array([0, len(indexes)], np.int64)
 
 
 def _ids(ids: Any) -> Any:

@@ -111,6 +111,28 @@ def test_deep_indexes_and_many_of_them(impl):
         encode_message_indexes([0, -1])
 
 
+def test_guids_between_deep_indexes(impl):
+    deep = list(range(1024))
+    values = [b"\0\0\0\0\7" + encode_message_indexes(deep), b"\1" + GUID + encode_message_indexes(deep)] * 5
+    frames = split_frames(*column(values), indexes=True)
+    assert frames.ids.tolist() == [7, -1] * 5
+    assert [row.tobytes() for row in frames.guids] == [bytes(16), GUID] * 5
+    assert frames.starts.tolist() == column(values)[1][1:].tolist()
+    assert frames.indexes.to_list() == [deep] * 10
+
+
+def test_errors_of_indexes_that_are_written(impl):
+    payloads = column([b"a", b"b"])
+    for levels, code in (([1, -2], "out_of_range"), ([1] * 1026, "size_limit")):
+        each = MessageIndexes(np.array(levels, np.int32), np.array([0, 1, len(levels)]))
+        with pytest.raises(EncodeError, match=code) as caught:
+            join_frames(*payloads, 7, indexes=each)
+        assert caught.value.row == 1
+    for ends in ([0, 2, 1], [0, 1, 3]):
+        with pytest.raises(ValueError, match="offsets of element 1"):
+            join_frames(*payloads, 7, indexes=MessageIndexes(np.array([1, 2]), np.array(ends)))
+
+
 def test_short_and_long_form_of_the_first_message(impl):
     assert decode_message_indexes(b"\x00") == ((0,), 1)
     assert decode_message_indexes(b"\xff\x00", 1) == ((0,), 2)

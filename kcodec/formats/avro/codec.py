@@ -6,12 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec._impl import kernel
 from kcodec.codec import Codec
 from kcodec.columns.nested import unpack
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, Fault
 from kcodec.formats.avro.encode_plan import encode_plan
+from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import Schema, canonical, parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
@@ -99,15 +99,12 @@ class AvroWriter:
     def encode(
         self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
     ) -> tuple[pa.Array, list[Fault]]:
-        """Encode one array; see the kernel for the parameters and the result."""
-        module = kernel("formats.avro._kernel")
+        """Encode one array; see `AvroKernel.encode`."""
+        module = kernel()
         kind = plain_type(array.type)
         program = self._programs.get(kind, lambda: AvroProgram(self.plan(kind), self.limits)).compiled(module)
         plain = array if array.type == kind else unpack(array).cast(kind)
-        encoded: tuple[pa.Array, list[Fault]] = module.encode(
-            plain, program, prefix=prefix, large=large, stop=stop
-        )
-        return encoded
+        return module.encode(plain, program, prefix=prefix, large=large, stop=stop)
 
 
 class AvroCodec(Codec):
@@ -223,11 +220,8 @@ class AvroCodec(Codec):
         return canonical(self._reader.schema)
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        module = kernel("formats.avro._kernel")
-        decoded: tuple[pa.Array, list[Fault]] = module.decode(
-            array, [self._program.compiled(module)], trailing=self._trailing, stop=stop
-        )
-        return decoded
+        module = kernel()
+        return module.decode(array, [self._program.compiled(module)], trailing=self._trailing, stop=stop)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._writer.encode(array, large=self._arguments["large"], stop=stop)

@@ -20,7 +20,10 @@ class AvroKernel(RowKernel, Protocol):
     def encode(
         self, array: pa.Array, program: Any, *, prefix: bytes = b"", large: bool = False, stop: bool = False
     ) -> tuple[pa.Array, list[Fault]]:
-        """Encode one datum per row."""
+        """Encode one datum per row, of a column of the type of the program's plan, as `decode` decodes.
+
+        Each datum stands behind `prefix`; `large` is whether the result has 64-bit offsets.
+        """
 
 
 def kernel() -> AvroKernel:

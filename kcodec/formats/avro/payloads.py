@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec._impl import kernel
 from kcodec.columns.source import payloads
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
+from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import TypeOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
@@ -46,7 +46,7 @@ class AvroDecoder(SchemaDecoder):
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array with the kernel, and place the payloads that stand as they are."""
-        module = kernel("formats.avro._kernel")
+        module = kernel()
         compiled = [None if program in (None, _RAW) else program.compiled(module) for program in programs]
         array, faults = pa.nulls(len(values), self.arrow_type), []
         if any(program is not None for program in compiled):
@@ -75,7 +75,7 @@ class AvroEncoder(SchemaEncoder):
             array, faults = self._given.encode(array, large=True, stop=stop)
             if stop and faults:
                 return array, faults
-            module = kernel("formats.avro._kernel")
+            module = kernel()
             array, unresolved = module.decode(array, [self._conversion.compiled(module)], stop=stop)
             faults += [fault._replace(offset=None) for fault in unresolved]
             if stop and faults:
