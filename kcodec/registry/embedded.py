@@ -140,22 +140,20 @@ class EmbeddedRegistry:
 
     def get(self, schema_id: int) -> RegisteredSchema:
         """Find a schema by its id."""
-        with self._transaction() as connection:
-            row = connection.execute(
-                "SELECT id, guid, content FROM schemas WHERE id = ?", (schema_id,)
-            ).fetchone()
-        if row is None:
-            raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
-        return RegisteredSchema(row[0], row[1], _load(row[2]))
+        return self._get("id = ?", schema_id, schema_id)
 
     def get_by_guid(self, guid: str) -> RegisteredSchema:
         """Find a schema by its GUID."""
+        return self._get("guid = ?", str(guid).lower(), guid)
+
+    def _get(self, condition: str, value: int | str, name: int | str) -> RegisteredSchema:
+        """Return the first schema that meets a condition; `name` is what a message calls it."""
         with self._transaction() as connection:
             row = connection.execute(
-                "SELECT id, guid, content FROM schemas WHERE guid = ? ORDER BY id", (str(guid).lower(),)
+                f"SELECT id, guid, content FROM schemas WHERE {condition} ORDER BY id", (value,)
             ).fetchone()
         if row is None:
-            raise RegistryError(f"Schema {guid} not found", 404, 40403)
+            raise RegistryError(f"Schema {name} not found", 404, 40403)
         return RegisteredSchema(row[0], row[1], _load(row[2]))
 
     def get_version(

@@ -1,7 +1,5 @@
 from typing import Any
 
-MAX_LEVELS: int
-
 def split(
     data: Any,
     offsets: Any,

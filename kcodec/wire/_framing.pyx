@@ -9,14 +9,11 @@ from kcodec.wire.column cimport (
 )
 from kcodec.wire.cursor cimport copy32, load_be32
 from kcodec.wire.frame cimport (
-    ID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
+    ID_SIZE, read_frame, read_indexes, write_guid, write_id, write_indexes,
 )
 from kcodec.wire.status cimport NEED_ROOM, OK, Status
 
 from kcodec.wire._faults import bad_slice, decode_error, encode_error
-
-#: Levels of nested messages that indexes may name; no compiler nests messages that deep.
-MAX_LEVELS = LEVELS
 
 
 cdef int split_loop(

@@ -56,24 +56,23 @@ class AvroReader:
     def __init__(
         self,
         schema: object,
-        named_schemas: Sequence[object] = (),
         *,
         options: TypeOptions | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self.schema = schema if isinstance(schema, Schema) else parse(schema, named_schemas)
+        self.schema = schema if isinstance(schema, Schema) else parse(schema)
         self.options = options or TypeOptions()
         self.limits = Limits.of(limits)
         self.arrow_type = arrow_type(self.schema, self.options)
 
-    def plan(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> Plan:
+    def plan(self, writer_schema: object) -> Plan:
         """Resolve a writer's schema: text, JSON or `Schema`."""
-        writer = writer_schema if isinstance(writer_schema, Schema) else parse(writer_schema, named_schemas)
+        writer = writer_schema if isinstance(writer_schema, Schema) else parse(writer_schema)
         return decode_plan(writer, self.schema, self.options, self.arrow_type)
 
-    def program(self, writer_schema: object, named_schemas: Sequence[object] = ()) -> AvroProgram:
+    def program(self, writer_schema: object) -> AvroProgram:
         """Return what decodes the payloads of a writer's schema; see `plan`."""
-        return AvroProgram(self.plan(writer_schema, named_schemas), self.limits)
+        return AvroProgram(self.plan(writer_schema), self.limits)
 
 
 class AvroWriter:
@@ -82,12 +81,11 @@ class AvroWriter:
     def __init__(
         self,
         schema: object,
-        named_schemas: Sequence[object] = (),
         *,
         options: TypeOptions | None = None,
         limits: Limits | None = None,
     ) -> None:
-        self.schema = schema if isinstance(schema, Schema) else parse(schema, named_schemas)
+        self.schema = schema if isinstance(schema, Schema) else parse(schema)
         self.options = options or TypeOptions()
         self.limits = Limits.of(limits)
         self._programs: Kept[pa.DataType, AvroProgram] = Kept()

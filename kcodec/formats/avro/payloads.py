@@ -48,7 +48,8 @@ class AvroDecoder(SchemaDecoder):
         """Decode an array with the kernel, and place the payloads that stand as they are."""
         module = kernel()
         compiled = [None if program in (None, _RAW) else program.compiled(module) for program in programs]
-        array, faults = pa.nulls(len(values), self.arrow_type), []
+        array = pa.nulls(len(values), self.arrow_type)
+        faults: list[Fault] = []
         if any(program is not None for program in compiled):
             array, faults = module.decode(
                 values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
