@@ -18,10 +18,10 @@ from kcodec.formats.avro.types import TypeOptions, arrow_type
 from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
 
-__all__ = ["AvroCodec", "AvroProgram", "AvroReader", "AvroWriter", "schema_text"]
+__all__ = ["AvroCodec", "AvroPrograms", "AvroReader", "AvroWriter", "schema_text"]
 
 
-class AvroProgram:
+class AvroPrograms:
     """A plan and its programs, one for each kernel that has run it; it pickles as the plan."""
 
     def __init__(self, plan: Plan, limits: Limits) -> None:
@@ -38,7 +38,7 @@ class AvroProgram:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return AvroProgram, (self.plan, self.limits)
+        return AvroPrograms, (self.plan, self.limits)
 
 
 class AvroReader:
@@ -70,9 +70,9 @@ class AvroReader:
         writer = writer_schema if isinstance(writer_schema, Schema) else parse(writer_schema)
         return decode_plan(writer, self.schema, self.options, self.arrow_type)
 
-    def program(self, writer_schema: object) -> AvroProgram:
+    def program(self, writer_schema: object) -> AvroPrograms:
         """Return what decodes the payloads of a writer's schema; see `plan`."""
-        return AvroProgram(self.plan(writer_schema), self.limits)
+        return AvroPrograms(self.plan(writer_schema), self.limits)
 
 
 class AvroWriter:
@@ -88,7 +88,7 @@ class AvroWriter:
         self.schema = schema if isinstance(schema, Schema) else parse(schema)
         self.options = options or TypeOptions()
         self.limits = Limits.of(limits)
-        self._programs: Kept[pa.DataType, AvroProgram] = Kept()
+        self._programs: Kept[pa.DataType, AvroPrograms] = Kept()
 
     def plan(self, kind: pa.DataType) -> Plan:
         """Plan how columns of an Arrow type are written."""
@@ -100,7 +100,9 @@ class AvroWriter:
         """Encode one array; see `AvroKernel.encode`."""
         module = kernel()
         kind = plain_type(array.type)
-        program = self._programs.get(kind, lambda: AvroProgram(self.plan(kind), self.limits)).compiled(module)
+        program = self._programs.get(kind, lambda: AvroPrograms(self.plan(kind), self.limits)).compiled(
+            module
+        )
         plain = array if array.type == kind else unpack(array).cast(kind)
         return module.encode(plain, program, prefix=prefix, large=large, stop=stop)
 
