@@ -18,18 +18,7 @@ _BROKEN_PIPE = 128 + 13
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``kcodec``.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Of the command line; by default those of the process.
-
-    Returns
-    -------
-    int
-        The exit status.
-    """
+    """Run ``kcodec`` with arguments, by default those of the process; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="kcodec", description="Columns of Kafka bytes to Arrow columns and back."
     )

@@ -19,17 +19,7 @@ _SECONDS = 60
 
 
 class Place(NamedTuple):
-    """Where the demo runs.
-
-    Attributes
-    ----------
-    topic : str
-        The topic, which is there for the time of the demo.
-    registry_url : str
-        The registry, in which the topic's subject is.
-    send : callable
-        Produces a column of values and returns what was consumed, in the same order.
-    """
+    """Where the demo runs: topic, registry, and what produces a column of values and returns what was consumed."""
 
     topic: str
     registry_url: str
@@ -38,26 +28,7 @@ class Place(NamedTuple):
 
 @contextmanager
 def through(broker: str, registry_url: str) -> Iterator[Place]:
-    """Make a topic for the demo; afterwards delete it and its subject.
-
-    Parameters
-    ----------
-    broker : str
-        ``HOST:PORT``.
-    registry_url : str
-        Any that `kcodec.registry.open` takes.
-
-    Yields
-    ------
-    Place
-
-    Raises
-    ------
-    KcodecError
-        If the broker cannot be used.
-    RegistryError
-        If the registry cannot be used.
-    """
+    """Make a topic for the demo; afterwards delete it and its subject. Raise `KcodecError` if that fails."""
     from confluent_kafka.admin import AdminClient, NewTopic
 
     topic = f"kcodec-demo-{secrets.token_hex(4)}"

@@ -71,39 +71,16 @@ SCHEMAS = tuple(_schema(version) for version in (1, 2, 3))
 
 
 class Orders(NamedTuple):
-    """Framed values.
-
-    Attributes
-    ----------
-    values : pyarrow.BinaryArray
-        One order each; null for a tombstone.
-    versions : pyarrow.Int8Array
-        1 to 3: the version a row was written with. Null for tombstones and damaged rows.
-    """
+    """Framed values, and the version (1 to 3) that each was written with: null for tombstones and damaged rows."""
 
     values: pa.BinaryArray
     versions: pa.Int8Array
 
 
 def make_orders(registry: SchemaRegistry, rows: int, topic: str = TOPIC, seed: int = 7) -> Orders:
-    """Register the versions of the schema and write orders with all of them.
+    """Register the versions of the schema and write orders with all of them, the same for the same seed.
 
-    Parameters
-    ----------
-    registry : SchemaRegistry
-        Where the versions are registered.
-    rows : int
-        How many values.
-    topic : str
-        What the subject is named after.
-    seed : int
-        Makes the same orders every time.
-
-    Returns
-    -------
-    Orders
-        Versions alternate at random, one row in a hundred is a tombstone, and a few rows are damaged, each in
-        another way.
+    Versions alternate at random, one row in a hundred is a tombstone, and a few rows are damaged, each in another way.
 
     Examples
     --------

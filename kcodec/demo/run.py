@@ -79,29 +79,10 @@ def run(
     console: Console | None = None,
     services: tuple[str, str] | None = None,
 ) -> int:
-    """Run the demo.
+    """Run the demo; return 1 if bytes differ, a row is not what it should be, or Spark failed, else 0.
 
-    Parameters
-    ----------
-    rows : int
-        Orders to write and read.
-    spark : bool
-        Whether to run the Spark parts too.
-    console : rich.console.Console, optional
-        Where to print.
-    services : tuple of (str, str), optional
-        ``HOST:PORT`` of a Kafka broker and URL of a registry that the orders go through; otherwise the
-        registry is embedded, and the orders stay here.
-
-    Returns
-    -------
-    int
-        0; or 1 if bytes differ, a row is not what it should be, or Spark failed.
-
-    Raises
-    ------
-    KcodecError
-        If broker or registry cannot be used.
+    `services` are the ``HOST:PORT`` of a Kafka broker and the URL of a registry that the orders go through; without
+    them the registry is embedded, and the orders stay here.
     """
     console = console or Console()
     columns = (SpinnerColumn(finished_text="[green]✓"), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -86,15 +86,9 @@ class _Batch:
 class Batches:
     """The batches that one scan found.
 
-    Attributes
-    ----------
-    end : int
-        Where the scan ended: the position after the last batch.
-    stop : str
-        Why: empty if it found as much as it should; ``end``, ``partial`` (of a batch), ``zeros`` (nothing else up
-        to the end) or the code of what is wrong with the next batch, so that what follows it is not known.
-    stop_at : int
-        The position of what is wrong then.
+    `end` is the position after the last one, and `stop` says why the scan ended there: empty if it found as much as it
+    should; ``end``, ``partial`` (of a batch), ``zeros`` (nothing else up to the end) or the code of what is wrong with
+    the next batch at `stop_at`, so that what follows it is not known.
     """
 
     def __init__(self) -> None:
@@ -138,19 +132,7 @@ class Batches:
 
 
 def scan(data: pa.Buffer, start: int, window: int, check_crc: bool) -> Batches:
-    """Find the batches of a buffer.
-
-    Parameters
-    ----------
-    data : pyarrow.Buffer
-        Batches, back to back.
-    start : int
-        Position of the first one.
-    window : int
-        Bytes after which no further batch is begun.
-    check_crc : bool
-        Whether to compare the checksums; otherwise they count as unknown.
-    """
+    """Find the batches of a buffer from a position on; behind `window` bytes no further batch is begun."""
     view = memoryview(data).cast("B")
     batches = Batches()
     at = start
@@ -232,29 +214,11 @@ def _legacy(view: memoryview, at: int, size: int, check_crc: bool) -> _Batch:
 def records(
     batches: Batches, first: int, last: int, data: pa.Buffer, expanded: pa.Buffer, number: int, views: bool
 ) -> tuple[pa.RecordBatch, list[tuple[int, int, int, str]]]:
-    """Read the records of the wanted ones among some batches.
+    """Read the records of the wanted ones among some batches; `number` is the first batch of the scan in ``batch``.
 
-    Parameters
-    ----------
-    batches : Batches
-        Of a scan.
-    first, last : int
-        Which of them: from the first to before the last.
-    data : pyarrow.Buffer
-        What was scanned.
-    expanded : pyarrow.Buffer
-        Where the records of compressed batches stand.
-    number : int
-        What the first batch of the scan is called in the column ``batch``.
-    views : bool
-        Whether keys and values are views of those buffers, or copies.
-
-    Returns
-    -------
-    tuple of (pyarrow.RecordBatch, list of tuple)
-        Of the schema `record_schema`; and for each bad batch, which has no records, its number in the scan, the
-        position of what is wrong, which record it is in (-1: none), and the code. Positions are those in `data`: of a
-        compressed batch where its compressed part starts.
+    The second result is, for each bad batch, which has no records: its number in the scan, the position of what is
+    wrong, which record it is in (-1: none), and the code. Positions are those in `data`: of a compressed batch where
+    its compressed part starts.
     """
     rows: list[tuple[Any, ...]] = []
     faults = []

@@ -18,23 +18,9 @@ def encode(
 ) -> tuple[pa.Buffer, list[tuple[int, int, int, int]]]:
     """Write the records of batches, each with room before it for the header of its batch.
 
-    Parameters
-    ----------
-    keys, values : pyarrow.Array
-        Binary or string.
-    headers : tuple of (buffer of int32, pyarrow.Array, pyarrow.Array), or None
-        Where the headers of each row start and end; all of their keys and values.
-    offsets, timestamps : buffer of int64
-        One a row.
-    breaks : buffer of bytes
-        One a row: not 0 where a batch starts in any case.
-    max_bytes : int
-        Of a batch, with its header: it ends before the record that would exceed it.
-
-    Returns
-    -------
-    tuple of (pyarrow.Buffer, list of (int, int, int, int))
-        The bytes; for each batch its first row, the row after its last, where its records start and end.
+    `headers` are where the headers of each row start and end, all of their keys, and all of their values. `breaks` is
+    not 0 where a batch starts in any case. Returned are the bytes, and for each batch its first row, the row after its
+    last, where its records start and end.
     """
     offsets, timestamps = memoryview(offsets).cast("B").cast("q"), memoryview(timestamps).cast("B").cast("q")
     texts = _texts(headers)

@@ -54,13 +54,7 @@ class SizeLimitError(CompressionError):
 
 
 class Expanded:
-    """A buffer to which compressed data is expanded, one piece after the other.
-
-    Parameters
-    ----------
-    limit : int
-        Bytes that all pieces together may have.
-    """
+    """A buffer of up to `limit` bytes to which compressed data is expanded, one piece after the other."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -68,28 +62,9 @@ class Expanded:
         self.buffer = pa.allocate_buffer(0, resizable=True)
 
     def append(self, codec: int, data: pa.Buffer, magic: int = 2) -> tuple[int, int]:
-        """Expand one piece.
+        """Expand one piece; return where it starts and ends in `buffer`.
 
-        Parameters
-        ----------
-        codec : int
-            Index into `CODECS`.
-        data : pyarrow.Buffer
-            What was compressed.
-        magic : {0, 1, 2}
-            Of the message or batch it stands in.
-
-        Returns
-        -------
-        tuple of (int, int)
-            Where it starts and ends in `buffer`.
-
-        Raises
-        ------
-        CompressionError
-            The data is damaged, or its codec unknown. Nothing is appended.
-        SizeLimitError
-            It does not fit the limit.
+        Raise `CompressionError`, and append nothing, if the data is damaged or its codec unknown.
         """
         start = self.size
         try:
@@ -204,33 +179,9 @@ def _snappy_size(block: pa.Buffer) -> int:
 
 
 def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) -> bytes:
-    """Compress the records of a batch in the form that Kafka's own clients write.
+    """Compress the records of a batch, or a message set, in the form that Kafka's own clients write.
 
-    Parameters
-    ----------
-    codec : str
-        One of `CODECS`.
-    data : buffer
-        The records; of magic 0 and 1 the message set.
-    level : int, optional
-        Of gzip, lz4 and zstd; by default the library's.
-    magic : {0, 1, 2}
-        Of the message or batch it is for.
-
-    Returns
-    -------
-    bytes
-        What stands in the batch.
-
-    Raises
-    ------
-    ConfigError
-        The codec is unknown or does not exist in that magic, or has no such level.
-
-    Examples
-    --------
-    >>> compress("gzip", b"")[:2].hex()
-    '1f8b'
+    Raise `ConfigError` if the codec is unknown, does not exist in that magic, or has no such level.
     """
     if codec not in CODECS:
         raise ConfigError(f"codec={codec!r} is not one of {', '.join(CODECS)}")

@@ -65,24 +65,7 @@ def _codec(kind: str, version: int) -> MessageCodec:
 
 
 def to_json(kind: str, value: bytes | None) -> dict[str, Any]:
-    """Return the JSON form of what KRaft writes of itself.
-
-    Parameters
-    ----------
-    kind : str
-        ``LEADER_CHANGE``, ``SNAPSHOT_HEADER``, ``SNAPSHOT_FOOTER``, ``KRAFT_VERSION`` or ``KRAFT_VOTERS``.
-    value : bytes
-        Of the control record.
-
-    Returns
-    -------
-    dict
-        As Kafka's JsonConverter gives it.
-
-    Raises
-    ------
-    DecodeError
-        It is not that.
+    """Return what KRaft writes of itself as Kafka's JsonConverter does; raise `DecodeError` if it is not that.
 
     Examples
     --------
@@ -99,13 +82,7 @@ def to_json(kind: str, value: bytes | None) -> dict[str, Any]:
 
 
 def coordinator_epoch(value: bytes | None) -> int:
-    """Return the epoch of the coordinator that wrote a marker: int16 version, int32 epoch.
-
-    Raises
-    ------
-    DecodeError
-        It is shorter.
-    """
+    """Return the epoch of the coordinator that wrote a marker: int16 version, int32 epoch."""
     if value is None or len(value) < 6:
         raise DecodeError(0, 0, "", "truncated", CODES["truncated"])
     return int.from_bytes(value[2:6], "big", signed=True)

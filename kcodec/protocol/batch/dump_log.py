@@ -34,24 +34,11 @@ _ROWS = 1 << 17
 
 
 class Dump:
-    """The content of one file of a partition.
+    """The content of one file of a partition, as `kcodec.protocol.read_segment` takes it.
 
-    Parameters
-    ----------
-    path : path
-        As `kcodec.protocol.read_segment`.
-    records : bool
-        Whether to show the records of batches, too.
-    contents : bool
-        Whether to show keys and values in the text form.
-    metadata : bool
-        Whether to show more than keys and values of records in the text form.
-
-    Attributes
-    ----------
-    problems : list of str
-        What is wrong with the file, found while it was shown. A damaged batch is one line: the file, the number of the
-        batch, and its position.
+    `records` shows the records of batches, too; `contents` and `metadata` are for the text form: keys and values of
+    records, and all else of them. `problems` is what is wrong with the file, found while it was shown. A damaged batch
+    is one line: the file, the number of the batch, and its position.
 
     Examples
     --------
@@ -81,15 +68,7 @@ class Dump:
     def text(self, out: TextIO) -> None:
         """Write what ``kafka-dump-log.sh`` prints; what it prints of errors is in `problems`.
 
-        Parameters
-        ----------
-        out : text file
-            Where to.
-
-        Raises
-        ------
-        DecodeError
-            An index or a snapshot is not what its suffix says. Damage of a log is in `problems`.
+        Raise `DecodeError` if an index or a snapshot is not what its suffix says.
         """
         out.write(f"Dumping {self.path}\n")
         if self.suffix in LOGS:
@@ -272,16 +251,6 @@ class Dump:
 
         Names are those of the columns, times are milliseconds since 1970. Bytes are text if they are UTF-8; if not,
         their Base64 stands under the name with ``_base64`` appended.
-
-        Parameters
-        ----------
-        out : text file
-            Where to.
-
-        Raises
-        ------
-        DecodeError
-            As `text`.
         """
         if self.suffix in LOGS:
             for batch, rows, _ in self._batches():
@@ -292,18 +261,7 @@ class Dump:
             out.write(json.dumps(row) + "\n")
 
     def parquet(self, out: Any) -> None:
-        """Write a Parquet file: a row a record if they are shown, else a row a batch, or an entry of an index.
-
-        Parameters
-        ----------
-        out : path or binary file
-            Where to.
-
-        Raises
-        ------
-        DecodeError
-            As `text`.
-        """
+        """Write a Parquet file: a row a record if they are shown, else a row a batch, or an entry of an index."""
         import pyarrow.parquet as pq
 
         if self.suffix not in LOGS:

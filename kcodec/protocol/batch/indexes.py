@@ -54,66 +54,18 @@ def _offset_columns(path: Any, filesystem: Any, kind: np.dtype[Any]) -> dict[str
 
 
 def read_offset_index(path: Any, *, filesystem: Any = None) -> pa.Table:
-    """Read an ``.index``: from offsets to positions in the segment.
-
-    Parameters
-    ----------
-    path, filesystem
-        As `read_segment`. The name starts with the base offset, which entries count from.
-
-    Returns
-    -------
-    pyarrow.Table
-        ``offset`` (the last one of a batch) and ``position`` (where that batch starts).
-
-    Raises
-    ------
-    DecodeError
-        It ends in part of an entry: ``truncated``.
-    """
+    """Read an ``.index``: ``offset``, the last one of a batch, and ``position``, where that batch starts."""
     return pa.table(_offset_columns(path, filesystem, _OFFSET_ENTRY))
 
 
 def read_time_index(path: Any, *, filesystem: Any = None) -> pa.Table:
-    """Read a ``.timeindex``: from timestamps to offsets.
-
-    Parameters
-    ----------
-    path, filesystem
-        As `read_offset_index`.
-
-    Returns
-    -------
-    pyarrow.Table
-        ``timestamp`` (the largest up to there) and ``offset``.
-
-    Raises
-    ------
-    DecodeError
-        It ends in part of an entry: ``truncated``.
-    """
+    """Read a ``.timeindex``: ``timestamp``, the largest up to there, and ``offset``."""
     columns = _offset_columns(path, filesystem, _TIME_ENTRY)
     return pa.table({**columns, "timestamp": columns["timestamp"].cast(TIMESTAMP)})
 
 
 def read_transaction_index(path: Any, *, filesystem: Any = None) -> pa.Table:
-    """Read a ``.txnindex``: the transactions whose abort marker is in the segment.
-
-    Parameters
-    ----------
-    path, filesystem
-        As `read_segment`.
-
-    Returns
-    -------
-    pyarrow.Table
-        ``version``, ``producer_id``, ``first_offset``, ``last_offset`` and ``last_stable_offset``.
-
-    Raises
-    ------
-    DecodeError
-        An entry of another version (``unsupported_version``), or part of one (``truncated``).
-    """
+    """Read a ``.txnindex``: the transactions whose abort marker is in the segment."""
     entries = _entries(path, filesystem, _TRANSACTION_ENTRY)
     newer = np.flatnonzero(entries["version"] != 0)
     if len(newer):

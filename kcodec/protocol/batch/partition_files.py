@@ -20,13 +20,7 @@ _PASSING = re.compile(r"\.(deleted|cleaned|swap)$")
 
 
 def suffix_of(path: Any) -> str:
-    """Return the suffix that says what a file is.
-
-    Raises
-    ------
-    ConfigError
-        It is none of a partition's.
-    """
+    """Return the suffix that says what a file is; raise `ConfigError` if it is none of a partition's."""
     suffix = PurePosixPath(_PASSING.sub("", os.fspath(path))).suffix
     if suffix not in _SUFFIXES:
         raise ConfigError(f"the suffix of {os.fspath(path)} is not one of {', '.join(_SUFFIXES)}")
@@ -34,13 +28,7 @@ def suffix_of(path: Any) -> str:
 
 
 def base_offset_of(path: Any) -> int:
-    """Return the offset that a file's name starts with.
-
-    Raises
-    ------
-    ConfigError
-        It does not start with one.
-    """
+    """Return the offset that a file's name starts with; raise `ConfigError` if it does not start with one."""
     name = re.split(r"[/\\]", os.fspath(path))[-1]
     digits = name.split(".")[0]
     if not re.fullmatch("[0-9]{1,20}", digits):

@@ -32,23 +32,8 @@ _ENTRY = np.dtype(
 def read_producer_snapshot(path: Any, *, filesystem: Any = None) -> pa.Table:
     """Read a ``.snapshot``: what a broker knows of the producers of a partition.
 
-    Parameters
-    ----------
-    path, filesystem
-        As `read_segment`.
-
-    Returns
-    -------
-    pyarrow.Table
-        ``producer_id``, ``producer_epoch``, ``last_sequence``, ``last_offset``, ``offset_delta`` (records of the last
-        batch, less one), ``timestamp`` (null if there is none), ``coordinator_epoch`` and ``current_txn_first_offset``
-        (null if no transaction is open).
-
-    Raises
-    ------
-    DecodeError
-        Another version (``unsupported_version``), another checksum than of its bytes (``crc_mismatch``), or a count
-        that is not that of its entries (``block_count``).
+    ``offset_delta`` is the number of records of the last batch, less one; ``timestamp`` is null if there is none, and
+    ``current_txn_first_offset`` if no transaction is open.
     """
     with open_file(path, filesystem) as file:
         data = file.read()

@@ -75,20 +75,9 @@ class BatchOptions(NamedTuple):
 class BatchSource:
     """Batches that are read once, from the first to the last, in chunks.
 
-    Parameters
-    ----------
-    options : BatchOptions
-        How they are read.
-    keep : callable, optional
-        Chooses the batches of a scan that are read: takes the number of the first one and the scan, and returns a byte
-        for each batch.
-
-    Attributes
-    ----------
-    faults : list of Fault
-        What was wrong with the batches so far, unless it was raised.
-    count : int
-        Batches so far.
+    `keep` chooses the batches of a scan that are read: it takes the number of the first one and the scan, and returns
+    a byte for each batch. `faults` is what was wrong with the batches so far, unless it was raised, and `count` their
+    number.
     """
 
     def __init__(self, options: BatchOptions, keep: Callable[[int, Any], bytes | None] | None = None) -> None:
@@ -102,26 +91,10 @@ class BatchSource:
     def buffer(
         self, data: pa.Buffer, position: int = 0, last: bool = True
     ) -> Generator[pa.RecordBatch, None, tuple[int, str]]:
-        """Read what a buffer holds.
+        """Read what a buffer holds, which is at a position in its file: record batches of the schema `record_schema`.
 
-        Parameters
-        ----------
-        data : pyarrow.Buffer
-            Batches, back to back.
-        position : int
-            Of the buffer in the file, for errors.
-        last : bool
-            Whether the file ends where the buffer does: a batch that is cut there is partial, not to be continued.
-
-        Yields
-        ------
-        pyarrow.RecordBatch
-            Of the schema `record_schema`.
-
-        Returns
-        -------
-        tuple of (int, str)
-            Bytes of whole batches, and why it ended there: as `Batches.stop`.
+        If the buffer is the last of the file, a batch that is cut there is partial, not to be continued. Returned are
+        the bytes of whole batches, and why it ended there, as `Batches.stop`.
         """
         start = 0
         while True:

@@ -113,18 +113,7 @@ BATCHES = pa.schema(
 
 
 def record_schema(views: bool = True) -> pa.Schema:
-    """Return the columns of records.
-
-    Parameters
-    ----------
-    views : bool
-        Whether keys and values are views (``binary_view``), or copies (``binary``).
-
-    Examples
-    --------
-    >>> record_schema(views=False).field("value").type
-    DataType(binary)
-    """
+    """Return the columns of records; keys and values are views (``binary_view``), or copies (``binary``)."""
     if views:
         return RECORDS
     schema = RECORDS

@@ -22,12 +22,7 @@ class CommittedBatches:
     """What a consumer that reads committed records sees of a segment.
 
     The batches of a producer's transaction end with its next marker; a transaction without one is open, and nothing
-    from the first open one on is stable.
-
-    Attributes
-    ----------
-    last_stable_offset : int or None
-        The first offset that is not stable; None if all are.
+    from the first open one on is stable: `last_stable_offset`, None if all are.
     """
 
     def __init__(self, path: Any, filesystem: Any) -> None:

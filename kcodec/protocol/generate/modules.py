@@ -40,24 +40,10 @@ def module_name(spec: MessageSpec) -> str:
 
 
 def package(definitions: Definitions) -> dict[str, str]:
-    """Generate a package of one module for each message.
+    """Generate a package of one module for each message that has valid versions: the text of each file by its name.
 
-    Parameters
-    ----------
-    definitions : Definitions
-        Those without valid versions are left out.
-
-    Returns
-    -------
-    dict of str to str
-        Name of each file, and its text.
-
-    Raises
-    ------
-    ConfigError
-        If two messages would have one module, or a name is none in Python.
-    SpecError
-        If a default is no value.
+    Raise `ConfigError` if two messages would have one module or a name is none in Python, `SpecError` if a default is
+    no value.
     """
     specs = [spec for spec in definitions.values() if not spec.valid_versions.empty]
     files: dict[str, str] = {}

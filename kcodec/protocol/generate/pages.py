@@ -12,18 +12,7 @@ __all__ = ["arrow_page", "markdown_page"]
 
 
 def arrow_page(specs: Iterable[MessageSpec]) -> str:
-    """Print the Arrow schema of each version of some messages.
-
-    Examples
-    --------
-    >>> print(arrow_page([MessageSpec.parse('''{"type": "data", "name": "Mark", "validVersions": "0-1",
-    ...   "flexibleVersions": "none", "fields": [{"name": "Epoch", "type": "int32", "versions": "1+"}]}''')]))
-    Mark version 0
-    <BLANKLINE>
-    Mark version 1
-      epoch: int32 not null
-    <BLANKLINE>
-    """
+    """Print the Arrow schema of each version of some messages."""
     pages = []
     for spec in specs:
         for version in spec.valid_versions:

@@ -138,13 +138,7 @@ class Message:
 
 
 def class_names(spec: MessageSpec) -> dict[tuple[str, bool], str]:
-    """Name the classes of a message's structs.
-
-    Returns
-    -------
-    dict of (str, bool) to str
-        By the name of the struct: its class, and with True the class of its collections.
-    """
+    """Name the classes of a message's structs: of each struct its class, and with True that of its collections."""
     taken = {spec.name, "ClassVar", "Collection", "Message", "UnknownTaggedField"}
     named: dict[tuple[str, bool], str] = {}
     for collection in (False, True):
@@ -207,11 +201,8 @@ _Conversion = Callable[[Any], Any] | None
 class _Shape:
     """How the objects of one class are converted from and to the dicts of the codec.
 
-    Attributes
-    ----------
-    fields : list of (str, str, callable or None, callable or None)
-        Attribute and key of each field, and what turns a value into an attribute, and back; None where they are the
-        same.
+    `fields` are the attribute and key of each field, and what turns a value into an attribute, and back; None where
+    they are the same.
     """
 
     def __init__(self, kind: type[Any], fields: list[tuple[str, str, _Conversion, _Conversion]]) -> None:

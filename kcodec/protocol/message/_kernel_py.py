@@ -37,17 +37,7 @@ _COMPACT = (Op.COMPACT_STRING, Op.COMPACT_BYTES, Op.COMPACT_ARRAY)
 
 
 class Program(rows_py.Program):
-    """A plan made ready to run.
-
-    Parameters
-    ----------
-    plan : Plan
-        What to do.
-    limits : Limits, optional
-        What a row may cost.
-    lenient : bool
-        Whether to read all that Kafka's own reader accepts.
-    """
+    """A plan made ready to run; if lenient, it reads all that Kafka's own reader accepts."""
 
     def __init__(self, plan: Plan, limits: Limits = Limits(), lenient: bool = False) -> None:  # noqa: B008
         super().__init__(plan, limits)

@@ -495,14 +495,37 @@ class MessageCodec(Codec):
     def to_json(
         self, message: dict[str, Any], version: int | None = None, *, serialize_records: bool = True
     ) -> dict[str, Any]:
-        """Turn a message into its JSON form; see `kcodec.protocol.message.json.to_json`."""
+        """Turn a message into its JSON form, for `json.dumps`.
+
+        Parameters
+        ----------
+        message : dict
+            As `decode_one` returns it; fields that are not there are at their defaults.
+        version : int, optional
+            Needed by a codec of several versions.
+        serialize_records : bool
+            Whether records are written; if not, their number of bytes is, as ``<name>SizeInBytes``.
+
+        Raises
+        ------
+        EncodeError
+            If a field is set that the version does not have and that is not ignorable, or a value is not of its type.
+        """
         body = (
             message.get("body", {}) if self.header in HEADER_TYPES and isinstance(message, dict) else message
         )
         return to_json(self.spec, self._version(version), body, serialize_records=serialize_records)
 
     def from_json(self, node: Any, version: int | None = None) -> dict[str, Any]:
-        """Read the JSON form of a message; see `kcodec.protocol.message.json.from_json`."""
+        """Read the JSON form of a message, as `json.loads` returns it; keys that no field has are ignored.
+
+        Returned are the fields of the version, and those of other versions that the JSON form holds.
+
+        Raises
+        ------
+        EncodeError
+            If a field is missing, or not of its type.
+        """
         return from_json(self.spec, self._version(version), node, compat=self._options.compat)
 
     # ----------------------------------------------------------------------------------------------------

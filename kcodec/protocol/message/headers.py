@@ -27,19 +27,7 @@ HEADER_TYPES = ("request", "response")
 
 @functools.cache
 def header_spec(kind: str, api_key: int | None = None, api_version: int | None = None) -> MessageSpec:
-    """Return the definition of a header.
-
-    Parameters
-    ----------
-    kind : {"request", "response"}
-        Of what.
-    api_key, api_version : int, optional
-        Which requests: the defaults of these fields.
-
-    Raises
-    ------
-    ConfigError
-        If it is neither.
+    """Return the definition of a header; an api key and version that are given are the defaults of its fields.
 
     Examples
     --------

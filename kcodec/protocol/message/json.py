@@ -42,28 +42,7 @@ _PYTHON: dict[str, type | tuple[type, ...]] = {
 def to_json(
     spec: MessageSpec, version: int, message: dict[str, Any], *, serialize_records: bool = True
 ) -> dict[str, Any]:
-    """Turn a message into its JSON form.
-
-    Parameters
-    ----------
-    spec : MessageSpec
-        The definition.
-    version : int
-        Of the message.
-    message : dict
-        As `MessageCodec.decode_one` returns it; fields that are not there are at their defaults.
-    serialize_records : bool
-        Whether records are written; if not, their number of bytes is, as ``<name>SizeInBytes``.
-
-    Returns
-    -------
-    dict
-        For `json.dumps`.
-
-    Raises
-    ------
-    EncodeError
-        If a field is set that the version does not have and that is not ignorable, or a value is not of its type.
+    """Turn a message, as `MessageCodec.decode_one` returns it, into its JSON form; see `MessageCodec.to_json`.
 
     Examples
     --------
@@ -154,39 +133,9 @@ def _python(value: Any) -> Any:
 
 
 def from_json(spec: MessageSpec, version: int, node: Any, *, compat: str | None = None) -> dict[str, Any]:
-    """Read the JSON form of a message.
+    """Read the JSON form of a message; see `MessageCodec.from_json`.
 
-    Parameters
-    ----------
-    spec : MessageSpec
-        The definition.
-    version : int
-        Of the message.
-    node : dict
-        As `json.loads` returns it. Keys that no field has are ignored.
-    compat : "kafka", optional
-        Read int8 from 128 to 256 as Kafka does, which takes 128 away from it.
-
-    Returns
-    -------
-    dict
-        The fields of the version, and those of other versions that the JSON form holds.
-
-    Raises
-    ------
-    EncodeError
-        If a field is missing, or not of its type.
-
-    Examples
-    --------
-    >>> spec = MessageSpec.parse('''{"type": "data", "name": "M", "validVersions": "0", "flexibleVersions": "none",
-    ...   "fields": [{"name": "Id", "type": "int16", "versions": "0+"}]}''')
-    >>> from_json(spec, 0, {"id": 3})
-    {'id': 3}
-    >>> from_json(spec, 0, {"id": 70000})
-    Traceback (most recent call last):
-    ...
-    kcodec.errors.EncodeError: out_of_range: row 0, id: M: value 70000 does not fit in a 16-bit signed integer.
+    With ``compat="kafka"`` int8 from 128 to 256 are read as Kafka does, which takes 128 away from them.
     """
     return _Reader(spec, version, compat == "kafka").struct(spec.struct, node, "")
 

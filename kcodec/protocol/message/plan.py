@@ -48,16 +48,8 @@ _SIZED["records"] = _SIZED["bytes"]
 class Part(NamedTuple):
     """A message at one version, as a part of what a payload holds: its header, or its body.
 
-    Attributes
-    ----------
-    spec : MessageSpec
-        The definition.
-    version : int
-        Which version is on the wire.
-    name : str
-        Of its column; empty if the payload holds nothing else.
-    fixed : tuple of str
-        Fields that are written as their defaults, and must not be given other values.
+    The name is that of its column; empty if the payload holds nothing else. Fields that are `fixed` are written as
+    their defaults, and must not be given other values.
     """
 
     spec: MessageSpec
@@ -71,26 +63,8 @@ def message_type(
 ) -> pa.StructType:
     """Return the Arrow type of a message: the fields of all of some versions.
 
-    Parameters
-    ----------
-    spec : MessageSpec
-        The definition.
-    versions : iterable of int
-        Which versions.
-    unknown_tags : bool
-        Whether structs have a column for tags that the definition does not know.
-    large : bool
-        Whether text, bytes and arrays have 64-bit offsets.
-
-    Returns
-    -------
-    pyarrow.StructType
-        Fields are nullable where they may be null in one of the versions, or are null where they are absent.
-
-    Raises
-    ------
-    SchemaError
-        If structs are nested too deeply.
+    Fields are nullable where they may be null in one of the versions, or are null where they are absent. Raise
+    `SchemaError` if structs are nested too deeply.
 
     Examples
     --------
@@ -153,12 +127,7 @@ class _Types:
 
 
 def unknown_entries(value: Any) -> "list[tuple[int, bytes]] | str":
-    """Check what a dict holds as unknown tags.
-
-    Returns
-    -------
-    list of (int, bytes), or str
-        Tags with their data; the code of the error if they are none.
+    """Return the tags that a dict holds as unknown ones, with their data; or the code of the error if they are none.
 
     Examples
     --------
@@ -188,15 +157,9 @@ def default_of(field: FieldSpec) -> Any:
 
 
 def decode_plan(parts: Sequence[Part], kind: pa.StructType) -> Plan:
-    """Plan how messages are read.
+    """Plan how the parts of a payload are read into the `message_type` of versions that include the one on the wire.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        What a payload holds, in order.
-    kind : pyarrow.StructType
-        `message_type` of versions that include the one on the wire; if the parts have names, a struct of
-        these.
+    If the parts have names, it is a struct of these.
 
     Examples
     --------
@@ -217,17 +180,10 @@ def decode_plan(parts: Sequence[Part], kind: pa.StructType) -> Plan:
 
 
 def encode_plan(parts: Sequence[Part], kind: pa.DataType, prefix: bytes = b"") -> Plan:
-    """Plan how a column is written.
+    """Plan how a column is written, as the parts of a payload behind a prefix.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        What a payload holds, in order.
-    kind : pyarrow.DataType
-        Of the column. Fields that it does not have are written as their defaults; those that the version does
-        not have must be at theirs, if they are not ignorable.
-    prefix : bytes
-        Written before each message.
+    Fields that it does not have are written as their defaults; those that the version does not have must be at theirs,
+    if they are not ignorable.
     """
     root = _root(_Encode, parts, layout(kind))
     if prefix:

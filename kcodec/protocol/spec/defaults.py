@@ -28,23 +28,10 @@ _ONLY_EMPTY = {
 
 
 def check(name: str, kind: str, text: str, is_nullable: bool) -> None:
-    """Check the default of a field.
+    """Check the default of a field, as it is written; raise `SpecError`, in the words of Kafka's generator.
 
-    Parameters
-    ----------
-    name : str
-        Of the field.
-    kind : str
-        ``array``, ``struct``, or the name of a primitive type.
-    text : str
-        The default, as it is written.
-    is_nullable : bool
-        Whether all versions of the field may be null.
-
-    Raises
-    ------
-    SpecError
-        If Kafka's generator refuses it, in its words.
+    `kind` is ``array``, ``struct``, or the name of a primitive type; `is_nullable` is true if all versions of the
+    field may be null.
     """
     if kind == "bool":
         if text and text.lower() not in ("true", "false"):

@@ -16,13 +16,7 @@ def check_version(spec: MessageModel, version: int) -> None:
 
 
 def grammar(spec: MessageModel, version: int) -> str:
-    """Print the grammar of a version: see `MessageSpec.describe`.
-
-    Notes
-    -----
-    A name in brackets is an array. Types are those of Kafka's protocol guide; ``BYTES`` and ``RECORDS`` are told
-    apart although they are the same on the wire.
-    """
+    """Print the grammar of a version: see `MessageSpec.describe`."""
     check_version(spec, version)
     structs = spec.structs
     lines = [f"{spec.name} version {version} => {_names(spec, spec.struct, version)}".rstrip()]

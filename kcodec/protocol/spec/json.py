@@ -65,13 +65,7 @@ class _Number(str):
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON with comments; numbers are kept as they are written.
-
-    Raises
-    ------
-    SpecError
-        If it is not JSON, or something follows it.
-    """
+    """Parse JSON with comments; numbers are kept as they are written."""
 
     def blank(match: re.Match[str]) -> str:
         token = match.group()
@@ -104,25 +98,10 @@ def _constant(name: str) -> Any:
 def read_object(
     value: Any, kind: str, readers: dict[str, Callable[[Any, str], Any]], path: str
 ) -> tuple[dict[str, Any], str | None]:
-    """Read the members of an object.
+    """Read the members of an object, each by its reader, which takes the value and the path.
 
-    Parameters
-    ----------
-    value : object
-        As `parse_json` returns it.
-    kind : str
-        Name of what it describes: ``MessageSpec``, ``StructSpec`` or ``FieldSpec``.
-    readers : dict
-        How each known member is read, given the value and the path.
-    path : str
-        For errors.
-
-    Returns
-    -------
-    members : dict
-        Those that are there.
-    unknown : str or None
-        The error text for the first member that is not known, which the generator reports after all other errors.
+    Returned with them is the error text for the first member that is not known, which the generator reports after all
+    other errors.
     """
     if not isinstance(value, dict):
         raise SpecError(

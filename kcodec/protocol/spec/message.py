@@ -70,6 +70,9 @@ class MessageSpec(MessageModel):
     def describe(self, version: int) -> str:
         """Print the grammar of a version: what a reader finds on the wire, in order.
 
+        A name in brackets is an array. Types are those of Kafka's protocol guide; ``BYTES`` and ``RECORDS`` are told
+        apart although they are the same on the wire.
+
         Raises
         ------
         ConfigError

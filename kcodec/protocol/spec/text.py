@@ -11,19 +11,7 @@ __all__ = ["spec_text"]
 
 
 def spec_text(spec: MessageSpec, *, about: bool = True) -> str:
-    """Print a definition as JSON, a line for each field.
-
-    Parameters
-    ----------
-    spec : MessageSpec
-        The definition.
-    about : bool
-        Whether to print what fields say of themselves.
-
-    Returns
-    -------
-    str
-        Definitions that are equal are printed equal, and reading it back gives an equal one.
+    """Print a definition as JSON, a line for each field; equal definitions are printed equal, and read back equal.
 
     Examples
     --------

@@ -21,13 +21,7 @@ _MAX_LEVELS = 100
 
 
 def validate(spec: MessageModel) -> None:
-    """Check a message definition.
-
-    Raises
-    ------
-    SpecError
-        If Kafka's generator refuses it: the first rule that is broken, in the generator's words.
-    """
+    """Raise `SpecError` for the first rule of Kafka's generator that a definition breaks, in the generator's words."""
     try:
         _Generator(spec).run()
     except SpecError as error:

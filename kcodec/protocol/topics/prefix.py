@@ -14,16 +14,9 @@ _VIEW = 16
 
 
 class VarintPrefix(NamedTuple):
-    """What values say of themselves in the topics that have no keys.
+    """The three numbers that values start with in the topics that have no keys, and where their messages begin.
 
-    Attributes
-    ----------
-    frame, type, version : numpy.ndarray of int64
-        The three numbers that each value starts with: frame version, type, version.
-    starts : numpy.ndarray of int32
-        Where in its value each message begins.
-    truncated, overlong : numpy.ndarray of bool
-        Rows that end inside the three numbers, and rows with a number of more than five bytes.
+    Rows that end inside the numbers are `truncated`; those with a number of more than five bytes are `overlong`.
     """
 
     frame: Any
@@ -35,19 +28,9 @@ class VarintPrefix(NamedTuple):
 
 
 def int16_prefix(array: pa.Array) -> tuple[Any, Any]:
-    r"""Read the big-endian int16 that each payload starts with.
+    r"""Read the big-endian int16 that each payload starts with, and the lengths of the payloads.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Binary or string of any layout.
-
-    Returns
-    -------
-    numbers : numpy.ndarray of int16
-        0 for null rows and those of less than two bytes.
-    lengths : numpy.ndarray of int64
-        Of the payloads; 0 for null rows.
+    Numbers are 0 for null rows and those of less than two bytes, lengths 0 for null rows.
 
     Examples
     --------
@@ -68,12 +51,7 @@ def int16_prefix(array: pa.Array) -> tuple[Any, Any]:
 
 
 def varint_prefix(array: pa.Array) -> VarintPrefix:
-    r"""Read the three unsigned varints that each value starts with: frame version, type, version.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Binary or string of any layout; what is read of null rows means nothing.
+    r"""Read the three unsigned varints that each value starts with; what is read of null rows means nothing.
 
     Examples
     --------

@@ -24,18 +24,9 @@ _ELSEWHERE = {
 
 @dataclass(frozen=True, slots=True)
 class RecordType:
-    """A kind of record in a topic.
+    """A kind of record in a topic, named as its message without ``Key``; the key is None in framed topics.
 
-    Attributes
-    ----------
-    name : str
-        Such as ``OffsetCommit`` or ``TopicRecord``: the message's name, without ``Key``.
-    types : tuple of (int, int)
-        Each number by which records name it, and the version of the key that goes with it.
-    key : MessageSpec or None
-        None in framed topics.
-    value : MessageSpec
-        What the record says.
+    `types` holds each number by which records name it, and the version of the key that goes with it.
     """
 
     name: str
@@ -45,17 +36,9 @@ class RecordType:
 
 
 def record_types(topic: str, definitions: Definitions) -> tuple[RecordType, ...]:
-    """Find the records of a topic among definitions.
+    """Find the records of a topic among definitions, in the order of their numbers.
 
-    Returns
-    -------
-    tuple of RecordType
-        In the order of their numbers.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such topic, the definitions have none of its records, or two of one number.
+    Raise `ConfigError` if there is no such topic, the definitions have none of its records, or two of one number.
     """
     if topic not in TOPICS:
         raise ConfigError(f"topic {topic!r} is not one of {', '.join(TOPICS)}")
