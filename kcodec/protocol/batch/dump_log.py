@@ -22,8 +22,8 @@ from kcodec.protocol.batch.compression import CODECS, Expanded
 from kcodec.protocol.batch.control_records import coordinator_epoch, to_json
 from kcodec.protocol.batch.headers import Scans, batch_table
 from kcodec.protocol.batch.partition_files import LOGS, base_offset_of, suffix_of
-from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of, record_schema
-from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES
+from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
+from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES, record_schema
 from kcodec.protocol.batch.segment import read_segment
 
 __all__ = ["Dump"]
@@ -198,15 +198,12 @@ class Dump:
                 )
             out.write(line + "\n")
 
-    def _log(self) -> Path:
-        log = self.path.with_name(self.path.name.split(".")[0] + ".log")
-        if not log.exists():
-            raise ConfigError(f"{self.path.name} is checked against {log.name}, which is not beside it")
-        return log
-
     def _log_batches(self, records: bool = False) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         """Read the batches of the log that an index is of."""
-        log = Dump(self._log(), records=records)
+        path = self.path.with_name(self.path.name.split(".")[0] + ".log")
+        if not path.exists():
+            raise ConfigError(f"{self.path.name} is checked against {path.name}, which is not beside it")
+        log = Dump(path, records=records)
         for batch, rows, _ in log._batches():
             yield batch, rows
         self.problems += log.problems

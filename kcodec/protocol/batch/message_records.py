@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.errors import ConfigError, DecodeError
-from kcodec.protocol.batch.read import BatchOptions, read_batches, record_schema
+from kcodec.protocol.batch.read import BatchOptions, read_batches
+from kcodec.protocol.batch.schema import record_schema
 
 __all__ = ["expand_records"]
 

@@ -12,19 +12,10 @@ from kcodec._impl import kernel
 from kcodec.codec import report
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.protocol.batch.compression import CompressionError, Expanded, SizeLimitError
-from kcodec.protocol.batch.schema import (
-    RECORDS,
-    record_schema,
-)
+from kcodec.protocol.batch.partition_files import open_file
+from kcodec.protocol.batch.schema import record_schema
 
-__all__ = [
-    "RECORDS",
-    "BatchOptions",
-    "BatchSource",
-    "read_batches",
-    "record_schema",
-    "stream_batches",
-]
+__all__ = ["BatchOptions", "BatchSource", "chunks_of", "read_batches", "stream_batches"]
 
 _CHOICES = {
     "control": ("skip", "keep", "only"),
@@ -258,8 +249,7 @@ def stream_batches(source: Any, *, window: int = _READ, **options: Any) -> pa.Re
 def chunks_of(source: Any, batches: BatchSource, window: int = _READ) -> Iterator[Any]:
     """Read a path, buffer or file chunk by chunk: what the `decode` of the batches gives."""
     if isinstance(source, (str, os.PathLike)):
-        # Not mapped into memory: a file that a broker truncates meanwhile would end the process.
-        with pa.OSFile(os.fspath(source)) as file:
+        with open_file(source, None) as file:
             yield from chunks_of(file, batches, window)
         return
     if not hasattr(source, "read"):

@@ -10,7 +10,6 @@ __all__ = [
     "CONTROL_TYPES",
     "DELETE_HORIZON",
     "HEADERS",
-    "LOG_APPEND",
     "RECORDS",
     "TIMESTAMP",
     "TIMESTAMP_TYPES",
@@ -19,7 +18,7 @@ __all__ = [
 ]
 
 #: Bits of a batch's attributes; the lowest three are its codec.
-LOG_APPEND, TRANSACTIONAL, CONTROL_BATCH, DELETE_HORIZON = 8, 16, 32, 64
+TRANSACTIONAL, CONTROL_BATCH, DELETE_HORIZON = 16, 32, 64
 
 #: What a scan tells of a batch: fields and NumPy types. Magic 0 and 1 have -1 where they have nothing; their offset is
 #: that of the last record. ``crc_valid`` is -1 if it was not compared.

@@ -12,7 +12,8 @@ from kcodec.errors import ConfigError
 from kcodec.protocol.batch.indexes import read_offset_index, read_time_index, read_transaction_index
 from kcodec.protocol.batch.partition_files import LOGS, open_file, suffix_of
 from kcodec.protocol.batch.producer_snapshot import read_producer_snapshot
-from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of, record_schema
+from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
+from kcodec.protocol.batch.schema import record_schema
 from kcodec.protocol.batch.transactions import CommittedBatches
 
 __all__ = ["ISOLATION", "read_segment", "stream_segment"]

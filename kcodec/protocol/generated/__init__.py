@@ -249,7 +249,7 @@ class _Shapes:
         read: Callable[[Any], Any]
         write: Callable[[Any], Any]
         if element == "uuid":
-            read, write = _read_uuid, _write_uuid
+            read, write = (lambda value: uuid.UUID(bytes=value)), (lambda value: value.bytes)
         elif field.type.has_struct:
             struct = self.structs[element]
             shape = self.shape(self.classes[element, False], struct)
@@ -261,11 +261,3 @@ class _Shapes:
         if not field.type.is_array:
             return read, write
         return (lambda values: make(map(read, values))), (lambda items: list(map(write, items)))
-
-
-def _read_uuid(value: bytes) -> uuid.UUID:
-    return uuid.UUID(bytes=value)
-
-
-def _write_uuid(value: uuid.UUID) -> bytes:
-    return value.bytes

@@ -25,7 +25,7 @@ from kcodec.wire.utf8 cimport utf8_valid
 from kcodec.protocol.message.plan import UNKNOWN
 
 
-class _Failed(Exception):
+class Failed(Exception):
     """The message at hand is bad; its fault is noted."""
 
 
@@ -51,7 +51,7 @@ cdef class _Reader:
         cdef int32_t failed = -1 if op == NULL else <int32_t>(op - self.program.ops)
         path = "" if op == NULL else self.program.path(failed, self.indexes())
         self.fault = self.program.fault(0, at - self.start, status, failed, path)
-        raise _Failed
+        raise Failed
 
     cdef int need(self, int64_t size, const Op *op) except -1:
         if size > self.context.end - self.p:
@@ -336,7 +336,7 @@ def decode_one(data, MessageProgram program, *, start=0, trailing=False):
         if not trailing and reader.p != reader.context.end:
             reader.fail(TRAILING_BYTES, NULL, reader.p)
         return message, None
-    except _Failed:
+    except Failed:
         return None, reader.fault
     finally:
         PyBuffer_Release(&view)

@@ -21,11 +21,8 @@ from kcodec.wire.status cimport (
 )
 
 from kcodec.errors import Fault
+from kcodec.protocol.message._object import Failed
 from kcodec.protocol.message.plan import UNKNOWN, unknown_entries
-
-
-class _Failed(Exception):
-    """The message at hand is bad; its fault is noted."""
 
 
 cdef extern from "Python.h":
@@ -55,7 +52,7 @@ cdef class _Writer:
         self.fault = self.program.fault(0, None, status, failed, path)
         if reason is not None:
             self.fault = self.fault._replace(reason=reason)
-        raise _Failed
+        raise Failed
 
     cdef uint8_t *reserve(self, int64_t size) except NULL:
         """Make room for some bytes; return where they go."""
@@ -211,7 +208,7 @@ cdef class _Writer:
         item = self.items[min(self.depth, TRAIL - 1)]
         path = self.program.path(<int32_t>(op - self.program.ops), self.indexes())
         self.fault = self.program.fault(0, None, status, -1, f"{path}[{item}]")
-        raise _Failed
+        raise Failed
 
     cdef int record(self, const Op *owner, const Op *op, const Op *stop, object value) except -1:
         cdef list names = self.program.names
@@ -220,7 +217,7 @@ cdef class _Writer:
         if not isinstance(value, dict):
             if owner == NULL:
                 self.fault = Fault(0, None, "", "type_mismatch", "a message is a dict")
-                raise _Failed
+                raise Failed
             self.fail(TYPE_MISMATCH, owner)
         message = <dict>value
         while op != stop:
@@ -267,7 +264,7 @@ cdef class _Writer:
                         path += f"[{self.items[min(self.depth, TRAIL) - 1]}]"
                 code = "type_mismatch"
                 self.fault = Fault(0, None, path, code, f"the message has no field {name}")
-                raise _Failed
+                raise Failed
         return 0
 
     cdef int tags(self, const Op *op, dict message) except -1:
@@ -380,5 +377,5 @@ def encode_one(value, MessageProgram program):
             writer.value(program.ops, value)
         writer.record(NULL, program.ops, program.ops + program.stop, value)
         return PyBytes_FromStringAndSize(<const char *>writer.data, writer.used), None
-    except _Failed:
+    except Failed:
         return None, writer.fault

@@ -67,17 +67,7 @@ def content(data):
 
 
 cdef class MessageProgram(Program):
-    """A plan of a message made ready to run.
-
-    Parameters
-    ----------
-    plan : kcodec.plan.Plan
-        What to do.
-    limits : kcodec.plan.Limits, optional
-        Bounds on what one row may cost.
-    lenient : bool
-        Whether to read all that Kafka's own reader accepts.
-    """
+    """A plan of a message made ready to run; if lenient, it reads all that Kafka's own reader accepts."""
 
     def __init__(self, plan, limits=Limits(), lenient=False):
         Program.__init__(self, plan, limits, sizeof(Op))

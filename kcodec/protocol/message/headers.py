@@ -2,7 +2,6 @@
 
 import functools
 
-from kcodec.errors import ConfigError
 from kcodec.protocol.spec.message import MessageSpec
 
 __all__ = ["HEADER_TYPES", "header_spec"]
@@ -34,8 +33,6 @@ def header_spec(kind: str, api_key: int | None = None, api_version: int | None =
     >>> [field.json_name for field in header_spec("request").fields]
     ['requestApiKey', 'requestApiVersion', 'correlationId', 'clientId']
     """
-    if kind not in HEADER_TYPES:
-        raise ConfigError(f"header={kind!r} is not one of {', '.join(HEADER_TYPES)}")
     if kind == "response":
         return MessageSpec.parse(_RESPONSE)
     defaults = ("" if value is None else value for value in (api_key, api_version))

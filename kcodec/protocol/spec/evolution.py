@@ -86,9 +86,9 @@ def check_evolution(old: MessageSpec, new: MessageSpec) -> list[Violation]:
     ...     print(violation)
     Mark.Epoch: field_type: the type int32 becomes int64
     """
-    found: list[Violation] = []
-    _Comparison(old, new, found).run()
-    return found
+    comparison = _Comparison(old, new)
+    comparison.run()
+    return comparison.found
 
 
 def check_all(old: Definitions, new: Definitions) -> list[Violation]:
@@ -105,10 +105,10 @@ def check_all(old: Definitions, new: Definitions) -> list[Violation]:
 class _Comparison:
     """Two definitions, and what is found between them."""
 
-    def __init__(self, old: MessageSpec, new: MessageSpec, found: list[Violation]) -> None:
+    def __init__(self, old: MessageSpec, new: MessageSpec) -> None:
         self.old = old
         self.new = new
-        self.found = found
+        self.found: list[Violation] = []
         self.old_structs = old.structs
         self.new_structs = new.structs
         self.common = old.valid_versions & new.valid_versions

@@ -104,9 +104,7 @@ def read_object(
     other errors.
     """
     if not isinstance(value, dict):
-        raise SpecError(
-            f"Cannot deserialize value of type `{_PACKAGE}.{kind}` from {_name(value)}", "json_type", path
-        )
+        raise _mismatch(f"{_PACKAGE}.{kind}", value, path)
     unknown = None
     members = {}
     for name, member in value.items():
@@ -127,9 +125,7 @@ def read_text(value: Any, path: str) -> str | None:
         return value if value is None else str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    raise SpecError(
-        f"Cannot deserialize value of type `java.lang.String` from {_name(value)}", "json_type", path
-    )
+    raise _mismatch("java.lang.String", value, path)
 
 
 def read_boolean(value: Any, path: str) -> bool:
@@ -143,11 +139,7 @@ def read_boolean(value: Any, path: str) -> bool:
         return value
     elif value in ("true", "True", "TRUE", "false", "False", "FALSE"):
         return bool(value.lower() == "true")
-    raise SpecError(
-        f'Cannot deserialize value of type `boolean` from {_name(value)}: only "true" or "false" recognized',
-        "json_type",
-        path,
-    )
+    raise _mismatch("boolean", value, path, ': only "true" or "false" recognized')
 
 
 def read_integer(bits: int) -> Callable[[Any, str], int | None]:
@@ -158,9 +150,7 @@ def read_integer(bits: int) -> Callable[[Any, str], int | None]:
         if value is None or value == "":
             return None
         if not isinstance(value, str):
-            raise SpecError(
-                f"Cannot deserialize value of type `{java}` from {_name(value)}", "json_type", path
-            )
+            raise _mismatch(java, value, path)
         try:
             number = int(float(value)) if isinstance(value, _Number) else int(value)
         except (ValueError, OverflowError):
@@ -204,6 +194,11 @@ def read_list(item: Callable[[Any, str], Value]) -> Callable[[Any, str], tuple[V
         return tuple(item(each, path) for each in (value if isinstance(value, list) else [value]))
 
     return read
+
+
+def _mismatch(kind: str, value: Any, path: str, hint: str = "") -> SpecError:
+    reason = f"Cannot deserialize value of type `{kind}` from {_name(value)}{hint}"
+    return SpecError(reason, "json_type", path)
 
 
 def _name(value: Any) -> str:

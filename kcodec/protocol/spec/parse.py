@@ -80,13 +80,7 @@ def _message(value: Any, file: str, make: type[Message]) -> Message:
     }
     given, unknown = read_object(value, "MessageSpec", readers, "")
     fail = partial(SpecError, path="")
-    struct = _make_struct(
-        given.get("name"),
-        given.get("validVersions"),
-        given.get("fields") or (),
-        given.get("deprecatedVersions"),
-        "",
-    )
+    struct = _make_struct(given, "validVersions", "")
     name, kind = struct.name, given.get("type")
     if kind is None:
         raise fail(f"You must specify the type of the {name} message.", "missing_type")
@@ -246,31 +240,24 @@ def _struct(value: Any, path: str) -> StructSpec:
         "fields": read_list(_field),
     }
     given, unknown = read_object(value, "StructSpec", readers, path)
-    struct = _make_struct(
-        given.get("name"),
-        given.get("versions"),
-        given.get("fields") or (),
-        given.get("deprecatedVersions"),
-        path,
-    )
-    return _known(struct, unknown, path)
+    return _known(_make_struct(given, "versions", path), unknown, path)
 
 
-def _make_struct(
-    name: str | None, versions: str | None, fields: tuple[FieldSpec, ...], deprecated: str | None, path: str
-) -> StructSpec:
-    """Make a struct of checked parts; raise `SpecError` if they do not go together."""
+def _make_struct(given: dict[str, Any], versions: str, path: str) -> StructSpec:
+    """Make a struct of the members that were read, of which one has its versions; raise `SpecError` if it is wrong."""
+    name = given.get("name")
     if name is None:
         raise SpecError("You must specify the name of the structure.", "missing_name", path)
-    own = _versions(versions, None, path)
+    own = _versions(given.get(versions), None, path)
     if own is None:
         raise SpecError(f"You must specify the version of the {name} structure.", "missing_versions", path)
-    old = _some_versions(deprecated, Versions.NONE, path)
+    deprecated = _some_versions(given.get("deprecatedVersions"), Versions.NONE, path)
+    fields = given.get("fields") or ()
     tags: set[int] = set()
     names: set[str] = set()
     for each in fields:
         below = f"{path}.{each.name}" if path else each.name
-        if each.tag is not None and each.tag in tags:
+        if each.tag in tags:
             raise SpecError(
                 f"In {name}, field {each.name} has a duplicate tag ID {each.tag}. All tags IDs must be unique.",
                 "duplicate_tag",
@@ -292,7 +279,7 @@ def _make_struct(
                 "tags_not_contiguous",
                 path,
             )
-    return StructSpec(name, own, fields, old)
+    return StructSpec(name, own, fields, deprecated)
 
 
 def _field(value: Any, path: str) -> FieldSpec:
@@ -349,7 +336,7 @@ def _make_field(given: dict[str, Any]) -> FieldSpec:
         if not kind.is_array and not kind.is_struct:
             raise SpecError(f"Non-array or Struct field {name} cannot have fields", "fields_of_primitive")
         if kind.has_struct:
-            _make_struct(name, given.get("versions"), fields, None, "")
+            _make_struct(given, "versions", "")
     flexible = None
     if given.get("flexibleVersions"):
         flexible = _some_versions(given["flexibleVersions"], Versions.NONE, "")
