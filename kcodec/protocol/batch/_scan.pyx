@@ -1,5 +1,5 @@
-"""The batches of a buffer, found by their headers; see the twin of `_batch` for the layout, and for what is checked in
-which order.
+"""The batches of a buffer, found by their headers; see `_kernel_py` for the layout, and for what is checked in which
+order.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize

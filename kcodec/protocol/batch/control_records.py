@@ -65,13 +65,7 @@ def _codec(kind: str, version: int) -> MessageCodec:
 
 
 def to_json(kind: str, value: bytes | None) -> dict[str, Any]:
-    """Return what KRaft writes of itself as Kafka's JsonConverter does; raise `DecodeError` if it is not that.
-
-    Examples
-    --------
-    >>> to_json("SNAPSHOT_HEADER", bytes.fromhex("0000000000000000002a00"))
-    {'version': 0, 'lastContainedLogTimestamp': 42}
-    """
+    """Return what KRaft writes of itself as Kafka's JsonConverter does; raise `DecodeError` if it is not that."""
     if value is None or len(value) < 2:
         raise DecodeError(0, 0, "", "truncated", CODES["truncated"])
     # Java reads the highest version that it knows of a value that is newer.

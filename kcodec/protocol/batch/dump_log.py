@@ -39,18 +39,6 @@ class Dump:
     `records` shows the records of batches, too; `contents` and `metadata` are for the text form: keys and values of
     records, and all else of them. `problems` is what is wrong with the file, found while it was shown. A damaged batch
     is one line: the file, the number of the batch, and its position.
-
-    Examples
-    --------
-    >>> import io, pathlib
-    >>> from kcodec.protocol import write_batches
-    >>> path = pathlib.Path("00000000000000000000.log")
-    >>> path.write_bytes(write_batches(pa.table({"value": [b"a"]})))
-    69
-    >>> out = io.StringIO()
-    >>> Dump(path, records=True, contents=True).text(out)
-    >>> print(out.getvalue().splitlines()[-1])
-    | offset: 0 CreateTime: -1 keySize: -1 valueSize: 1 sequence: -1 headerKeys: [] payload: a
     """
 
     def __init__(

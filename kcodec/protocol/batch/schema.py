@@ -115,8 +115,5 @@ def record_schema(views: bool = True) -> pa.Schema:
     """Return the columns of records; keys and values are views (``binary_view``), or copies (``binary``)."""
     if views:
         return RECORDS
-    schema = RECORDS
-    for name in ("key", "value"):
-        index = schema.get_field_index(name)
-        schema = schema.set(index, pa.field(name, pa.binary()))
-    return schema
+    view, copy = pa.binary_view(), pa.binary()
+    return pa.schema([field.with_type(copy) if field.type == view else field for field in RECORDS])

@@ -88,16 +88,7 @@ def _import(spec: MessageSpec) -> str:
 
 
 def module_text(spec: MessageSpec) -> str:
-    r"""Generate the module of one message.
-
-    Examples
-    --------
-    >>> spec = MessageSpec.parse('''{"type": "data", "name": "Mark", "validVersions": "0",
-    ...   "flexibleVersions": "none", "fields": [{"name": "Epoch", "type": "int32", "versions": "0+"}]}''')
-    >>> print("\n".join(module_text(spec).splitlines()[-2:]))
-        epoch: int = 0
-        unknown_tagged_fields: list[UnknownTaggedField] = field(default_factory=list)
-    """
+    """Generate the module of one message."""
     return "".join(f"{line}\n" if line.strip() else "\n" for line in _Module(spec).lines())
 
 
@@ -276,12 +267,9 @@ def _call(indent: str, function: str, arguments: tuple[str, ...], tail: str = ""
 
 
 def _list(head: str, names: list[str]) -> list[str]:
-    line = f"{head}[{', '.join(map(_quoted, names))}]"
-    return [line] if len(line) <= _WIDTH else [f"{head}[", *(f'    "{name}",' for name in names), "]"]
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
+    quoted = [f'"{name}"' for name in names]
+    line = f"{head}[{', '.join(quoted)}]"
+    return [line] if len(line) <= _WIDTH else [f"{head}[", *(f"    {name}," for name in quoted), "]"]
 
 
 def _assignment(name: str, annotation: str, value: str, factory: str) -> list[str]:

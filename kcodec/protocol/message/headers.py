@@ -26,13 +26,7 @@ HEADER_TYPES = ("request", "response")
 
 @functools.cache
 def header_spec(kind: str, api_key: int | None = None, api_version: int | None = None) -> MessageSpec:
-    """Return the definition of a header; an api key and version that are given are the defaults of its fields.
-
-    Examples
-    --------
-    >>> [field.json_name for field in header_spec("request").fields]
-    ['requestApiKey', 'requestApiVersion', 'correlationId', 'clientId']
-    """
+    """Return the definition of a header; an api key and version that are given are the defaults of its fields."""
     if kind == "response":
         return MessageSpec.parse(_RESPONSE)
     defaults = ("" if value is None else value for value in (api_key, api_version))

@@ -42,16 +42,7 @@ _PYTHON: dict[str, type | tuple[type, ...]] = {
 def to_json(
     spec: MessageSpec, version: int, message: dict[str, Any], *, serialize_records: bool = True
 ) -> dict[str, Any]:
-    """Turn a message, as `MessageCodec.decode_one` returns it, into its JSON form; see `MessageCodec.to_json`.
-
-    Examples
-    --------
-    >>> spec = MessageSpec.parse('''{"type": "data", "name": "M", "validVersions": "0", "flexibleVersions": "0+",
-    ...   "fields": [{"name": "Id", "type": "uuid", "versions": "0+"},
-    ...              {"name": "Data", "type": "bytes", "versions": "0+", "taggedVersions": "0+", "tag": 0}]}''')
-    >>> to_json(spec, 0, {"id": bytes(16), "data": b"abc"})
-    {'id': 'AAAAAAAAAAAAAAAAAAAAAA', 'data': 'YWJj'}
-    """
+    """Turn a message, as `MessageCodec.decode_one` returns it, into its JSON form; see `MessageCodec.to_json`."""
     return _Writer(spec, version, serialize_records).struct(spec.struct, message, "")
 
 

@@ -65,14 +65,6 @@ def message_type(
 
     Fields are nullable where they may be null in one of the versions, or are null where they are absent. Raise
     `SchemaError` if structs are nested too deeply.
-
-    Examples
-    --------
-    >>> spec = MessageSpec.parse('''{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "none",
-    ...   "fields": [{"name": "Name", "type": "string", "versions": "0+"},
-    ...              {"name": "Ids", "type": "[]int32", "versions": "1+", "nullableVersions": "1+"}]}''')
-    >>> message_type(spec, [0])
-    StructType(struct<name: string not null>)
     """
     return _Types(spec, tuple(versions), unknown_tags, large).struct(spec.struct)
 

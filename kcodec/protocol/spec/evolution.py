@@ -127,11 +127,8 @@ class _Comparison:
                 self.report(code, path, f"the {name} {one} becomes {other}")
         changed = [version for version in self.common if old.flexible_in(version) != new.flexible_in(version)]
         if changed or not (new.valid_versions.empty or new.flexible_versions.covers(old.flexible_versions)):
-            self.report(
-                "flexible_versions",
-                path,
-                f"flexible versions {old.flexible_versions} become {new.flexible_versions}",
-            )
+            before, after = old.flexible_versions, new.flexible_versions
+            self.report("flexible_versions", path, f"flexible versions {before} become {after}")
         before, after = old.valid_versions, new.valid_versions
         if after.highest < before.highest:
             self.report("highest_version", path, f"versions {before} become {after}: the highest is lower")
@@ -249,11 +246,8 @@ class _Comparison:
             self.report("field_type", path, f"the type {old.type} becomes {new.type}")
         self.versions(old, new, path)
         if any(old.nullable_in(version) != new.nullable_in(version) for version in self.both(old, new)):
-            self.report(
-                "field_nullable",
-                path,
-                f"nullableVersions {old.nullable_versions} become {new.nullable_versions}",
-            )
+            before, after = old.nullable_versions, new.nullable_versions
+            self.report("field_nullable", path, f"nullableVersions {before} become {after}")
         if old.flexible_versions != new.flexible_versions and any(
             self.old.compact_in(old, version) != self.new.compact_in(new, version)
             for version in self.both(old, new)

@@ -2,7 +2,6 @@
 
 import itertools
 import re
-from functools import partial
 from typing import Any, TypeVar
 
 from kcodec.java.numbers import parse_java_integer
@@ -79,43 +78,44 @@ def _message(value: Any, file: str, make: type[Message]) -> Message:
         "latestVersionUnstable": read_boolean,
     }
     given, unknown = read_object(value, "MessageSpec", readers, "")
-    fail = partial(SpecError, path="")
     struct = _make_struct(given, "validVersions", "")
     name, kind = struct.name, given.get("type")
     if kind is None:
-        raise fail(f"You must specify the type of the {name} message.", "missing_type")
+        raise SpecError(f"You must specify the type of the {name} message.", "missing_type")
     api_key, texts = given.get("apiKey"), given.get("headerVersions")
     common = given.get("commonStructs") or ()
     if struct.versions.empty:
         if texts is not None:
-            raise fail(
+            raise SpecError(
                 f"The `headerVersions` property must not be specified for message {name}, which has no valid versions.",
                 "header_versions",
             )
         return _known(make(name, kind, struct, Versions.NONE, api_key, common, file=file), unknown)
     if given.get("flexibleVersions") is None:
-        raise fail(
+        raise SpecError(
             "You must specify a value for flexibleVersions. Please use 0+ for all new messages.",
             "missing_flexible_versions",
         )
     flexible = _some_versions(given["flexibleVersions"], Versions.NONE, "")
     if not flexible.empty and not flexible.open:
-        raise fail(
+        raise SpecError(
             f"Field {name} specifies flexibleVersions {flexible}, which is not open-ended.  flexibleVersions must be "
             "either none, or an open-ended range (that ends with a plus sign).",
             "flexible_versions_closed",
         )
     listeners = given.get("listeners") or ()
     if listeners and kind != "request":
-        raise fail("The `requestScope` property is only valid for messages with type `request`", "listeners")
+        raise SpecError(
+            "The `requestScope` property is only valid for messages with type `request`", "listeners"
+        )
     unstable = given.get("latestVersionUnstable", False)
     if unstable and kind != "request":
-        raise fail(
+        raise SpecError(
             "The `latestVersionUnstable` property is only valid for messages with type `request`",
             "latest_version_unstable",
         )
     if texts is not None and kind not in ("request", "response"):
-        raise fail(
+        raise SpecError(
             "The `headerVersions` property is only valid for messages with type `request` or `response`",
             "header_versions",
         )
@@ -123,7 +123,7 @@ def _message(value: Any, file: str, make: type[Message]) -> Message:
     if kind == "response" and api_key == API_VERSIONS:
         for versions, header in headers or ():
             if header:
-                raise fail(
+                raise SpecError(
                     f"Message {name} maps versions {versions} to response header version {header}, but "
                     "ApiVersionsResponse must use a v0 response header at every version so that older brokers can "
                     "parse it (KIP-511).",

@@ -33,16 +33,7 @@ def _message(
 
 @functools.cache
 def builtin_definitions() -> Definitions:
-    """Return the definitions of OffsetCommit, GroupMetadata and TransactionLog, keys and values.
-
-    Examples
-    --------
-    >>> print(builtin_definitions()["OffsetCommitValue"].describe(0))
-    OffsetCommitValue version 0 => offset metadata commit_timestamp
-      offset => INT64
-      metadata => STRING
-      commit_timestamp => INT64
-    """
+    """Return the definitions of OffsetCommit, GroupMetadata and TransactionLog, keys and values."""
     member = StructSpec(
         "MemberMetadata",
         Versions.parse("0+"),
