@@ -17,18 +17,9 @@ def cast_rows(
 ) -> tuple[pa.Array, list[Fault]]:
     """Cast an array; rows that would lose something become null and have a fault.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of any type that Arrow casts.
-    kind : pyarrow.DataType
-        What it is cast to. Structs may have more fields at their end, which are null.
-    code : callable, optional
-        Returns the code of a fault, given an array of the one value that is lost and the type that it is cast to;
-        by default `code_of`.
+    Structs of the type may have more fields at their end, which are null. `code` returns the code of a fault, given an
+    array of the one value that is lost and the type that it is cast to.
 
-    Examples
-    --------
     >>> found, faults = cast_rows(pa.array([[1], [2, 300]]), pa.list_(pa.int8()))
     >>> found.to_pylist(), faults[0].path, faults[0].code
     ([[1], None], '[1]', 'out_of_range')
@@ -73,13 +64,7 @@ def _named(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Return the code for a number or a time that a type cannot hold: out of range, or with too many digits.
-
-    Examples
-    --------
-    >>> code_of(pa.array([Decimal("1.25")]), pa.decimal128(3, 1))
-    'inexact'
-    """
+    """Return the code for a number or a time that a type cannot hold: out of range, or with too many digits."""
     types = pa.types
     if types.is_decimal(kind):
         number = Decimal(value[0].as_py())

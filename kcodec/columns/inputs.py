@@ -8,19 +8,9 @@ __all__ = ["Inputs"]
 
 
 class Inputs:
-    """The columns of an array, numbered as in `kcodec.columns.layout`.
+    """The columns of an array that is encoded, numbered as in `kcodec.columns.layout`, each as `leaf` returns it.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        What is encoded.
-
-    Attributes
-    ----------
-    arrays : list of pyarrow.Array
-        Each column, as `leaf` returns it.
-    offsets : list
-        Where the items of each list or map start; None for other columns.
+    The offsets say where the items of each list or map start; those of other columns are None.
     """
 
     def __init__(self, array: pa.Array) -> None:

@@ -40,19 +40,6 @@ class Column(NamedTuple):
 def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
     """Return the columns of an Arrow type, numbered in pre-order.
 
-    Parameters
-    ----------
-    arrow_type : pyarrow.DataType
-        The type of a whole column: any type, usually a struct.
-
-    Returns
-    -------
-    tuple of Column
-        ``result[i].index == i``.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
     >>> kinds = pa.struct([("id", pa.int64()), ("tags", pa.list_(pa.string()))])
     >>> [(c.index, c.name, c.children) for c in layout(kinds)]
     [(0, '', (1, 2)), (1, 'id', ()), (2, 'tags', (3,)), (3, 'item', ())]

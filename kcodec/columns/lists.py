@@ -14,19 +14,8 @@ __all__ = ["from_lists"]
 def from_lists(columns: tuple[Column, ...], data: Sequence[list[Any]]) -> pa.Array:
     """Make an array of a list of values per column.
 
-    Parameters
-    ----------
-    columns : tuple of Column
-        The columns, as `kcodec.columns.layout.layout` returns them.
-    data : sequence of list
-        For each column: None for null; of booleans a bool; of text and binary the bytes; of lists and maps the
-        number of items; of structs anything; of numbers the integer, or the bytes as they stand in memory.
-
-    Examples
-    --------
-    >>> from kcodec.columns.layout import layout
-    >>> from_lists(layout(pa.list_(pa.int8())), [[2, None], [1, -1]]).to_pylist()
-    [[1, -1], None]
+    Null is None; booleans are bool; text and binary are the bytes; lists and maps the number of items; structs
+    anything; numbers the integer, or the bytes as they stand in memory.
     """
     return _array(columns, data, 0)
 

@@ -16,12 +16,6 @@ def unpack(array: pa.Array) -> pa.Array:
 
     Dictionaries (of views too) become their values, extension types their storage, lists of a fixed size lists. No
     part is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
-
-    Examples
-    --------
-    >>> words = pa.array(["a", "b"], pa.string_view())
-    >>> print(unpack(pa.DictionaryArray.from_arrays([1, 0, 1], words)).to_pylist())
-    ['b', 'a', 'b']
     """
     types, kind = pa.types, array.type
     if isinstance(kind, pa.BaseExtensionType):
@@ -63,17 +57,8 @@ def _lists(kind: pa.DataType, field: pa.Field, child: pa.Array) -> pa.DataType:
 
 
 def add_columns(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Add the columns of nulls that structs lack, which only newer versions of Arrow's cast add.
+    """Add the columns of nulls that structs of an unpacked array lack, which only newer versions of Arrow's cast add.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        As `unpack` returns it.
-    kind : pyarrow.DataType
-        The same with more fields of the null type at the end of structs; other differences do not matter.
-
-    Examples
-    --------
     >>> kind = pa.list_(pa.struct([("a", pa.int8()), ("b", pa.null())]))
     >>> print(add_columns(pa.array([[{"a": 1}]]), kind).type)
     list<item: struct<a: int64, b: null>>
@@ -87,41 +72,17 @@ def add_columns(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def hide_nulls(array: pa.Array) -> pa.Array:
-    """Set values behind the nulls of structs to null, since Arrow's cast reads them.
-
-    Examples
-    --------
-    >>> behind = pa.StructArray.from_arrays([pa.array(["x"])], ["a"], mask=pa.array([True]))
-    >>> behind.field(0).to_pylist(), hide_nulls(behind).field(0).to_pylist()
-    (['x'], [None])
-    """
+    """Set values behind the nulls of structs to null, since Arrow's cast reads them."""
     parts = [hide_nulls(part) for part in _below(array)]
     fields = [array.type.field(number) for number in range(len(parts))]
     return _again(array, parts, fields) if parts else array
 
 
 def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
-    """Rebuild an array in the form of a type; only its numbers and times may still be of other types.
+    """Rebuild an unpacked array in the form of a type; only its numbers and times may still be of other types.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        As `unpack` returns it. Fields of structs are found by their names; nullable ones may be missing.
-    kind : pyarrow.DataType
-        What it is to be cast to.
-    path : str
-        Where it is, for errors.
-
-    Raises
-    ------
-    TypeError
-        If it is of another kind: a double for a decimal, a timestamp for a date, a zoned for a local timestamp.
-
-    Examples
-    --------
-    >>> kind = pa.struct([("a", pa.int8()), ("b", pa.string())])
-    >>> print(arrange(pa.array([{"a": 1}]), kind).type)
-    struct<a: int64, b: string>
+    Fields of structs are found by their names; nullable ones may be missing. Other kinds are a `TypeError`: a double
+    for a decimal, a timestamp for a date, a zoned for a local timestamp.
     """
     types, source = pa.types, array.type
     if source == kind:

@@ -9,28 +9,10 @@ __all__ = ["arrays", "payloads"]
 
 
 def arrays(values: Any) -> tuple[list[pa.Array], bool]:
-    """Return a column of any type as Arrow arrays.
+    """Return a column of any type as Arrow arrays that share its memory, and whether it came in chunks.
 
-    Parameters
-    ----------
-    values : pyarrow.Array, ChunkedArray, RecordBatch, Table, list, tuple, or an Arrow producer
-        A batch or table counts as a struct of its columns, a list or tuple as bytes and None. A producer is
-        any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and duckdb.
-
-    Returns
-    -------
-    tuple of (list of pyarrow.Array, bool)
-        The chunks, which share the memory of `values`, and whether these came in chunks.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these, or a list of something else.
-
-    Examples
-    --------
-    >>> arrays([b"a", None])[1]
-    False
+    A batch or table counts as a struct of its columns, a list or tuple as bytes and None. Others are producers: any
+    object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and duckdb.
     """
     if isinstance(values, (list, tuple)):
         try:
@@ -61,11 +43,6 @@ def payloads(values: Any) -> tuple[list[pa.Array], bool]:
 
     Dictionaries and run ends are unpacked, extension types are replaced by their storage, and a column
     without a type is all null.
-
-    Raises
-    ------
-    TypeError
-        If it is a column of something else.
     """
     chunks, chunked = arrays(values)
     return [_payload(chunk) for chunk in chunks], chunked

@@ -15,16 +15,6 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
     Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
     types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds.
-
-    Raises
-    ------
-    SchemaError
-        If the type is nested deeper than 200 levels.
-
-    Examples
-    --------
-    >>> str(plain_type(pa.dictionary(pa.int8(), pa.string())))
-    'string'
     """
     return _plain(kind, 0)
 

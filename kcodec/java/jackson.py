@@ -35,13 +35,7 @@ _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class JacksonError(ValueError):
-    """A document that Jackson refuses.
-
-    Attributes
-    ----------
-    offset : int
-        Byte position.
-    """
+    """A document that Jackson refuses, with the position of the byte where it does."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason)
@@ -55,47 +49,20 @@ def read_tree(
     integer: Callable[[int], Any] = int,
     fraction: Callable[[Decimal], Any] = lambda value: value,
 ) -> Any:
-    r"""Read the first JSON value of a document.
+    """Read the first JSON value of UTF-8, UTF-16 or UTF-32; `...` if there is none, which is Jackson's ``MissingNode``.
 
-    Parameters
-    ----------
-    data : bytes
-        UTF-8, or UTF-16 or UTF-32 in either byte order, with or without a byte order mark.
-    leading_zeros : bool, default False
-        Take numbers such as ``0012``, as Kafka Connect does.
-    integer, fraction : callable, optional
-        What numbers become: those without, and those with a fraction or an exponent.
+    Connect takes numbers with `leading_zeros`. `integer` and `fraction` convert numbers without, and with, a
+    fraction or an exponent. What is no JSON, or beyond Jackson's limits, is a `JacksonError`.
 
-    Returns
-    -------
-    object
-        The tree. ``...`` (`Ellipsis`) if there is no value at all, Jackson's ``MissingNode``.
-
-    Raises
-    ------
-    JacksonError
-        If the document is not JSON, or goes beyond Jackson's limits: 1,000 levels, 1,000 digits of a number
-        (those of its exponent too), 20,000,000 characters of a string and 50,000 of a name.
-
-    Examples
-    --------
     >>> read_tree(b'{"a": 1.50, "a": [1e2]} and more')
     {'a': [Decimal('1E+2')]}
-    >>> read_tree(b"0012", leading_zeros=True)
-    12
     """
     text, width = _decode(data)
     return _Reader(text, width, leading_zeros, integer, fraction).document()
 
 
 def node_type(value: Any) -> str:
-    """Name the type of a node as Jackson's ``JsonNodeType`` does.
-
-    Examples
-    --------
-    >>> node_type([]), node_type(1), node_type(None)
-    ('ARRAY', 'NUMBER', 'NULL')
-    """
+    """Name the type of a node as Jackson's ``JsonNodeType`` does."""
     if value is None:
         return "NULL"
     if value is ...:
@@ -113,18 +80,10 @@ _UNSAFE_BYTES = re.compile('["\\\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 
 
 def quote(text: str, *, escape_surrogates: bool = True) -> str:
-    r"""Write text as a JSON string, escaped as Jackson's generators do.
+    r"""Write text, which may hold halves of surrogate pairs, as a JSON string, escaped as Jackson's generators do.
 
-    Parameters
-    ----------
-    text : str
-        May hold halves of surrogate pairs.
-    escape_surrogates : bool, default True
-        Whether characters beyond U+FFFF are escaped, as two surrogates: a generator of bytes does it, one of
-        characters leaves them, and halves of pairs, as they are.
+    A generator of bytes escapes what is beyond U+FFFF, as two surrogates; one of characters leaves it as it is.
 
-    Examples
-    --------
     >>> print(quote('a"b\x01/😀'), quote("😀", escape_surrogates=False))
     "a\"b\u0001/\uD83D\uDE00" "😀"
     """
@@ -132,15 +91,8 @@ def quote(text: str, *, escape_surrogates: bool = True) -> str:
 
 
 def write_tree(root: Any) -> str:
-    """Write a tree as compact JSON, as ``JsonNode.toString`` does: keys in the order in which they came.
+    """Write a tree as compact JSON, as ``JsonNode.toString`` does; its depth costs no recursion.
 
-    Parameters
-    ----------
-    root : object
-        As `read_tree` returns it; also with float, tuple and any mapping. Its depth costs no recursion.
-
-    Examples
-    --------
     >>> write_tree({"b": [Decimal("1.50"), None], "a": "x"})
     '{"b":[1.50,null],"a":"x"}'
     """
@@ -173,13 +125,7 @@ def write_tree(root: Any) -> str:
 
 
 def write_scalar(node: bool | float | Decimal | None) -> str:
-    """Write a node that is neither a string nor has parts; doubles that are no numbers are quoted.
-
-    Examples
-    --------
-    >>> write_scalar(True), write_scalar(1e10), write_scalar(float("nan"))
-    ('true', '1.0E10', '"NaN"')
-    """
+    """Write a node that is neither a string nor has parts; doubles that are no numbers are quoted."""
     if node is None:
         return "null"
     if isinstance(node, bool):

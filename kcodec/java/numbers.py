@@ -33,8 +33,6 @@ _HEX_DOUBLE = re.compile(
 def format_java_double(value: float) -> str:
     """Print a double as ``Double.toString`` does.
 
-    Examples
-    --------
     >>> format_java_double(100.0), format_java_double(1e10), format_java_double(5e-324)
     ('100.0', '1.0E10', '4.9E-324')
     """
@@ -42,13 +40,7 @@ def format_java_double(value: float) -> str:
 
 
 def format_java_float(value: float) -> str:
-    """Print a float, which is given as the double of its value, as ``Float.toString`` does.
-
-    Examples
-    --------
-    >>> format_java_float(0.10000000149011612), format_java_float(float("-inf"))
-    ('0.1', '-Infinity')
-    """
+    """Print a float, which is given as the double of its value, as ``Float.toString`` does."""
     return _format(value, round_to_float)
 
 
@@ -81,12 +73,8 @@ def _format(value: float, read: Callable[[str], float]) -> str:
 def format_java_decimal(value: Decimal, *, plain: bool = False) -> str:
     """Print a decimal as ``BigDecimal.toString`` does, or as ``toPlainString``; there is no negative zero.
 
-    Examples
-    --------
     >>> [format_java_decimal(Decimal(text)) for text in ("1.50", "1E-7", "1E+2", "-0.00")]
     ['1.50', '1E-7', '1E+2', '0.00']
-    >>> format_java_decimal(Decimal("1E+2"), plain=True)
-    '100'
     """
     value = value if value else value.copy_abs()
     return format(value, "f") if plain else str(value)
@@ -95,24 +83,7 @@ def format_java_decimal(value: Decimal, *, plain: bool = False) -> str:
 def parse_java_integer(text: str, bits: int, radix: int = 10) -> int:
     """Parse as ``parseByte``, ``parseShort``, ``parseInt`` and ``parseLong``: digits of any script, no blanks.
 
-    Parameters
-    ----------
-    text : str
-        An integer.
-    bits : int
-        Of the result: 8, 16, 32 or 64.
-    radix : {10, 16}
-        In which it is written.
-
-    Raises
-    ------
-    ValueError
-        With Java's words, if the text is not a number or does not fit.
-
-    Examples
-    --------
-    >>> parse_java_integer("+49", 32), parse_java_integer("-7f", 8, 16)
-    (49, -127)
+    What is not a number of so many bits is a `ValueError` with Java's words.
     """
     match = _INTEGER[radix].fullmatch(text)
     digits = match[2].lstrip("0") or "0" if match is not None and _is_basic(text) else "9" * 20
@@ -127,15 +98,8 @@ def parse_java_integer(text: str, bits: int, radix: int = 10) -> int:
 
 
 def parse_java_double(text: str) -> float:
-    """Parse as ``Double.parseDouble``: blanks around, hexadecimal and a suffix are allowed.
+    """Parse as ``Double.parseDouble``, or raise `ValueError`: blanks around, hexadecimal and a suffix are allowed.
 
-    Raises
-    ------
-    ValueError
-        If the text is not a number.
-
-    Examples
-    --------
     >>> parse_java_double(" 1d"), parse_java_double("0x1p3"), parse_java_double("NaN ")
     (1.0, 8.0, nan)
     """
@@ -153,18 +117,7 @@ def parse_java_double(text: str) -> float:
 
 
 def parse_java_decimal(text: str) -> Decimal:
-    """Parse as ``new BigDecimal(text)``: digits of any script, no blanks.
-
-    Raises
-    ------
-    ValueError
-        If the text is not a number.
-
-    Examples
-    --------
-    >>> parse_java_decimal(".5"), parse_java_decimal("1e1")
-    (Decimal('0.5'), Decimal('1E+1'))
-    """
+    """Parse as ``new BigDecimal(text)``, or raise `ValueError`: digits of any script, no blanks."""
     match = _DECIMAL.fullmatch(text)
     sign, whole, point, exponent = match.groups("") if match is not None else ("", "", "", "")
     digits = _ascii_digits(whole + point[1:])
@@ -189,24 +142,12 @@ def _ascii_digits(digits: str) -> str:
 
 
 def round_to_double(number: int | Decimal | str) -> float:
-    """Round to the nearest double, half to even; to infinity beyond the largest.
-
-    Examples
-    --------
-    >>> round_to_double(10**400)
-    inf
-    """
+    """Round to the nearest double, half to even; to infinity beyond the largest."""
     return float(str(number))
 
 
 def round_to_float(number: int | Decimal | str) -> float:
-    """Round to the nearest float of 32 bits, half to even, at once and not by way of a double.
-
-    Examples
-    --------
-    >>> round_to_float("0.1"), round_to_float(2**128)
-    (0.10000000149011612, inf)
-    """
+    """Round to the nearest float of 32 bits, half to even, at once and not by way of a double."""
     wide = round_to_double(number)
     if wide == 0 or math.isinf(wide):
         return wide
@@ -218,8 +159,6 @@ def round_to_float(number: int | Decimal | str) -> float:
 def narrow_integer(number: int | Decimal, bits: int) -> int:
     """Convert to an integer of some bits as Java does: towards zero, and modulo ``2**bits``.
 
-    Examples
-    --------
     >>> narrow_integer(300, 8), narrow_integer(Decimal("-1.9"), 32), narrow_integer(Decimal("1e100"), 32)
     (44, -1, 0)
     """

@@ -28,18 +28,9 @@ _ESCAPES = {34: '"', 92: "\\", 47: "/", 98: "\b", 102: "\f", 110: "\n", 114: "\r
 
 
 class Envelope(NamedTuple):
-    """Where the parts of an envelope are in its row; or what is wrong with it, and where.
+    """Where the schema's text and the payload are in a row; or the code of what is wrong with it, and where.
 
-    Attributes
-    ----------
-    schema, schema_end : int
-        The schema's text.
-    payload, payload_end : int
-        What is between the payload's colon and the comma or brace behind it.
-    code : str
-        Empty, or a key of `kcodec.CODES`.
-    at : int
-        Where the fault is.
+    The payload goes from behind its colon to the comma or brace behind it.
     """
 
     schema: int = -1
@@ -58,14 +49,10 @@ class _Bad(Exception):
 
 
 def scan(data: bytes) -> Envelope:
-    r"""Find the parts of one envelope.
+    """Find the parts of one envelope.
 
-    Examples
-    --------
     >>> scan(b'{"schema":null, "payload":1}')
     Envelope(schema=10, schema_end=14, payload=26, payload_end=27, code='', at=0)
-    >>> scan(b'{"payload":1}').code
-    'json_type'
     """
     try:
         return _scan(data)
@@ -196,27 +183,12 @@ def _skip(data: bytes, at: int) -> int:
 def split(
     values: pa.Array, max_schemas: int
 ) -> tuple[bytearray, bytearray, bytearray, list[bytes], list[Fault], int]:
-    """Find schema and payload of each row.
+    """Find schema and payload of each row, up to the row that has one schema more than `max_schemas`.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout.
-    max_schemas : int
-        Stop before the row that has one more schema than this.
-
-    Returns
-    -------
-    selector, starts, ends : bytearray of int32
-        Per row: the number of its schema, -1 without one; and where its payload stands. A row that begins and
-        ends like one before it, byte for byte around the payload, is taken to be no more than that: whether
-        something else stands there shows when the payload is read, and `scan` then says what.
-    texts : list of bytes
-        The distinct texts of schemas, in the order they appear.
-    faults : list of Fault
-        Rows that are no envelopes.
-    count : int
-        Rows that were split.
+    Returns the number of each row's schema, -1 without one, and where its payload starts and ends, as buffers of
+    int32; the distinct texts of schemas, as they appear; the rows that are no envelopes; and how many rows were
+    split. A row that begins and ends like one before it, byte for byte around the payload, is taken to be no more
+    than that: whether something else stands there shows when the payload is read, and `scan` then says what.
     """
     selector, starts, ends = array("i"), array("i"), array("i")
     texts: dict[bytes, int] = {}

@@ -39,30 +39,10 @@ def column_value(
     field: pa.Field,
     expansion: Expansion | None = None,
 ) -> Any:
-    """Convert a value to what `pyarrow.array` takes for a column.
+    """Convert a value of Connect to what `pyarrow.array` takes for a column: times are integers in the column's unit.
 
-    Parameters
-    ----------
-    value : object
-        In the form of `kcodec.formats.connect.values`.
-    writer : ConnectSchema
-        Its own schema.
-    reader : ConnectSchema
-        What it is read as.
-    field : pyarrow.Field
-        Type and nullability of the column.
-    expansion : Expansion, optional
-        What bounds the reader's defaults.
-
-    Returns
-    -------
-    object
-        Dates, times and timestamps as integers in the column's unit.
-
-    Raises
-    ------
-    RowError
-        If the column does not hold the value without loss, or not this kind of value.
+    The value is of the schema `writer`, and read as `reader`, whose defaults `expansion` bounds. What the column does
+    not hold without loss is a `RowError`.
     """
     if value is None:
         if field.nullable:
@@ -209,22 +189,10 @@ def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
 
 
 def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int, str]]]:
-    """Convert numbers to the wider types that they have in another type, and find those that it does not hold.
+    """Convert numbers to wider types, and find the rows and paths of those that the wider type does not hold.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        As the row loop makes it: neither sliced nor with values behind nulls.
-    kind : pyarrow.DataType
-        The same, but for some integers that are floats there, or floats that are doubles.
+    The array is as the row loop makes it: neither sliced nor with values behind nulls.
 
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of (int, str))
-        The array, and the rows and paths of values that it has no longer.
-
-    Examples
-    --------
     >>> array, lost = widen(pa.array([[1], [2, 2**53 + 1]]), pa.list_(pa.float64()))
     >>> array[0].as_py(), lost
     ([1.0], [(1, '[1]')])
@@ -254,19 +222,9 @@ def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int,
 
 
 def row_value(array: pa.Array, row: int) -> Any:
-    """Take one value of an array in the form of `kcodec.formats.connect.values`.
+    """Take one value of an array of plain types in the form of `kcodec.formats.connect.values`.
 
-    Parameters
-    ----------
-    array : pyarrow.Array
-        Of a type that `ConnectSchema.from_arrow` takes, made plain (`encoded_type`).
-    row : int
-        Which one.
-
-    Raises
-    ------
-    RowError
-        If Java's class has no such value: milliseconds are its finest time.
+    Times finer than a millisecond, which Java's class has not, are a `RowError`.
     """
     kind, types = array.type, pa.types
     if types.is_null(kind) or not array[row].is_valid:

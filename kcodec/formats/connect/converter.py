@@ -24,21 +24,7 @@ _FORMATS = ("NUMERIC", "BASE64")
 
 @dataclass(frozen=True)
 class ConverterConfig:
-    """The settings of a JsonConverter.
-
-    Attributes
-    ----------
-    schemas_enable : bool
-        ``schemas.enable``: values stand in envelopes, with their schema.
-    decimal_format : {"BASE64", "NUMERIC"}
-        ``decimal.format``: how decimals are written; both forms are always read.
-    replace_null_with_default : bool
-        ``replace.null.with.default``.
-    schemas_cache_size : int
-        ``schemas.cache.size``: schemas that are kept once they are parsed.
-    schema_content : str or None
-        ``schema.content``: the schema of values that are read without an envelope.
-    """
+    """The settings of a JsonConverter: see the parameters of `kcodec.ConnectJsonCodec`."""
 
     schemas_enable: bool = True
     decimal_format: str = "BASE64"
@@ -55,33 +41,11 @@ class ConverterConfig:
 def converter_config(
     given: Mapping[str, Any] | None = None, *, key: bool = False, **keywords: Any
 ) -> ConverterConfig:
-    """Read settings under the names of Connect.
+    """Read settings under the names of Connect; `keywords` are the same by their names in `ConverterConfig`.
 
-    Parameters
-    ----------
-    given : mapping, optional
-        Names such as ``decimal.format``. Those of a worker or a connector, ``key.converter.decimal.format``
-        and ``value.converter.decimal.format``, may be given too: then only these count, and all else in the
-        mapping is not looked at.
-    key : bool, default False
-        Whether the converter is that of keys.
-    **keywords
-        The same settings by their names in `ConverterConfig`.
+    If any is that of a worker or a connector, such as ``value.converter.decimal.format``, only these count: those of
+    ``key.converter.`` with `key`, else those of ``value.converter.``.
 
-    Returns
-    -------
-    ConverterConfig
-
-    Raises
-    ------
-    ConfigError
-        If a name is unknown, a value is not valid, or a setting is given twice.
-
-    Examples
-    --------
-    >>> converter_config({"decimal.format": "numeric", "schemas.enable": "FALSE"})
-    ConverterConfig(schemas_enable=False, decimal_format='NUMERIC', replace_null_with_default=True, \
-schemas_cache_size=1000, schema_content=None)
     >>> converter_config({"value.converter.schemas.enable": "false", "tasks.max": "1"}).schemas_enable
     False
     """
@@ -129,21 +93,12 @@ def _checked(name: str, value: Any) -> Any:
 
 
 class JsonConverter:
-    r"""What ``org.apache.kafka.connect.json.JsonConverter`` does with one value.
+    """What ``org.apache.kafka.connect.json.JsonConverter`` does with one value: what it throws is a `RowError` here.
 
-    Parameters
-    ----------
-    config : ConverterConfig, optional
-        Its settings.
-    max_expansion : int
-        Characters that defaults may add to a value.
+    Defaults may add `max_expansion` characters to a value.
 
-    Examples
-    --------
     >>> converter = JsonConverter()
     >>> schema, value = converter.to_connect_data(b'{"schema":{"type":"int8"},"payload":300}')
-    >>> schema.type, value
-    ('int8', 44)
     >>> converter.from_connect_data(schema, value)
     b'{"schema":{"type":"int8","optional":false},"payload":44}'
     """
@@ -161,24 +116,7 @@ class JsonConverter:
         )
 
     def to_connect_data(self, data: bytes | None) -> tuple[ConnectSchema | None, Any]:
-        """Read the bytes of a value.
-
-        Parameters
-        ----------
-        data : bytes or None
-            A tombstone is None.
-
-        Returns
-        -------
-        tuple of (ConnectSchema or None, object)
-            The value in the form of `kcodec.formats.connect.values`. Without a schema, numbers are longs and
-            doubles, objects are dicts.
-
-        Raises
-        ------
-        RowError
-            What Connect throws.
-        """
+        """Read the bytes of a value; without a schema, numbers are longs and doubles, objects are dicts."""
         if data is None:
             return None, None
         try:
@@ -197,13 +135,7 @@ class JsonConverter:
         return schema, self.value(schema, tree["payload"])
 
     def payload(self, schema: ConnectSchema, data: bytes) -> Any:
-        """Read the value of a schema from bytes that are not in an envelope.
-
-        Raises
-        ------
-        RowError
-            What Connect throws.
-        """
+        """Read the value of a schema from bytes that are not in an envelope."""
         try:
             return self.value(schema, _tree(data))
         except JacksonError as error:
@@ -215,38 +147,14 @@ class JsonConverter:
         return to_connect(schema, node, self.config.replace_null_with_default, expansion)
 
     def schema(self, tree: Any) -> ConnectSchema:
-        """Read the schema of an envelope.
-
-        Raises
-        ------
-        RowError
-            ``schema_error``, with Connect's words.
-        """
+        """Read the schema of an envelope."""
         try:
             return ConnectSchema.from_tree(tree, replace_null=self.config.replace_null_with_default)
         except SchemaError as error:
             raise RowError("schema_error", reason=str(error)) from None
 
     def from_connect_data(self, schema: ConnectSchema | None, value: Any) -> bytes | None:
-        """Write a value.
-
-        Parameters
-        ----------
-        schema : ConnectSchema or None
-            Without one the Java class of the value says what it is.
-        value : object
-            See `kcodec.formats.connect.values`.
-
-        Returns
-        -------
-        bytes or None
-            None for a null without a schema.
-
-        Raises
-        ------
-        RowError
-            What Connect throws.
-        """
+        """Write a value; without a schema its Java class says what it is, and a null is None."""
         if schema is None and value is None:
             return None
         numeric, replace_null = self.config.numeric, self.config.replace_null_with_default

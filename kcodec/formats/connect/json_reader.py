@@ -37,26 +37,14 @@ _MAX_UNSCALED = 750
 
 
 class Expansion:
-    """Counts what defaults add to a document: one of a few kilobytes may ask for gigabytes of them.
-
-    Parameters
-    ----------
-    max_characters : int
-        Characters of JSON.
-    """
+    """Counts the characters that defaults add to a document: one of a few kilobytes may ask for gigabytes of them."""
 
     def __init__(self, max_characters: int) -> None:
         self._left = max_characters
         self._sizes: dict[int, int] = {}
 
     def default(self, schema: ValueSchema) -> Any:
-        """Return the default of a schema.
-
-        Raises
-        ------
-        RowError
-            ``size_limit``.
-        """
+        """Return the default of a schema, or raise ``size_limit``."""
         key = id(schema)
         if key not in self._sizes:
             self._sizes[key] = len(from_connect(schema, schema.default, True))
@@ -69,28 +57,9 @@ class Expansion:
 def to_connect(
     schema: ValueSchema, node: Any, replace_null: bool = True, expansion: Expansion | None = None
 ) -> Any:
-    """Convert a JSON tree to a value, as ``JsonConverter.convertToConnect`` does.
+    """Convert a tree of `kcodec.java.jackson.read_tree` to a value, as ``JsonConverter.convertToConnect`` does.
 
-    Parameters
-    ----------
-    schema : ConnectSchema
-        What the value is.
-    node : object
-        A tree of `kcodec.java.jackson.read_tree`.
-    replace_null : bool, default True
-        Connect's ``replace.null.with.default``.
-    expansion : Expansion, optional
-        What bounds the defaults.
-
-    Returns
-    -------
-    object
-        See the module.
-
-    Raises
-    ------
-    RowError
-        What Connect throws.
+    `replace_null` is Connect's ``replace.null.with.default``, and `expansion` bounds the defaults.
     """
     if node is None:
         if schema.default is not None and replace_null:

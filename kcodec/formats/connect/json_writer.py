@@ -30,28 +30,9 @@ _TYPES = {kind: name for name, (kind, _) in CLASSES.items()} | {dict: "map"}
 def from_connect(
     schema: ValueSchema | None, value: Any, numeric: bool = False, replace_null: bool = True
 ) -> str:
-    """Write a value as JSON, as ``JsonConverter.convertToJson`` does.
+    """Write a value as JSON without blanks, as ``JsonConverter.convertToJson`` does; what that throws is a `RowError`.
 
-    Parameters
-    ----------
-    schema : ConnectSchema or None
-        What the value is; without one, its Java class says.
-    value : object
-        See the module.
-    numeric : bool, default False
-        Write decimals as numbers: Connect's ``decimal.format`` NUMERIC.
-    replace_null : bool, default True
-        Connect's ``replace.null.with.default``.
-
-    Returns
-    -------
-    str
-        JSON text without blanks.
-
-    Raises
-    ------
-    RowError
-        What Connect throws.
+    `numeric` is Connect's ``decimal.format`` NUMERIC, and `replace_null` its ``replace.null.with.default``.
     """
     if value is None:
         if schema is None:

@@ -55,37 +55,17 @@ class Beyond(Exception):
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """How Connect's values are read and written.
+    """How Connect's values are read and written."""
 
-    Attributes
-    ----------
-    exact : bool
-        Only what JsonConverter itself answers; `Beyond` where the engine alone does not.
-    replace_null : bool
-        Nulls become defaults.
-    numeric : bool
-        Decimals are written as numbers.
-    unique : bool
-        A key that stands twice is an error.
-    text : bool
-        Columns of text are written as Decimals.
-    """
-
-    exact: bool = False
-    replace_null: bool = True
-    numeric: bool = False
-    unique: bool = False
-    text: bool = False
+    exact: bool = False  # only what JsonConverter itself answers; `Beyond` where the engine alone does not
+    replace_null: bool = True  # nulls become defaults
+    numeric: bool = False  # decimals are written as numbers
+    unique: bool = False  # a key that stands twice is an error
+    text: bool = False  # columns of text are written as Decimals
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that columns of a type are decoded as: one that holds as much, and that the engine makes.
-
-    Examples
-    --------
-    >>> print(decoded_type(pa.struct([("a", pa.dictionary(pa.int8(), pa.string())), ("b", pa.time32("s"))])))
-    struct<a: string, b: time32[ms]>
-    """
+    """Return the type that columns of a type are decoded as: one that holds as much, and that the engine makes."""
     types = pa.types
 
     def item(field: pa.Field) -> pa.Field:
@@ -113,34 +93,11 @@ def decoded_type(kind: pa.DataType) -> pa.DataType:
 def decode_plan(
     writer: ConnectSchema, reader: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()
 ) -> Plan:
-    """Plan how payloads of one schema become columns of another.
+    """Plan how payloads of one schema become columns of another, whose defaults stand where the first has no field.
 
-    Parameters
-    ----------
-    writer : ConnectSchema
-        The schema of the payloads.
-    reader : ConnectSchema
-        What they are read as: its defaults stand where the writer has no such field.
-    kind : pyarrow.DataType
-        The reader's columns.
-    options : PlanOptions
-        How values are read.
+    Columns of numbers that become others there are of the writer's type, and are cast from it. Schemas that do not fit
+    together are a `SchemaError`, or `Beyond` with ``options.exact``.
 
-    Returns
-    -------
-    Plan
-        Its columns are the reader's, but numbers that become others there: these are of the writer's type, and are
-        cast from it.
-
-    Raises
-    ------
-    SchemaError
-        If the two do not fit together.
-    Beyond
-        With ``options.exact``.
-
-    Examples
-    --------
     >>> schema = ConnectSchema.from_json('{"type": "struct", "fields": [{"field": "id", "type": "int64"}]}')
     >>> print(decode_plan(schema, schema, schema.to_arrow()))
     CONNECT_JSON decode: struct<id: int64 not null>
@@ -336,12 +293,6 @@ def encoded_type(
     Fields of the schema that have no column, but may be null or have a default, become columns of nulls. Only
     decimals may lose something: text, and numbers of another scale. With `options.exact`, floats that are to be
     doubles stay what they are, as Java refuses them, and numbers keep their scale.
-
-    Examples
-    --------
-    >>> schema = ConnectSchema("struct", fields={"n": ConnectSchema("double"), "s": ConnectSchema("string", True)})
-    >>> print(encoded_type(schema, pa.struct([("n", pa.float32())])))
-    struct<n: double, s: null>
     """
     kind, types = plain_type(kind), pa.types
     if schema.name == DECIMAL:
@@ -386,27 +337,9 @@ def _encoded_decimal(schema: ConnectSchema, kind: pa.DataType, options: PlanOpti
 
 
 def encode_plan(schema: ConnectSchema, kind: pa.DataType, options: PlanOptions = PlanOptions()) -> Plan:
-    """Plan how columns are written as payloads of a schema.
+    """Plan how columns, of a type from `encoded_type`, are written as payloads of a schema.
 
-    Parameters
-    ----------
-    schema : ConnectSchema
-        What is written.
-    kind : pyarrow.DataType
-        The columns, as `encoded_type` says. Fields without a column must be optional or have a default.
-    options : PlanOptions
-        How values are written.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    SchemaError
-        If the columns do not fit the schema.
-    Beyond
-        With ``options.exact``, if their types are not those that Connect has for the schema.
+    Columns that do not fit it are a `SchemaError`; with ``options.exact``, those that Connect has not are `Beyond`.
     """
     columns = layout(kind)
     root = _Encoder(columns, options).node(schema, columns[0], "", "")

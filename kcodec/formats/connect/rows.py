@@ -17,17 +17,7 @@ __all__ = ["RowConverter"]
 
 
 class RowConverter:
-    """A JsonConverter between payloads and Arrow columns.
-
-    Parameters
-    ----------
-    converter : JsonConverter
-        What converts a value.
-    enveloped : bool
-        Whether rows that are read are envelopes.
-    max_expansion : int
-        Characters that defaults may add to a row.
-    """
+    """A JsonConverter between payloads and Arrow columns."""
 
     def __init__(self, converter: JsonConverter, *, enveloped: bool, max_expansion: int) -> None:
         self._converter = converter
@@ -35,27 +25,7 @@ class RowConverter:
         self._max_expansion = max_expansion
 
     def read(self, data: bytes, target: Target, reading: Reading | None) -> Any:
-        """Read one row.
-
-        Parameters
-        ----------
-        data : bytes
-            All of it.
-        target : Target
-            What it is read into.
-        reading : Reading or None
-            What is known of the row's schema; None if it is no envelope.
-
-        Returns
-        -------
-        object
-            As `pyarrow.array` takes it for the target's ``inner``.
-
-        Raises
-        ------
-        RowError
-            What Connect throws, or what the column does not hold.
-        """
+        """Read one row to what `pyarrow.array` takes for the target's ``inner``; without a reading it is no envelope."""
         start = 0
         try:
             if isinstance(target, NullTarget):
@@ -85,20 +55,9 @@ class RowConverter:
     def write(
         self, array: pa.Array, schema: ConnectSchema, kind: pa.DataType, *, tombstones: bool, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
-        """Write the rows of an array; with `stop`, up to the first fault.
+        """Write the rows of an array as a binary `kind`; with `stop`, up to the first fault.
 
-        Parameters
-        ----------
-        array : pyarrow.Array
-            As `row_value` takes it.
-        schema : ConnectSchema
-            What is written.
-        kind : pyarrow.DataType
-            Of the result: a binary type.
-        tombstones : bool
-            Whether null rows stay null.
-        stop : bool
-            Whether to return after the first fault.
+        With `tombstones` null rows stay null.
         """
         payloads: list[bytes | None] = []
         faults: list[Fault] = []

@@ -41,18 +41,9 @@ class _Run(NamedTuple):
 
 
 class RunReader:
-    """Reads columns of rows into the columns of a target.
+    """Reads columns of rows into the columns of a target; a run has programs for at most `max_schemas` schemas.
 
-    Parameters
-    ----------
-    rows : RowConverter
-        What reads rows again that the row loop refuses, with ``options.exact``.
-    options : PlanOptions
-        How values are read.
-    enveloped : bool
-        Whether rows are envelopes.
-    max_schemas : int
-        Schemas of which a run has a program at hand.
+    With ``options.exact``, `rows` reads the rows again that the row loop refuses.
     """
 
     def __init__(

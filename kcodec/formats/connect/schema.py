@@ -202,13 +202,7 @@ class ConnectSchema:
 
     @classmethod
     def from_tree(cls, tree: Any, *, replace_null: bool = True) -> "ConnectSchema":
-        """Read a schema from a tree of `kcodec.java.jackson.read_tree`, with numbers as they were written.
-
-        Raises
-        ------
-        SchemaError
-            As `from_json`.
-        """
+        """Read a schema from a tree of `kcodec.java.jackson.read_tree`, with numbers as they were written."""
         try:
             return _read(tree, 0, replace_null, Expansion(_MAX_EXPANSION))
         except RowError as error:
@@ -337,13 +331,7 @@ _ATTRIBUTES: dict[str, type] = {
 
 
 def check_widths(precision: int, wide_decimals: str) -> None:
-    """Check what is said of the digits of decimals.
-
-    Raises
-    ------
-    ConfigError
-        It lists the valid values.
-    """
+    """Check the arguments of `ConnectSchema.to_arrow`, which codecs have too."""
     if wide_decimals not in _WIDE:
         raise ConfigError(f"wide_decimals={wide_decimals!r} is not one of {', '.join(map(repr, _WIDE))}")
     if precision < 1 or (precision > 76 and wide_decimals != "string"):

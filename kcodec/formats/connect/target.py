@@ -19,18 +19,10 @@ NO_SCHEMA = "the row has no schema, and there is no other to read it as"
 
 
 class Reading(NamedTuple):
-    """How rows of one schema are read.
+    """How rows of one schema are read; without a program, code and reason say why.
 
-    Attributes
-    ----------
-    schema : ConnectSchema or None
-        None if its text is not a schema.
-    program : object
-        For the row loop; None if there is none.
-    code, reason : str
-        Why there is no program.
-    kind : pyarrow.DataType or None
-        Of the columns that the program makes: they are widened where the target's are wider.
+    The schema is None if its text is not one. The kind is that of the columns that the program makes: they are widened
+    where the target's are wider.
     """
 
     schema: ConnectSchema | None
@@ -41,22 +33,9 @@ class Reading(NamedTuple):
 
 
 class Target:
-    """The columns that rows are read into, with the readings of the schemas that rows have.
+    """The columns that rows are read into, with the readings of up to `max_readings` schemas that rows have.
 
-    Parameters
-    ----------
-    schema : ConnectSchema
-        What rows are read as.
-    kind : pyarrow.DataType
-        Of the columns.
-    options : PlanOptions
-        How values are read.
-    limits : Limits
-        What one row may cost.
-    max_readings : int
-        Schemas that are kept compiled.
-    inner : pyarrow.DataType, optional
-        What the row loop reads into, where this is another type: wide decimals that become text are decimals there.
+    The row loop reads into the type `inner`: wide decimals that become text are decimals there.
     """
 
     def __init__(
@@ -95,12 +74,7 @@ class Target:
 class NullTarget(Target):
     """The column of nulls that rows are read into if none of them has a schema with an Arrow type.
 
-    Parameters
-    ----------
-    options, limits
-        As for a `Target`.
-    check : callable
-        Raises `SchemaError` for the text of a schema that has no Arrow type.
+    `check` raises `SchemaError` for the text of a schema that has no Arrow type.
     """
 
     def __init__(self, options: PlanOptions, limits: Limits, check: Callable[[bytes], object]) -> None:

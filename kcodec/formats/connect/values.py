@@ -154,30 +154,9 @@ CLASSES: dict[str, tuple[type, str]] = {
 
 
 def to_java(schema: ValueSchema, value: Any) -> Any:
-    """Convert a plain value to the class that Java has for it.
+    """Convert a plain value to the class that Java has for it; one that is no value of the schema is a `RowError`.
 
-    Parameters
-    ----------
-    schema : ConnectSchema
-        What the value is.
-    value : object
-        As Python has it; dates, times and timestamps are milliseconds. What has its class stays what it is.
-
-    Returns
-    -------
-    object
-        See the module.
-
-    Raises
-    ------
-    RowError
-        If it is no value of the schema.
-
-    Examples
-    --------
-    >>> from kcodec.formats.connect.schema import ConnectSchema
-    >>> type(to_java(ConnectSchema("int8"), 5)).__name__
-    'Int8'
+    Dates, times and timestamps are milliseconds, and what has its class stays what it is.
     """
     if value is None and schema.optional:
         return None

@@ -1,15 +1,7 @@
 """Arrow types as JSON: the plans of plain JSON documents, and how dialects make and run their own.
 
 A dialect of JSON compiles its schema to a tree of `Node` whose ops are the ``JSON_`` members of `Op`, with `Form`
-flags for what it reads or writes beside the plain form. The kernel (`kcodec.formats.json.kernel`) runs it:
-
-``Program(plan, limits)``
-    A `Plan` of one direction, ready to run.
-``decode(values, programs, *, selector=None, starts=None, ends=None, trailing=False, stop=False)``
-    -> (array, faults). The programs have one Arrow type; `selector` chooses per row. `starts` and `ends` cut a
-    document out of its row, such as the payload of an envelope.
-``encode(array, program, *, prefix=b"", suffix=b"", large=False, stop=False)``
-    -> (array, faults). `prefix` and `suffix` stand around each document.
+flags for what it reads or writes beside the plain form. The row loops run it (`kcodec.formats.json.kernel.JsonKernel`).
 
 Rules for trees:
 
@@ -55,13 +47,7 @@ class JsonOptions(NamedTuple):
     nonfinite: bool = False
 
     def check(self) -> None:
-        """Check that values are among the valid ones.
-
-        Raises
-        ------
-        ConfigError
-            It lists them.
-        """
+        """Check that values are among the valid ones."""
         for name, valid in _CHOICES.items():
             value = getattr(self, name)
             if value not in valid:
@@ -69,24 +55,8 @@ class JsonOptions(NamedTuple):
 
 
 def json_plan(kind: pa.DataType, direction: str, options: JsonOptions = JsonOptions()) -> Plan:  # noqa: B008
-    """Plan how documents become columns of a type, or the reverse.
+    """Plan how documents become columns of a type (``"decode"``), or the reverse (``"encode"``).
 
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        Of the columns.
-    direction : {"decode", "encode"}
-        Which way.
-    options : JsonOptions
-        How values stand in JSON.
-
-    Raises
-    ------
-    SchemaError
-        If there are no columns of this type, or it is nested too deeply.
-
-    Examples
-    --------
     >>> print(json_plan(pa.struct([pa.field("id", pa.int64(), False), ("tags", pa.list_(pa.string()))]), "decode"))
     JSON decode: struct<id: int64 not null, tags: list<item: string>>
       json_object NULL -> column 0
@@ -98,13 +68,7 @@ def json_plan(kind: pa.DataType, direction: str, options: JsonOptions = JsonOpti
 
 
 def decodable(kind: pa.DataType) -> pa.DataType:
-    """Return the type that columns of a type are decoded as: with 64-bit offsets for all, if for any.
-
-    Examples
-    --------
-    >>> print(decodable(pa.struct([("a", pa.string()), ("b", pa.large_binary())])))
-    struct<a: large_string, b: large_binary>
-    """
+    """Return the type that columns of a type are decoded as: with 64-bit offsets for all, if for any."""
     return _widened(kind) if _is_large(kind) else kind
 
 

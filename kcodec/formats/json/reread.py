@@ -27,33 +27,11 @@ def reread(
     *,
     stop: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
-    """Read the rows that have a fault again, and put their values in their places.
+    """Read the rows that have a fault again, and put their values in their places; return the faults that remain.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        What was decoded.
-    array, faults : pyarrow.Array, sequence of Fault
-        What the kernel made of it, without ``stop``.
-    read : callable
-        Takes the bytes of a row and its number; returns a value as `pyarrow.array` takes it for the type of
-        `array`, None for null, or raises `RowError`.
-    stop : bool
-        Whether to return after the first row that fails again; the array is then not meaningful.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of Fault)
-        The array itself if there were no faults.
-
-    Examples
-    --------
-    >>> from kcodec.errors import CODES
-    >>> fault = Fault(1, 0, "", "json_type", CODES["json_type"])
-    >>> array = pa.array([1, None, 3])
-    >>> array, left = reread(pa.array([b"1", b"true", b"3"]), array, [fault], lambda data, row: len(data))
-    >>> array.to_pylist(), left
-    ([1, 4, 3], [])
+    The array and its faults are what the kernel made of the values, without ``stop``. `read` takes the bytes of a row
+    and its number; it returns a value as `pyarrow.array` takes it, or raises `RowError`. With `stop` it ends at the
+    first row that fails again, and the array is then not meaningful.
     """
     if not faults:
         return array, []

@@ -123,27 +123,7 @@ cdef uint8_t *put_list(
 
 
 def to_json(values, delimiter, kinds, large=False):
-    """Turn records into lists.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any layout, a record in each row.
-    delimiter : str
-        One character.
-    kinds : bytes
-        For each cell: ``n`` if a number, ``b`` if a boolean stands in the list as such where it is one, ``s`` if
-        all is text.
-    large : bool, default False
-        Whether the result has 64-bit offsets.
-
-    Returns
-    -------
-    array : pyarrow.Array
-        Binary; odd rows are null.
-    odd : list of int
-        The rows that are odd.
-    """
+    """Turn records into lists; see the plain twin."""
     cdef Rows rows = Rows(values)
     cdef BinaryBuilder output = BinaryBuilder(rows.length, large)
     cdef bytes held = kinds
@@ -285,23 +265,7 @@ cdef uint8_t *put_record(
 
 
 def from_json(values, delimiter, large=False):
-    """Turn lists into records, quoted where commons-csv 1.4 does it by ``QuoteMode.MINIMAL``.
-
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or large binary, a list of JSON in each row as the row loop of JSON writes it: of text, numbers,
-        booleans and nulls.
-    delimiter : str
-        One character.
-    large : bool, default False
-        Whether the result has 64-bit offsets.
-
-    Returns
-    -------
-    pyarrow.Array
-        Binary.
-    """
+    """Turn lists into records; see the plain twin."""
     cdef Rows rows = Rows(values)
     cdef BinaryBuilder output = BinaryBuilder(rows.length, large)
     cdef Delimiter mark

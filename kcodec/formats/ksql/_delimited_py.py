@@ -19,25 +19,11 @@ _NUMBER = re.compile(r"[-+.eE0-9]+", re.ASCII)
 def to_json(
     values: pa.Array, delimiter: str, kinds: bytes, large: bool = False
 ) -> tuple[pa.Array, list[int]]:
-    """Turn records into lists.
+    """Turn records into lists, and find the rows that are odd, which are null there.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or string of any kind, a record in each row.
-    delimiter : str
-        One character.
-    kinds : bytes
-        For each cell: ``n`` if a number, ``b`` if a boolean stands in the list as such where it is one, ``s`` if
-        all is text.
-    large : bool
-        Whether the result has 64-bit offsets.
-
-    Returns
-    -------
-    tuple of (pyarrow.Array, list of int)
-        Binary, and the rows that are odd, which are null there: other numbers of cells, text behind the first
-        record or lines before it, quotes with anything behind them, what is not UTF-8. An empty cell is null.
+    For each cell the `kinds` have ``n`` if a number, or ``b`` if a boolean, stands in the list as such where it is
+    one, and ``s`` if all is text. Odd are other numbers of cells, text behind the first record or lines before it,
+    quotes with anything behind them, and what is not UTF-8. An empty cell is null.
     """
     lists: list[bytes | None] = []
     odd: list[int] = []
@@ -94,21 +80,9 @@ def _part(cell: str, kind: int) -> str:
 
 
 def from_json(values: pa.Array, delimiter: str, large: bool = False) -> pa.Array:
-    """Turn lists into records, quoted where commons-csv 1.4 does it by ``QuoteMode.MINIMAL``.
+    """Turn lists of text, numbers, booleans and nulls, without space, into records.
 
-    Parameters
-    ----------
-    values : pyarrow.Array
-        Binary or large binary, a list of JSON in each row: of text, numbers, booleans and nulls, without space.
-    delimiter : str
-        One character.
-    large : bool
-        Whether the result has 64-bit offsets.
-
-    Returns
-    -------
-    pyarrow.Array
-        Binary.
+    They are quoted where commons-csv 1.4 does it by ``QuoteMode.MINIMAL``.
     """
     records: list[bytes | None] = []
     for value in values.to_pylist():

@@ -37,16 +37,8 @@ class Rows(Protocol):
 class KsqlFormat(NamedTuple):
     """What a format can do.
 
-    Attributes
-    ----------
-    rows : callable
-        Takes `RowOptions`, returns what reads and writes.
-    wraps, unwraps : bool
-        Whether a single column may stand as a record of it, and bare.
-    lists : bool
-        Whether a row is the list of its columns, also of a single one: there is nothing to wrap.
-    properties : tuple of str
-        What it can be configured with.
+    A single column may stand as a record of it (`wraps`) and bare (`unwraps`); a row that is the list of its columns,
+    also of a single one (`lists`), has nothing to wrap. It can be configured with `properties`.
     """
 
     rows: Callable[[RowOptions], Rows]

@@ -28,23 +28,7 @@ _KINDS = {"STRING": b"s", "BYTES": b"s", "BOOLEAN": b"b"}
 
 
 def delimiter_of(text: str) -> str:
-    """Read the property ``delimiter``.
-
-    Parameters
-    ----------
-    text : str
-        One character, ``TAB`` or ``SPACE``.
-
-    Raises
-    ------
-    ConfigError
-        If it is none that ksqlDB takes.
-
-    Examples
-    --------
-    >>> delimiter_of("SPACE")
-    ' '
-    """
+    """Read the property ``delimiter``: one character, ``TAB`` or ``SPACE``."""
     delimiter = _NAMES.get(text, text)
     # Java's characters are units of UTF-16.
     if len(delimiter) != 1 or delimiter > "\uffff":
@@ -57,20 +41,7 @@ def delimiter_of(text: str) -> str:
 
 
 class DelimitedRows:
-    """How rows of some columns stand in delimited text.
-
-    Parameters
-    ----------
-    options : RowOptions
-        Of the rows; the kind is a STRUCT of the columns, also of a single one.
-
-    Attributes
-    ----------
-    plan : Plan
-        How rows are read, as lists.
-    arrow_type : pyarrow.StructType
-        What they are read to.
-    """
+    """How rows of some columns stand in delimited text; the plan reads them as lists."""
 
     def __init__(self, options: RowOptions) -> None:
         for field in options.kind.fields:

@@ -25,33 +25,11 @@ _NO_WHITESPACE = "\x85\u00a0\u2007\u202f"
 
 
 def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> dict[str, Any]:
-    r"""Read one row.
+    r"""Read one row of columns, as `kcodec.formats.ksql.json_reader.read_row` does it.
 
-    Parameters
-    ----------
-    data : bytes
-        UTF-8.
-    kind : SqlType
-        A STRUCT of the columns.
-    delimiter : str
-        One character.
-    strict : bool
-        Whether to refuse what ksqlDB reads, but with a loss: bytes that are no UTF-8, further records, booleans that
-        are neither true nor false, doubles beyond all finite ones.
+    With `strict`, refuse what ksqlDB reads, but with a loss: bytes that are no UTF-8, further records, booleans that
+    are neither true nor false, doubles beyond all finite ones.
 
-    Returns
-    -------
-    dict
-        As `kcodec.formats.ksql.json_reader.read_row` gives it.
-
-    Raises
-    ------
-    RowError
-        If ksqlDB refuses the row, with its reason; if it is refused strictly; or if Arrow has no room for a
-        DATE or TIMESTAMP.
-
-    Examples
-    --------
     >>> from kcodec.formats.ksql.types import parse_type
     >>> read_record(b'"a""b",+1,\n', parse_type("STRUCT<A STRING, B INT, C TIME>"), ",", strict=True)
     {'A': 'a"b', 'B': 1, 'C': None}

@@ -18,20 +18,7 @@ __all__ = ["JsonRows"]
 
 
 class JsonRows:
-    """How rows of some columns stand in JSON.
-
-    Parameters
-    ----------
-    options : RowOptions
-        Of the rows.
-
-    Attributes
-    ----------
-    plan : Plan
-        How rows are read.
-    arrow_type : pyarrow.DataType
-        What they are read to.
-    """
+    """How rows of some columns stand in JSON."""
 
     def __init__(self, options: RowOptions) -> None:
         if not _string_keys(options.kind):

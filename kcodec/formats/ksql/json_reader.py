@@ -57,30 +57,10 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{
 
 
 def read_row(data: bytes, kind: SqlType, *, wrapped: bool = True) -> Any:
-    r"""Read one row.
+    """Read one row to what `pyarrow.array` takes; TIME and DATE are int, TIMESTAMP is int of microseconds.
 
-    Parameters
-    ----------
-    data : bytes
-        A JSON document.
-    kind : SqlType
-        A STRUCT of the columns; unwrapped, the type of the only one.
-    wrapped : bool
-        Whether the document is an object of the columns.
+    What ksqlDB refuses, and what Arrow has no room for, is a `RowError` with ksqlDB's reason.
 
-    Returns
-    -------
-    object
-        What `pyarrow.array` takes for the type's Arrow type: dict, list, list of pairs (MAP), str, bytes,
-        int, float, bool, `decimal.Decimal`, None. TIME and DATE are int, TIMESTAMP is int of microseconds.
-
-    Raises
-    ------
-    RowError
-        If ksqlDB refuses the row, with its reason and path; or if Arrow has no room for a DATE or TIMESTAMP.
-
-    Examples
-    --------
     >>> from kcodec.formats.ksql.types import parse_type
     >>> read_row(b'{"id": "7", "At": 1.9}', parse_type("STRUCT<ID INT, `At` BIGINT, X TIME>"))
     {'ID': 7, 'At': 1, 'X': None}
@@ -96,13 +76,7 @@ def read_row(data: bytes, kind: SqlType, *, wrapped: bool = True) -> Any:
 
 
 def clipped(reason: str) -> str:
-    """Cut a reason that shows a long value.
-
-    Examples
-    --------
-    >>> len(clipped("x" * 5000))
-    1003
-    """
+    """Cut a reason that shows a long value."""
     return reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "..."
 
 
@@ -262,28 +236,7 @@ def _is_number(node: Any) -> bool:
 
 
 def fit(number: Decimal, kind: SqlType) -> tuple[Decimal | None, str, str]:
-    """Bring a decimal to the scale of its type.
-
-    Parameters
-    ----------
-    number : decimal.Decimal
-        Any.
-    kind : SqlType
-        A DECIMAL.
-
-    Returns
-    -------
-    tuple of (decimal.Decimal or None, str, str)
-        The number, or the code and ksqlDB's reason why it does not fit.
-
-    Examples
-    --------
-    >>> from kcodec.formats.ksql.types import parse_type
-    >>> fit(Decimal("1.120"), parse_type("DECIMAL(4,2)"))[0]
-    Decimal('1.12')
-    >>> fit(Decimal("1.125"), parse_type("DECIMAL(4,2)"))[1]
-    'inexact'
-    """
+    """Bring a decimal to the scale of its type; None with a code and ksqlDB's reason if it does not fit."""
     precision, scale = kind.precision, kind.scale
     if number and number.adjusted() >= precision - scale:
         return None, "decimal_precision", (

@@ -26,14 +26,7 @@ _UNITS = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
 def is_ambiguous(kind: SqlType) -> bool:
-    """Return whether two names of one STRUCT are equal in upper case: then one key may be both.
-
-    Examples
-    --------
-    >>> from kcodec.formats.ksql.types import parse_type
-    >>> is_ambiguous(parse_type("STRUCT<id INT, `id` INT>"))
-    True
-    """
+    """Return whether two names of one STRUCT are equal in upper case: then one key may be both."""
     names = {field.name for field in kind.fields}
     below = [kind.item, *(field.type for field in kind.fields)]
     return any(name.upper() in names - {name} for name in names) or any(
@@ -42,25 +35,8 @@ def is_ambiguous(kind: SqlType) -> bool:
 
 
 def decode_plan(kind: SqlType, *, wrapped: bool, compatible: bool, large: bool = False) -> Plan:
-    """Plan how JSON is read.
+    """Plan how JSON is read: wrapped documents are never ``null``, and compatible plans refuse what ksqlDB changes.
 
-    Parameters
-    ----------
-    kind : SqlType
-        A STRUCT of the columns, or the type of the only one.
-    wrapped : bool
-        Whether documents are objects of the columns: ``null`` is none.
-    compatible : bool
-        Whether to refuse what ksqlDB would read as something else.
-    large : bool
-        Whether strings, binaries and lists have 64-bit offsets.
-
-    Returns
-    -------
-    Plan
-
-    Examples
-    --------
     >>> from kcodec.formats.ksql.types import parse_type
     >>> print(decode_plan(parse_type("STRUCT<ID INT, AT TIMESTAMP>"), wrapped=True, compatible=False))
     KSQL_JSON decode: struct<ID: int32, AT: timestamp[us, tz=UTC]>
@@ -116,22 +92,7 @@ class _Decoder:
 def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[int | None, ...]:
     """Find the Arrow field of each column: the one of its name, or else the only one that is it in upper case.
 
-    Returns
-    -------
-    tuple of (int or None)
-        Numbers of fields; None: there is none, and the column is null.
-
-    Raises
-    ------
-    SchemaError
-        If a field is no column, or two are the same one.
-
-    Examples
-    --------
-    >>> from kcodec.formats.ksql.types import parse_columns
-    >>> given = pa.struct([("name", pa.string()), ("id", pa.int32())])
-    >>> match_fields(parse_columns("ID INT, NAME STRING, X INT"), given)
-    (1, 0, None)
+    A column without a field has None, as it is null. Fields that are no column, or one and the same, are refused.
     """
     names = [field.name for field in fields]
     found: dict[str, int] = {}
@@ -148,28 +109,10 @@ def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[in
 
 
 def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataType:
-    """Return the Arrow type that a column is cast to before it is written.
+    """Return the Arrow type that a column is cast to before it is written; `path` is its name, for errors.
 
     Columns that are missing are added as nulls. Only DECIMALs can be lost: those that are given with more digits
     than the type has, or as text.
-
-    Parameters
-    ----------
-    kind : SqlType
-        What it is written as.
-    given : pyarrow.DataType
-        What it is.
-    path : str
-        Its name, for errors.
-
-    Returns
-    -------
-    pyarrow.DataType
-
-    Raises
-    ------
-    SchemaError
-        If it cannot be written as that.
     """
     types = pa.types
     if isinstance(given, pa.BaseExtensionType):
@@ -237,13 +180,7 @@ _WRITTEN = {
 
 
 def code_of(value: pa.Array, kind: pa.DataType) -> str:
-    """Return why a number, or the text of one, is not cast to the Arrow type of a DECIMAL.
-
-    Examples
-    --------
-    >>> code_of(pa.array(["x"]), pa.decimal128(3, 1)), code_of(pa.array(["1.25"]), pa.decimal128(3, 1))
-    ('invalid_number', 'inexact')
-    """
+    """Return why a number, or the text of one, is not cast to the Arrow type of a DECIMAL."""
     given = value[0].as_py()
     if not pa.types.is_decimal(kind) or not isinstance(given, str):
         return casts.code_of(value, kind)
@@ -255,34 +192,7 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
 
 
 def encode_plan(kind: SqlType, given: pa.DataType) -> Plan:
-    """Plan how columns are written as JSON.
-
-    Parameters
-    ----------
-    kind : SqlType
-        A STRUCT of the columns, or the type of the only one.
-    given : pyarrow.DataType
-        What is written: as `written_type` gives it.
-
-    Returns
-    -------
-    Plan
-
-    Raises
-    ------
-    SchemaError
-        If it cannot be written as that.
-
-    Examples
-    --------
-    >>> from kcodec.formats.ksql.types import parse_type
-    >>> kind = parse_type("STRUCT<ID INT, X STRING>")
-    >>> print(encode_plan(kind, written_type(kind, pa.struct([("id", pa.int64())]))))
-    KSQL_JSON encode: struct<id: int64, X: null>
-      json_object NULL+ESCAPED -> column 0
-        ID: json_integer NULL -2147483648..2147483647 -> column 1
-        X: json_null NULL -> column 2
-    """
+    """Plan how columns, of a type from `written_type`, are written as JSON."""
     return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given)).node(kind, "", 0))
 
 

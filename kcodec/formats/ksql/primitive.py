@@ -29,13 +29,7 @@ _SERIALIZERS = {"INTEGER": "Integer", "BIGINT": "Long", "DOUBLE": ""}
 
 
 class VoidRows:
-    """Rows without columns: whatever the bytes are, they are null.
-
-    Parameters
-    ----------
-    options : RowOptions
-        Of the rows.
-    """
+    """Rows without columns: whatever the bytes are, they are null."""
 
     plan = None
 
@@ -58,18 +52,7 @@ class VoidRows:
 
 
 class KafkaRows:
-    """How a single column stands as Kafka's own serializers write it.
-
-    Parameters
-    ----------
-    options : RowOptions
-        Of the rows.
-
-    Attributes
-    ----------
-    arrow_type : pyarrow.DataType
-        What rows are read to.
-    """
+    """How a single column stands as Kafka's own serializers write it."""
 
     plan = None
 

@@ -147,20 +147,8 @@ class SqlColumn(SqlField):
 class RowOptions(NamedTuple):
     """What a format is told of the rows that it reads and writes.
 
-    Attributes
-    ----------
-    kind : SqlType
-        A STRUCT of the columns; or the type of the only one, where it stands bare.
-    wrapped : bool
-        Whether it is the STRUCT.
-    compatible : bool
-        Whether to answer as ksqlDB does where that loses something.
-    properties : mapping
-        Of the format.
-    large : bool
-        Whether strings, binaries and lists have 64-bit offsets.
-    limits : Limits
-        What one row may cost.
+    The kind is a STRUCT of the columns if they are wrapped, or else the type of the only one. Compatible rows are
+    answered as ksqlDB does, where that loses something. Large columns have 64-bit offsets.
     """
 
     kind: SqlType
@@ -176,24 +164,8 @@ def _quoted(name: str) -> str:
 
 
 def parse_type(text: str) -> SqlType:
-    """Parse a type.
+    """Parse a type, or raise `SchemaError`.
 
-    Parameters
-    ----------
-    text : str
-        Such as ``"STRUCT<id BIGINT, tags ARRAY<STRING>>"``.
-
-    Returns
-    -------
-    SqlType
-
-    Raises
-    ------
-    SchemaError
-        If it is not a type of ksqlDB's.
-
-    Examples
-    --------
     >>> print(parse_type("STRUCT<id INT, `Tags` ARRAY<VARCHAR>>"))
     STRUCT<`ID` INTEGER, `Tags` ARRAY<STRING>>
     """
@@ -204,50 +176,16 @@ def parse_type(text: str) -> SqlType:
 
 
 def parse_columns(text: str) -> tuple[SqlColumn, ...]:
-    """Parse a list of columns.
+    """Parse what ``CREATE STREAM`` takes, with or without the parentheses around it; empty text has no columns.
 
-    Parameters
-    ----------
-    text : str
-        What ``CREATE STREAM`` takes, with or without the parentheses around it. Empty: no columns.
-
-    Returns
-    -------
-    tuple of SqlColumn
-
-    Raises
-    ------
-    SchemaError
-        If it is not such a list, or a name stands twice.
-
-    Examples
-    --------
-    >>> for column in parse_columns("id BIGINT KEY, total DECIMAL(10,2), `note` STRING"):
-    ...     print(column)
-    `ID` BIGINT KEY
-    `TOTAL` DECIMAL(10, 2)
-    `note` STRING
+    >>> print(*parse_columns("id BIGINT KEY, total DECIMAL(10,2), `note` STRING"), sep=", ")
+    `ID` BIGINT KEY, `TOTAL` DECIMAL(10, 2), `note` STRING
     """
     return _Parser(text).columns()
 
 
 def columns_of(columns: object) -> tuple[SqlColumn, ...]:
-    """Take columns in any form.
-
-    Parameters
-    ----------
-    columns : str, pyarrow.Schema, pyarrow.StructType or sequence of SqlColumn
-        Text as for `parse_columns`; of Arrow, each field is a value column.
-
-    Returns
-    -------
-    tuple of SqlColumn
-
-    Raises
-    ------
-    SchemaError
-        If a type is none of ksqlDB's, or a name stands twice.
-    """
+    """Take columns in any form: text, `SqlColumn`s, or a schema or struct of Arrow, whose fields are value columns."""
     if isinstance(columns, str):
         return parse_columns(columns)
     made: tuple[SqlColumn, ...]
@@ -453,32 +391,7 @@ _ARROW = {
 
 
 def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool = False) -> pa.DataType:
-    """Return the Arrow type that a SQL type is decoded to.
-
-    Parameters
-    ----------
-    kind : SqlType
-        The type.
-    wide_decimals : {"decimal256", "string"}
-        What decimals of more than 38 digits become.
-    large : bool
-        Whether strings, binaries and lists have 64-bit offsets.
-
-    Returns
-    -------
-    pyarrow.DataType
-        All of it may be null. TIME is time32 in milliseconds, TIMESTAMP microseconds in UTC.
-
-    Raises
-    ------
-    SchemaError
-        If a DECIMAL has more than 76 digits.
-
-    Examples
-    --------
-    >>> arrow_type(parse_type("ARRAY<DECIMAL(4,2)>"))
-    ListType(list<item: decimal128(4, 2)>)
-    """
+    """Return the Arrow type that a SQL type is decoded to; see `kcodec.KsqlCodec`. All of it may be null."""
 
     def below(inner: SqlType | None) -> pa.DataType:
         assert inner is not None
@@ -504,27 +417,7 @@ def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool 
 
 
 def sql_type(kind: pa.DataType) -> SqlType:
-    """Return the SQL type that an Arrow type is written as.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        Of names, those of a struct's fields are kept as they are.
-
-    Returns
-    -------
-    SqlType
-
-    Raises
-    ------
-    SchemaError
-        If ksqlDB has none for it.
-
-    Examples
-    --------
-    >>> print(sql_type(pa.struct([("ID", pa.int64()), ("At", pa.timestamp("us"))])))
-    STRUCT<`ID` BIGINT, `At` TIMESTAMP>
-    """
+    """Return the SQL type that an Arrow type is written as; names of fields are kept as they are."""
     types = pa.types
     if types.is_dictionary(kind):
         return sql_type(kind.value_type)
