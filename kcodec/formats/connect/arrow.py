@@ -55,8 +55,8 @@ def column_value(
         if types.is_struct(kind) and reader.type == "struct":
             return {part.name: _member(value, writer, reader, part, expansion) for part in kind}
     elif isinstance(value, Map):
-        keys, items = (writer.key_schema, reader.key_schema), (writer.value_schema, reader.value_schema)
-        if types.is_map(kind) and None not in items:
+        if types.is_map(kind) and reader.type == "map":
+            keys, items = zip(writer.parts, reader.parts, strict=True)
             return [
                 (
                     _below(f"[{i}].key", key, *keys, kind.key_field, expansion),
@@ -65,9 +65,9 @@ def column_value(
                 for i, (key, item) in enumerate(value)
             ]
     elif isinstance(value, list):
-        if (types.is_list(kind) or types.is_large_list(kind)) and reader.value_schema is not None:
+        if (types.is_list(kind) or types.is_large_list(kind)) and reader.type == "array":
             return [
-                _below(f"[{i}]", item, writer.value_schema, reader.value_schema, kind.value_field, expansion)
+                _below(f"[{i}]", item, writer.parts[0], reader.parts[0], kind.value_field, expansion)
                 for i, item in enumerate(value)
             ]
     else:
@@ -88,21 +88,18 @@ def _member(
     expansion: Expansion | None,
 ) -> Any:
     wanted = reader.fields[part.name]
-    if part.name in writer.fields:
-        return _below(part.name, value[part.name], writer.fields[part.name], wanted, part, expansion)
-    return _below(part.name, None, wanted, wanted, part, expansion)
+    own = writer.fields.get(part.name, wanted)
+    return _below(part.name, value.get(part.name), own, wanted, part, expansion)
 
 
 def _below(
     step: str,
     value: Any,
-    writer: ConnectSchema | None,
-    reader: ConnectSchema | None,
+    writer: ConnectSchema,
+    reader: ConnectSchema,
     field: pa.Field,
     expansion: Expansion | None,
 ) -> Any:
-    assert writer is not None
-    assert reader is not None
     try:
         return column_value(value, writer, reader, field, expansion)
     except RowError as error:

@@ -43,7 +43,7 @@ class Expansion:
         self._left = max_characters
         self._sizes: dict[int, int] = {}
 
-    def default(self, schema: ValueSchema) -> Any:
+    def default(self, schema: ValueSchema[Any]) -> Any:
         """Return the default of a schema, or raise ``size_limit``."""
         key = id(schema)
         if key not in self._sizes:
@@ -55,7 +55,7 @@ class Expansion:
 
 
 def to_connect(
-    schema: ValueSchema, node: Any, replace_null: bool = True, expansion: Expansion | None = None
+    schema: ValueSchema[Any], node: Any, replace_null: bool = True, expansion: Expansion | None = None
 ) -> Any:
     """Convert a tree of `kcodec.java.jackson.read_tree` to a value, as ``JsonConverter.convertToConnect`` does.
 
@@ -109,7 +109,7 @@ def _base64(text: str, message: str) -> bytes:
     return b"".join(parts)
 
 
-def _decimal(schema: ValueSchema, node: Any) -> Decimal:
+def _decimal(schema: ValueSchema[Any], node: Any) -> Decimal:
     if isinstance(node, (int, Decimal)) and not isinstance(node, bool):
         return Decimal(node)
     if isinstance(node, str):
@@ -129,13 +129,13 @@ def _decimal(schema: ValueSchema, node: Any) -> Decimal:
     )
 
 
-def _date(schema: ValueSchema, node: Any) -> Millis:
+def _date(schema: ValueSchema[Any], node: Any) -> Millis:
     if not is_integer(node, 32):
         raise _not_integer("Date", "integer", node)
     return Millis(node * MILLIS_PER_DAY)
 
 
-def _time(schema: ValueSchema, node: Any) -> Millis:
+def _time(schema: ValueSchema[Any], node: Any) -> Millis:
     if not is_integer(node, 32):
         raise _not_integer("Time", "integer", node)
     if not 0 <= node <= MILLIS_PER_DAY:
@@ -144,7 +144,7 @@ def _time(schema: ValueSchema, node: Any) -> Millis:
     return Millis(node)
 
 
-def _timestamp(schema: ValueSchema, node: Any) -> Millis:
+def _timestamp(schema: ValueSchema[Any], node: Any) -> Millis:
     if isinstance(node, bool) or not isinstance(node, int):
         raise _not_integer("Timestamp", "integral", node)
     return Millis(narrow_integer(node, 64))
@@ -160,24 +160,22 @@ def _not_integer(name: str, wanted: str, node: Any) -> RowError:
 _READERS = {DECIMAL: _decimal, DATE: _date, TIME: _time, TIMESTAMP: _timestamp}
 
 
-def _array(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansion | None) -> list[Any]:
-    assert schema.value_schema is not None
+def _array(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> list[Any]:
     # What has no children yields nothing; of an object, its values.
     items: Iterable[Any] = node if isinstance(node, list) else node.values() if isinstance(node, dict) else ()
     result = []
     for index, item in enumerate(items):
         try:
-            result.append(to_connect(schema.value_schema, item, replace_null, expansion))
+            result.append(to_connect(schema.parts[0], item, replace_null, expansion))
         except RowError as error:
             raise error.within(f"[{index}]") from None
     return result
 
 
-def _map(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansion | None) -> Map:
-    assert schema.key_schema is not None
-    assert schema.value_schema is not None
+def _map(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> Map:
+    key_schema, value_schema = schema.parts
     pairs: list[tuple[Any, Any]] = []
-    if schema.key_schema.type == "string":
+    if key_schema.type == "string":
         if not isinstance(node, dict):
             message = "Maps with string fields should be encoded as JSON objects, but found "
             raise RowError("type_mismatch", reason=message + node_type(node))
@@ -197,15 +195,15 @@ def _map(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansio
     result: dict[Any, tuple[Any, Any]] = {}
     for index, (key, item) in enumerate(pairs):
         try:
-            if schema.key_schema.type != "string":
-                key = to_connect(schema.key_schema, key, replace_null, expansion)
+            if key_schema.type != "string":
+                key = to_connect(key_schema, key, replace_null, expansion)
         except RowError as error:
             raise error.within(f"[{index}].key") from None
         # Java's maps have no order; the engine keeps the last entry of a key where it stands.
         identity = _identity(key)
         result.pop(identity, None)
         try:
-            result[identity] = (key, to_connect(schema.value_schema, item, replace_null, expansion))
+            result[identity] = (key, to_connect(value_schema, item, replace_null, expansion))
         except RowError as error:
             raise error.within(f"[{index}].value") from None
     return Map(result.values())
@@ -229,7 +227,7 @@ def _identity(key: Any) -> Any:
     return key
 
 
-def _struct(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expansion | None) -> Struct:
+def _struct(schema: ValueSchema[Any], node: Any, replace_null: bool, expansion: Expansion | None) -> Struct:
     if not isinstance(node, dict):
         message = f"Structs should be encoded as JSON objects, but found {node_type(node)}"
         raise RowError("type_mismatch", reason=message)
@@ -249,7 +247,7 @@ def _struct(schema: ValueSchema, node: Any, replace_null: bool, expansion: Expan
 _CONTAINERS = {"array": _array, "map": _map, "struct": _struct}
 
 
-def invalid_null(schema: ValueSchema, value: Any, place: str, path: str) -> RowError | None:
+def invalid_null(schema: ValueSchema[Any], value: Any, place: str, path: str) -> RowError | None:
     """Find the null that ``ConnectSchema.validateValue`` refuses: one that came of a value of the wrong type."""
     if value is None:
         if schema.optional:
@@ -259,14 +257,15 @@ def invalid_null(schema: ValueSchema, value: Any, place: str, path: str) -> RowE
         return RowError("null_value", path=path, reason=message)
     if schema.name in LOGICAL:
         return None
-    if schema.type == "array" and schema.value_schema is not None:
+    if schema.type == "array":
         element = f"element of array {place}"
-        parts = [(schema.value_schema, item, element, f"{path}[{index}]") for index, item in enumerate(value)]
-    elif schema.type == "map" and schema.key_schema is not None and schema.value_schema is not None:
+        parts = [(schema.parts[0], item, element, f"{path}[{index}]") for index, item in enumerate(value)]
+    elif schema.type == "map":
+        key_schema, value_schema = schema.parts
         parts = []
         for index, (key, item) in enumerate(value):
-            parts.append((schema.key_schema, key, f"key of map {place}", f"{path}[{index}].key"))
-            parts.append((schema.value_schema, item, f"value of map {place}", f"{path}[{index}].value"))
+            parts.append((key_schema, key, f"key of map {place}", f"{path}[{index}].key"))
+            parts.append((value_schema, item, f"value of map {place}", f"{path}[{index}].value"))
     else:
         return None
     return next(filter(None, (invalid_null(*part) for part in parts)), None)

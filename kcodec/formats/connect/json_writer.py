@@ -28,7 +28,7 @@ _TYPES = {kind: name for name, (kind, _) in CLASSES.items()} | {dict: "map"}
 
 
 def from_connect(
-    schema: ValueSchema | None, value: Any, numeric: bool = False, replace_null: bool = True
+    schema: ValueSchema[Any] | None, value: Any, numeric: bool = False, replace_null: bool = True
 ) -> str:
     """Write a value as JSON without blanks, as ``JsonConverter.convertToJson`` does; what that throws is a `RowError`.
 
@@ -73,8 +73,8 @@ def _write_scalar(value: Any) -> str:
     return write_scalar(value)
 
 
-def _write_container(schema: ValueSchema | None, value: Any, numeric: bool, replace_null: bool) -> str:
-    def write(part: ValueSchema | None, item: Any, step: str) -> str:
+def _write_container(schema: ValueSchema[Any] | None, value: Any, numeric: bool, replace_null: bool) -> str:
+    def write(part: ValueSchema[Any] | None, item: Any, step: str) -> str:
         try:
             return from_connect(part, item, numeric, replace_null)
         except RowError as error:
@@ -102,7 +102,7 @@ def _write_container(schema: ValueSchema | None, value: Any, numeric: bool, repl
     return "[" + ",".join(write(items, item, f"[{i}]") for i, item in enumerate(value)) + "]"
 
 
-def _write_decimal(schema: ValueSchema, value: Any, numeric: bool) -> str:
+def _write_decimal(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     if not isinstance(value, Decimal):
         raise _not_logical("Decimal", "BigDecimal", value)
     if numeric:
@@ -120,7 +120,7 @@ def _write_decimal(schema: ValueSchema, value: Any, numeric: bool) -> str:
     return _write_scalar(unscaled.to_bytes(size, "big", signed=True))
 
 
-def _write_date(schema: ValueSchema, value: Any, numeric: bool) -> str:
+def _write_date(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     if not isinstance(value, Millis):
         raise _not_logical("Date", "Date", value)
     if value % MILLIS_PER_DAY:
@@ -130,7 +130,7 @@ def _write_date(schema: ValueSchema, value: Any, numeric: bool) -> str:
     return str(narrow_integer(value // MILLIS_PER_DAY, 32))
 
 
-def _write_time(schema: ValueSchema, value: Any, numeric: bool) -> str:
+def _write_time(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     if not isinstance(value, Millis):
         raise _not_logical("Time", "Date", value)
     if not 0 <= value <= MILLIS_PER_DAY:
@@ -139,7 +139,7 @@ def _write_time(schema: ValueSchema, value: Any, numeric: bool) -> str:
     return str(int(value))
 
 
-def _write_timestamp(schema: ValueSchema, value: Any, numeric: bool) -> str:
+def _write_timestamp(schema: ValueSchema[Any], value: Any, numeric: bool) -> str:
     if not isinstance(value, Millis):
         raise _not_logical("Timestamp", "Date", value)
     return str(int(value))

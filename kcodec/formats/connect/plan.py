@@ -17,13 +17,7 @@ from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, decimal_type
-from kcodec.formats.connect.values import (
-    DATE,
-    DECIMAL,
-    MILLIS_PER_DAY,
-    TIME,
-    TIMESTAMP,
-)
+from kcodec.formats.connect.values import DATE, DECIMAL, MILLIS_PER_DAY, TIME, TIMESTAMP
 from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
 
@@ -38,13 +32,6 @@ _IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
     "struct": pa.types.is_struct,
     "array": lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind),
     "map": pa.types.is_map,
-}
-_WIDENED = {
-    "int8": pa.int8(),
-    "int16": pa.int16(),
-    "int32": pa.int32(),
-    "int64": pa.int64(),
-    "float": pa.float32(),
 }
 _PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
 
@@ -119,7 +106,8 @@ def _own_type(writer: ConnectSchema, kind: pa.DataType) -> pa.DataType:
         return field if schema is None else field.with_type(_own_type(schema, field.type))
 
     if types.is_floating(kind) and writer.name not in _LOGICAL:
-        return _WIDENED.get(writer.type, kind)
+        # Arrow has the same names for these.
+        return pa.type_for_alias(writer.type) if writer.type in (*_BITS, "float") else kind
     if types.is_struct(kind):
         return pa.struct([item(writer.fields.get(field.name), field) for field in kind])
     if types.is_map(kind):
@@ -155,10 +143,8 @@ class _Decoder:
                 return self.struct(writer, reader, column, made, path)
             if writer.type == "map":
                 return self.map(writer, reader, column, made, path)
-            assert writer.value_schema is not None
-            assert reader.value_schema is not None
             below = self.columns[column.children[0]]
-            item = self.node(writer.value_schema, reader.value_schema, below, "", f"{path}[]")
+            item = self.node(writer.parts[0], reader.parts[0], below, "", f"{path}[]")
             return _with(made, Op.JSON_LIST, children=(item,))
         return self.leaf(writer, column, made, path)
 
@@ -207,15 +193,12 @@ class _Decoder:
         self, writer: ConnectSchema, reader: ConnectSchema, column: Column, made: Node, path: str
     ) -> Node:
         key, value = (self.columns[child] for child in column.children)
-        assert writer.key_schema is not None
-        assert writer.value_schema is not None
-        assert reader.key_schema is not None
-        assert reader.value_schema is not None
-        keys = self.node(writer.key_schema, reader.key_schema, key, "", f"{path}[].key")
-        values = self.node(writer.value_schema, reader.value_schema, value, "", f"{path}[].value")
-        if writer.key_schema.type == "string":
+        key_schema, value_schema = writer.parts
+        keys = self.node(key_schema, reader.parts[0], key, "", f"{path}[].key")
+        values = self.node(value_schema, reader.parts[1], value, "", f"{path}[].value")
+        if key_schema.type == "string":
             return _with(made, Op.JSON_MAP, self.unique, children=(keys, values))
-        plain = writer.key_schema.type in (*_BITS, "boolean") and writer.key_schema.name != DECIMAL
+        plain = key_schema.type in (*_BITS, "boolean") and key_schema.name != DECIMAL
         if self.options.exact and not plain:
             # Java compares bytes by identity, decimals with their scale; the engine keeps equal structs.
             raise Beyond
@@ -361,20 +344,15 @@ class _Encoder:
         if not logical and schema.type == "struct" and types.is_struct(kind):
             return _with(made, Op.JSON_OBJECT, children=self.fields(schema, column, path))
         if not logical and schema.type == "array" and (types.is_list(kind) or types.is_large_list(kind)):
-            assert schema.value_schema is not None
-            below = self.columns[column.children[0]]
-            return _with(
-                made, Op.JSON_LIST, children=(self.node(schema.value_schema, below, "", f"{path}[]"),)
-            )
+            item = self.node(schema.parts[0], self.columns[column.children[0]], "", f"{path}[]")
+            return _with(made, Op.JSON_LIST, children=(item,))
         if not logical and schema.type == "map" and types.is_map(kind):
-            assert schema.key_schema is not None
-            assert schema.value_schema is not None
-            key, value = (self.columns[child] for child in column.children)
+            (key_schema, value_schema), (key, value) = schema.parts, column.children
             pair = (
-                self.node(schema.key_schema, key, "", f"{path}[].key"),
-                self.node(schema.value_schema, value, "", f"{path}[].value"),
+                self.node(key_schema, self.columns[key], "", f"{path}[].key"),
+                self.node(value_schema, self.columns[value], "", f"{path}[].value"),
             )
-            if schema.key_schema.type == "string":
+            if key_schema.type == "string":
                 return _with(made, Op.JSON_MAP, children=pair)
             return _with(made, Op.JSON_LIST, children=(_entry(*pair),))
         if self.options.exact:

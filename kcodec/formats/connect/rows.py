@@ -25,7 +25,7 @@ class RowConverter:
         self._max_expansion = max_expansion
 
     def read(self, data: bytes, target: Target, reading: Reading | None) -> Any:
-        """Read one row to what `pyarrow.array` takes for the target's ``inner``; without a reading it is no envelope."""
+        """Read one row to what `pyarrow.array` takes for the target's ``inner``; no envelope has no reading."""
         start = 0
         try:
             if isinstance(target, NullTarget):

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -12,9 +12,9 @@ import pyarrow as pa
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
 from kcodec.formats.connect.json_writer import from_connect
-from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP, to_java
+from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP, ValueSchema, parse_integer, to_java
 from kcodec.java.jackson import JacksonError, quote, read_tree
-from kcodec.java.numbers import narrow_integer, parse_java_integer
+from kcodec.java.numbers import narrow_integer
 from kcodec.plan.failure import RowError
 
 __all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths", "decimal_type"]
@@ -46,7 +46,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class ConnectSchema:
+class ConnectSchema(ValueSchema["ConnectSchema"]):
     """A schema of Kafka Connect, ``org.apache.kafka.connect.data.Schema``.
 
     Attributes
@@ -84,17 +84,6 @@ class ConnectSchema:
     {'scale': '2', 'connect.decimal.precision': '9'}
     """
 
-    type: str
-    optional: bool = False
-    default: Any = None
-    name: str | None = None
-    version: int | None = None
-    doc: str | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    fields: Mapping[str, "ConnectSchema"] = field(default_factory=dict)
-    key_schema: "ConnectSchema | None" = None
-    value_schema: "ConnectSchema | None" = None
-
     def __post_init__(self) -> None:
         if self.type not in _TYPES:
             raise SchemaError(f"Unknown schema type: {self.type}")
@@ -118,11 +107,6 @@ class ConnectSchema:
                 object.__setattr__(self, "default", to_java(self, self.default))
             except RowError as error:
                 raise SchemaError(f"Invalid default value: {error.reason}") from None
-
-    @property
-    def scale(self) -> int | None:
-        """The scale of a Decimal; None without a valid one."""
-        return _integer(self.parameters.get("scale", ""))
 
     @classmethod
     def decimal(cls, scale: int, precision: int | None = None, **more: Any) -> "ConnectSchema":
@@ -338,14 +322,6 @@ def check_widths(precision: int, wide_decimals: str) -> None:
         raise ConfigError(f"precision={precision!r} is not within 1 and 76")
 
 
-def _integer(text: str) -> int | None:
-    """Read an integer as ``Integer.parseInt`` does; None for what it refuses."""
-    try:
-        return parse_java_integer(text, 32)
-    except ValueError:
-        return None
-
-
 def _tree(value: Any) -> Any:
     """Return what Python's JSON parses in the form of `read_tree`."""
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
@@ -420,13 +396,10 @@ def _read(node: Any, depth: int, replace_null: bool, expansion: Expansion) -> Co
 def _write(schema: ConnectSchema, numeric: bool, replace_null: bool, field_name: str | None) -> str:
     parts = [f'"type":"{schema.type}"']
     if schema.type == "array":
-        assert schema.value_schema is not None
-        parts.append(f'"items":{_write(schema.value_schema, numeric, replace_null, None)}')
+        parts.append(f'"items":{_write(schema.parts[0], numeric, replace_null, None)}')
     elif schema.type == "map":
-        assert schema.key_schema is not None
-        assert schema.value_schema is not None
-        parts.append(f'"keys":{_write(schema.key_schema, numeric, replace_null, None)}')
-        parts.append(f'"values":{_write(schema.value_schema, numeric, replace_null, None)}')
+        for name, part in zip(("keys", "values"), schema.parts, strict=True):
+            parts.append(f'"{name}":{_write(part, numeric, replace_null, None)}')
     elif schema.type == "struct":
         fields = [_write(part, numeric, replace_null, name) for name, part in schema.fields.items()]
         parts.append(f'"fields":[{",".join(fields)}]')
@@ -464,20 +437,17 @@ def arrow_type(schema: ConnectSchema, precision: int, wide_decimals: str, large:
     if schema.name == TIMESTAMP:
         return pa.timestamp("us", "UTC")
 
-    def item(name: str, part: ConnectSchema | None) -> pa.Field:
-        assert part is not None
-        kind = arrow_type(part, precision, wide_decimals, large)
-        return pa.field(name, kind, part.optional)
+    def item(name: str, part: ConnectSchema) -> pa.Field:
+        return pa.field(name, arrow_type(part, precision, wide_decimals, large), part.optional)
 
     if schema.type == "struct":
         return pa.struct([item(name, part) for name, part in schema.fields.items()])
     if schema.type == "array":
-        inner = item("item", schema.value_schema)
+        inner = item("item", schema.parts[0])
         return pa.large_list(inner) if large else pa.list_(inner)
     if schema.type == "map":
-        return pa.map_(
-            item("key", schema.key_schema).with_nullable(False), item("value", schema.value_schema)
-        )
+        key, value = schema.parts
+        return pa.map_(item("key", key).with_nullable(False), item("value", value))
     if large and schema.type in ("string", "bytes"):
         return pa.large_string() if schema.type == "string" else pa.large_binary()
     return _PRIMITIVES[schema.type]
@@ -488,7 +458,7 @@ def _decimal_type(schema: ConnectSchema, precision: int, wide_decimals: str, lar
         raise SchemaError(f"a Decimal needs a parameter scale, not {dict(schema.parameters)}")
     given = schema.parameters.get(PRECISION)
     if given is not None:
-        precision = _integer(given) or 0
+        precision = parse_integer(given) or 0
         if precision < 1:
             raise SchemaError(f"{PRECISION} {given!r} is not a number of digits")
     if wide_decimals == "engine":

@@ -15,10 +15,11 @@ Date, Time, Timestamp     `Millis` (``java.util.Date``)
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
-from kcodec.java.numbers import narrow_integer, round_to_float
+from kcodec.java.numbers import narrow_integer, parse_java_integer, round_to_float
 from kcodec.plan.failure import RowError
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Struct",
     "ValueSchema",
     "is_integer",
+    "parse_integer",
     "to_java",
 ]
 
@@ -53,40 +55,34 @@ MILLIS_PER_DAY = 86_400_000
 LOGICAL = (DECIMAL, DATE, TIME, TIMESTAMP)
 
 
-class ValueSchema(Protocol):
-    """What reading and writing a value asks of its schema: see `kcodec.formats.connect.schema.ConnectSchema`."""
+S = TypeVar("S", bound="ValueSchema[Any]")
+
+
+@dataclass(frozen=True)
+class ValueSchema(Generic[S]):
+    """What reading and writing a value asks of its schema: see `kcodec.ConnectSchema`, which is one."""
+
+    type: str
+    optional: bool = False
+    default: Any = None
+    name: str | None = None
+    version: int | None = None
+    doc: str | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, S] = field(default_factory=dict)
+    key_schema: S | None = None
+    value_schema: S | None = None
 
     @property
-    def type(self) -> str:
-        """Its name, such as ``int8`` or ``struct``."""
-
-    @property
-    def optional(self) -> bool:
-        """Whether the value may be null."""
-
-    @property
-    def default(self) -> Any:
-        """What a null stands for; None without one."""
-
-    @property
-    def name(self) -> str | None:
-        """Of a logical type, or any."""
+    def parts(self) -> tuple[S, ...]:
+        """The item of an array, or key and value of a map."""
+        given = (self.key_schema, self.value_schema) if self.type == "map" else (self.value_schema,)
+        return tuple(part for part in given if part is not None)
 
     @property
     def scale(self) -> int | None:
-        """Of a Decimal."""
-
-    @property
-    def fields(self) -> Mapping[str, "ValueSchema"]:
-        """Of a struct."""
-
-    @property
-    def key_schema(self) -> "ValueSchema | None":
-        """Of a map."""
-
-    @property
-    def value_schema(self) -> "ValueSchema | None":
-        """Of a map or an array."""
+        """The scale of a Decimal; None without a valid one."""
+        return parse_integer(self.parameters.get("scale", ""))
 
 
 class Int8(int):
@@ -153,7 +149,7 @@ CLASSES: dict[str, tuple[type, str]] = {
 }
 
 
-def to_java(schema: ValueSchema, value: Any) -> Any:
+def to_java(schema: ValueSchema[Any], value: Any) -> Any:
     """Convert a plain value to the class that Java has for it; one that is no value of the schema is a `RowError`.
 
     Dates, times and timestamps are milliseconds, and what has its class stays what it is.
@@ -171,14 +167,12 @@ def to_java(schema: ValueSchema, value: Any) -> Any:
             return Struct((name, to_java(field, value.get(name))) for name, field in schema.fields.items())
     elif schema.type == "map":
         if isinstance(value, (Mapping, Map)):
-            assert schema.key_schema is not None
-            assert schema.value_schema is not None
+            key, item = schema.parts
             pairs = value.items() if isinstance(value, Mapping) else value
-            return Map((to_java(schema.key_schema, k), to_java(schema.value_schema, v)) for k, v in pairs)
+            return Map((to_java(key, k), to_java(item, v)) for k, v in pairs)
     elif schema.type == "array":
         if isinstance(value, (list, tuple)):
-            assert schema.value_schema is not None
-            return [to_java(schema.value_schema, item) for item in value]
+            return [to_java(schema.parts[0], item) for item in value]
     elif schema.type in ("float", "double"):
         if isinstance(value, float):
             if schema.type == "float" and math.isfinite(value):
@@ -195,3 +189,11 @@ def to_java(schema: ValueSchema, value: Any) -> Any:
 def is_integer(value: Any, bits: int) -> bool:
     """Return whether a value is an integer of so many bits; a boolean is none."""
     return isinstance(value, int) and not isinstance(value, bool) and narrow_integer(value, bits) == value
+
+
+def parse_integer(text: str) -> int | None:
+    """Read an integer as ``Integer.parseInt`` does; None for what it refuses."""
+    try:
+        return parse_java_integer(text, 32)
+    except ValueError:
+        return None
