@@ -8,6 +8,7 @@ A tree is made of None, bool, int, `decimal.Decimal` (whatever has a fraction or
 list and dict.
 """
 
+import bisect
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -171,17 +172,7 @@ def _loose_utf8(data: bytes) -> str:
     at = 0
     while at < len(data):
         lead = data[at]
-        size = (
-            1
-            if lead < 0x80
-            else 2
-            if lead >> 5 == 6
-            else 3
-            if lead >> 4 == 14
-            else 4
-            if lead >> 3 == 30
-            else 0
-        )
+        size = (1, 0, 2, 3, 4, 0)[bisect.bisect((0x80, 0xC0, 0xE0, 0xF0, 0xF8), lead)]
         tail = data[at + 1 : at + size]
         if not size or len(tail) < size - 1 or any(byte >> 6 != 2 for byte in tail):
             units.append(chr(0xDC00 + lead))

@@ -9,14 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, ConfigError, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
 from kcodec.formats.ksql.delimited_reader import read_record
-from kcodec.formats.ksql.plan import code_of, decode_plan, encode_plan, written_type
+from kcodec.formats.ksql.json import JsonRows
 from kcodec.formats.ksql.types import RowOptions
-from kcodec.plan.kept import Kept
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["DelimitedRows", "delimiter_of"]
@@ -40,8 +38,8 @@ def delimiter_of(text: str) -> str:
     return delimiter
 
 
-class DelimitedRows:
-    """How rows of some columns stand in delimited text; the plan reads them as lists."""
+class DelimitedRows(JsonRows):
+    """How rows of some columns stand in delimited text, which is turned into lists of JSON, and back."""
 
     def __init__(self, options: RowOptions) -> None:
         for field in options.kind.fields:
@@ -49,14 +47,12 @@ class DelimitedRows:
                 raise SchemaError(
                     f"The 'DELIMITED' format does not support type '{field.type.base}', column: `{field.name}`"
                 )
+        super().__init__(options._replace(compatible=False))
         self._options = options
         self._delimiter = delimiter_of(options.properties.get("delimiter", ","))
         self._kinds = b"".join(_KINDS.get(field.type.base, b"n") for field in options.kind.fields)
-        plan = decode_plan(options.kind, wrapped=True, compatible=False, large=options.large)
-        cells = tuple(_cell(node) for node in plan.root.children)
-        self.plan = Plan("KSQL_DELIMITED", "decode", plan.arrow_type, Node(Op.JSON_TUPLE, 0, children=cells))
-        self.arrow_type = plan.arrow_type
-        self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
+        cells = tuple(_cell(node) for node in self.plan.root.children)
+        self.plan = Plan("KSQL_DELIMITED", "decode", self.arrow_type, Node(Op.JSON_TUPLE, 0, children=cells))
 
     def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Read an array of payloads; rows that the row loops do not read are read again one by one."""
@@ -74,33 +70,18 @@ class DelimitedRows:
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array."""
-        kind = written_type(self._options.kind, array.type)
-        module = json_kernel()
-        plain, lost = cast_rows(array, kind, code_of)
-        lists, faults = module.encode(
-            plain, self._program(module, kind), large=self._options.large, stop=stop
-        )
-        faults = sorted([*lost, *faults])
+        lists, faults = super().encode(array, stop)
         if faults and stop:
             return None, faults
         return kernel("formats.ksql._delimited").from_json(
             lists, self._delimiter, self._options.large
         ), faults
 
-    def _program(self, module: Any, kind: pa.DataType | None) -> Any:
-        """Return the program that writes a type; that which reads, for None."""
-
-        def make() -> Any:
-            return module.Program(self.plan if kind is None else self._written(kind), self._options.limits)
-
-        return self._programs.get((module.__name__, kind), make)
-
     def _written(self, kind: pa.DataType) -> Plan:
-        plan = encode_plan(self._options.kind, kind)
         # Text stands as it is, and a decimal without an exponent.
         cells = tuple(
             dataclasses.replace(node, forms=node.forms & ~(Form.ESCAPED | Form.SCIENTIFIC))
-            for node in plan.root.children
+            for node in super()._written(kind).root.children
         )
         return Plan("KSQL_DELIMITED", "encode", kind, Node(Op.JSON_TUPLE, 0, children=cells, forms=Form.NULL))
 

@@ -17,7 +17,7 @@ from kcodec.java.numbers import parse_java_decimal, parse_java_double, parse_jav
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError
 
-__all__ = ["read_record", "split_records"]
+__all__ = ["read_record"]
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
 #: ``Character.isWhitespace``: unlike Python's, not the no-break spaces nor U+0085.
@@ -38,7 +38,7 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
         text = data.decode() if strict else decode_utf8(data)
     except UnicodeDecodeError as error:
         raise RowError("invalid_utf8", error.start) from None
-    records = split_records(text, delimiter)
+    records = _Lexer(text, delimiter).records()
     if not records:
         raise RowError("delimited_syntax", 0, reason="No fields in record")
     cells = records[0]
@@ -54,29 +54,6 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
         field.name: _Cell(cell, len(text[:at].encode()), field.name, strict).value(field.type)
         for field, (at, cell) in zip(kind.fields, cells, strict=True)
     }
-
-
-def split_records(text: str, delimiter: str) -> list[list[tuple[int, str]]]:
-    r"""Split text into records of cells; each cell with the place where it starts.
-
-    Parameters
-    ----------
-    text : str
-        All of it: an error anywhere is an error of the whole.
-    delimiter : str
-        One character.
-
-    Raises
-    ------
-    RowError
-        ``delimited_syntax``, with commons-csv's reason.
-
-    Examples
-    --------
-    >>> split_records('\n\na,"b"\n"",', ",")
-    [[(2, 'a'), (4, 'b')], [(8, ''), (11, '')]]
-    """
-    return _Lexer(text, delimiter).records()
 
 
 class _Lexer:
@@ -100,6 +77,7 @@ class _Lexer:
         return True
 
     def records(self) -> list[list[tuple[int, str]]]:
+        """Split all of the text into records of cells, each with the place where it starts."""
         records: list[list[tuple[int, str]]] = []
         while True:
             while self.end_of_line():

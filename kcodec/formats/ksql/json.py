@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
@@ -36,12 +37,8 @@ class JsonRows:
         if self._ambiguous:
             # One key may be several columns, which the row loop does not know.
             nulls = pa.nulls(len(array), self.arrow_type)
-            rows = array.is_valid().to_pylist()
-            every = [
-                Fault(row, None, "", "json_type", CODES["json_type"])
-                for row, valid in enumerate(rows)
-                if valid
-            ]
+            rows = pc.indices_nonzero(array.is_valid()).to_pylist()
+            every = [Fault(row, None, "", "json_type", CODES["json_type"]) for row in rows]
             return reread(array, nulls, every, self._reread, stop=stop)
         module = json_kernel()
         program = self._program(module, None)
@@ -52,10 +49,6 @@ class JsonRows:
 
     def _reread(self, data: bytes, row: int) -> Any:
         return read_row(data, self._options.kind, wrapped=self._options.wrapped)
-
-    def encode_plan(self, given: pa.DataType) -> Plan:
-        """Plan how columns of an Arrow type are written."""
-        return encode_plan(self._options.kind, written_type(self._options.kind, given))
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array; see the kernel of JSON."""
@@ -71,14 +64,13 @@ class JsonRows:
         """Return the program that writes a type; that which reads, for None."""
 
         def make() -> Any:
-            plan = self.plan if kind is None else encode_plan(self._options.kind, kind)
-            return module.Program(plan, self._options.limits)
+            return module.Program(self.plan if kind is None else self._written(kind), self._options.limits)
 
         return self._programs.get((module.__name__, kind), make)
 
+    def _written(self, kind: pa.DataType) -> Plan:
+        return encode_plan(self._options.kind, kind)
+
 
 def _string_keys(kind: SqlType) -> bool:
-    if kind.key is not None and kind.key.base != "STRING":
-        return False
-    below = [kind.item, *(field.type for field in kind.fields)]
-    return all(inner is None or _string_keys(inner) for inner in below)
+    return (kind.key is None or kind.key.base == "STRING") and all(map(_string_keys, kind.parts))

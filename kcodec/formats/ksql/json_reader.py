@@ -42,13 +42,7 @@ from kcodec.java.numbers import (
 from kcodec.java.utf8 import replace_surrogates
 from kcodec.plan.failure import RowError
 
-__all__ = [
-    "MILLIS_PER_DAY",
-    "TIME_RANGE",
-    "clipped",
-    "fit",
-    "read_row",
-]
+__all__ = ["MILLIS_PER_DAY", "TIME_RANGE", "clipped", "fit", "read_row"]
 
 MILLIS_PER_DAY = 86_400_000
 _LONGEST_REASON = 1000
@@ -181,14 +175,12 @@ def _time(node: Any, kind: SqlType, path: _Path) -> int:
 
 
 def _array(node: Any, kind: SqlType, path: _Path) -> list[Any]:
-    assert kind.item is not None
     if not isinstance(node, list):
         _wrong_type(node, kind, path)
-    return [_value(item, kind.item, path.item(number)) for number, item in enumerate(node)]
+    return [_value(item, kind.parts[0], path.item(number)) for number, item in enumerate(node)]
 
 
 def _map(node: Any, kind: SqlType, path: _Path) -> list[tuple[str, Any]]:
-    assert kind.item is not None
     if not isinstance(node, dict):
         _wrong_type(node, kind, path)
     entries: dict[str, Any] = {}
@@ -196,7 +188,7 @@ def _map(node: Any, kind: SqlType, path: _Path) -> list[tuple[str, Any]]:
         name = replace_surrogates(key)
         # As the row loop has it: of equal keys the last stays, where it stands.
         entries.pop(name, None)
-        entries[name] = _value(value, kind.item, path.value(key, number))
+        entries[name] = _value(value, kind.parts[1], path.value(key, number))
     return list(entries.items())
 
 
@@ -303,13 +295,8 @@ def java_type(kind: SqlType, base: str | None = None) -> str:
     """Write a type as ksqlDB's messages do: names without quotes, and within others the short names."""
     if kind.base == "STRUCT":
         return f"STRUCT<{', '.join(f'{field.name} {java_type(field.type)}' for field in kind.fields)}>"
-    if kind.base == "ARRAY":
-        assert kind.item is not None
-        return f"ARRAY<{java_type(kind.item)}>"
-    if kind.base == "MAP":
-        assert kind.key is not None
-        assert kind.item is not None
-        return f"MAP<{java_type(kind.key)}, {java_type(kind.item)}>"
+    if kind.base in ("ARRAY", "MAP"):
+        return f"{kind.base}<{', '.join(map(java_type, kind.parts))}>"
     return base if base is not None and base != "DECIMAL" else _SHORT.get(kind.base, str(kind))
 
 

@@ -11,16 +11,13 @@ import pyarrow as pa
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
-from kcodec.formats.ksql.json_reader import fit
+from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.java.numbers import parse_java_decimal
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["code_of", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
 
-_NUMBERS = Form.TEXT
-_DAY = 86_400_000
-_TIME_BOUNDS = (0, _DAY)
 #: Of a unit, how many are a millisecond; negative: how many milliseconds it is.
 _UNITS = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 
@@ -28,10 +25,7 @@ _UNITS = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
 def is_ambiguous(kind: SqlType) -> bool:
     """Return whether two names of one STRUCT are equal in upper case: then one key may be both."""
     names = {field.name for field in kind.fields}
-    below = [kind.item, *(field.type for field in kind.fields)]
-    return any(name.upper() in names - {name} for name in names) or any(
-        inner is not None and is_ambiguous(inner) for inner in below
-    )
+    return any(name.upper() in names - {name} for name in names) or any(map(is_ambiguous, kind.parts))
 
 
 def decode_plan(kind: SqlType, *, wrapped: bool, compatible: bool, large: bool = False) -> Plan:
@@ -64,12 +58,10 @@ class _Decoder:
             children = tuple(self.node(field.type, field.name, below) for field in kind.fields)
             return Node(Op.JSON_OBJECT, column, name, children, forms=forms | Form.FOLD)
         if kind.base == "ARRAY":
-            assert kind.item is not None
-            return Node(Op.JSON_LIST, column, name, (self.node(kind.item, "", Form.NULL),), forms=forms)
+            return Node(Op.JSON_LIST, column, name, (self.node(kind.parts[0], "", Form.NULL),), forms=forms)
         if kind.base == "MAP":
-            assert kind.key is not None
-            assert kind.item is not None
-            entry = (self.node(kind.key, "", Form.PLAIN), self.node(kind.item, "", Form.NULL))
+            key, item = kind.parts
+            entry = (self.node(key, "", Form.PLAIN), self.node(item, "", Form.NULL))
             return Node(Op.JSON_MAP, column, name, entry, forms=forms)
         return self.leaf(kind, column, name, forms)
 
@@ -77,16 +69,16 @@ class _Decoder:
         if kind.base == "BOOLEAN":
             return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
         if kind.base == "DOUBLE":
-            forms |= _NUMBERS | Form.NONFINITE | self.canonical
+            forms |= Form.TEXT | Form.NONFINITE | self.canonical
             return Node(Op.JSON_FLOAT, column, name, forms=forms)
         if kind.base == "DECIMAL":
-            return Node(Op.JSON_DECIMAL, column, name, forms=forms | _NUMBERS)
+            return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.TEXT)
         if kind.base == "STRING":
             return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR | self.canonical)
         if kind.base == "BYTES":
             return Node(Op.JSON_BYTES, column, name, forms=forms)
         factor = 1000 if kind.base == "TIMESTAMP" else 1
-        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms | _NUMBERS)
+        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms | Form.TEXT)
 
 
 def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[int | None, ...]:
@@ -133,15 +125,12 @@ def written_type(kind: SqlType, given: pa.DataType, path: str = "") -> pa.DataTy
     if kind.base == "ARRAY" and (
         types.is_list(given) or types.is_large_list(given) or types.is_fixed_size_list(given)
     ):
-        assert kind.item is not None
-        item = given.value_field.with_type(written_type(kind.item, given.value_type, f"{path}[]"))
+        item = given.value_field.with_type(written_type(kind.parts[0], given.value_type, f"{path}[]"))
         return pa.large_list(item) if types.is_large_list(given) else pa.list_(item)
     if kind.base == "MAP" and types.is_map(given):
-        assert kind.key is not None
-        assert kind.item is not None
         return pa.map_(
-            given.key_field.with_type(written_type(kind.key, given.key_type, f"{path}[].key")),
-            given.item_field.with_type(written_type(kind.item, given.item_type, f"{path}[].value")),
+            given.key_field.with_type(written_type(kind.parts[0], given.key_type, f"{path}[].key")),
+            given.item_field.with_type(written_type(kind.parts[1], given.item_type, f"{path}[].value")),
         )
     if kind.base == "DECIMAL" and (types.is_decimal(given) or sql_type(given).base == "STRING"):
         wanted = arrow_type(kind)
@@ -214,14 +203,10 @@ class _Encoder:
             )
             return Node(Op.JSON_OBJECT, column, name, children, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "ARRAY":
-            assert kind.item is not None
-            return Node(
-                Op.JSON_LIST, column, name, (self.node(kind.item, "", at.children[0]),), forms=Form.NULL
-            )
+            item = self.node(kind.parts[0], "", at.children[0])
+            return Node(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
         if kind.base == "MAP":
-            assert kind.key is not None
-            assert kind.item is not None
-            entry = (self.node(kind.key, "", at.children[0]), self.node(kind.item, "", at.children[1]))
+            entry = tuple(map(self.node, kind.parts, ("", ""), at.children))
             return Node(Op.JSON_MAP, column, name, entry, forms=Form.NULL | Form.ESCAPED)
         return self.leaf(kind, name, column, at.type)
 
@@ -238,7 +223,7 @@ class _Encoder:
             return Node(Op.JSON_BYTES, column, name, forms=Form.NULL)
         factor, bounds = 1, _BOUNDS[kind.base]
         if kind.base == "DATE" and pa.types.is_timestamp(given):
-            factor = _DAY
+            factor = MILLIS_PER_DAY
         elif pa.types.is_time(given) or pa.types.is_timestamp(given):
             factor = _UNITS[given.unit]
         return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds)
@@ -246,4 +231,4 @@ class _Encoder:
 
 _INT = (-(1 << 31), (1 << 31) - 1)
 _LONG = (-(1 << 63), (1 << 63) - 1)
-_BOUNDS = {"INTEGER": _INT, "BIGINT": _LONG, "TIME": _TIME_BOUNDS, "DATE": _INT, "TIMESTAMP": _LONG}
+_BOUNDS = {"INTEGER": _INT, "BIGINT": _LONG, "TIME": (0, MILLIS_PER_DAY), "DATE": _INT, "TIMESTAMP": _LONG}

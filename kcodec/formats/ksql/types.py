@@ -90,10 +90,14 @@ class SqlType:
         return self.base
 
     @property
+    def parts(self) -> "tuple[SqlType, ...]":
+        """The item of an ARRAY, key and value of a MAP, the types of a STRUCT's fields."""
+        return tuple(part for part in (self.key, self.item, *(field.type for field in self.fields)) if part)
+
+    @property
     def has_map(self) -> bool:
         """Whether it is a MAP or holds one."""
-        below = [self.item, *(field.type for field in self.fields)]
-        return self.base == "MAP" or any(kind is not None and kind.has_map for kind in below)
+        return self.base == "MAP" or any(part.has_map for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -392,17 +396,13 @@ _ARROW = {
 
 def arrow_type(kind: SqlType, *, wide_decimals: str = "decimal256", large: bool = False) -> pa.DataType:
     """Return the Arrow type that a SQL type is decoded to; see `kcodec.KsqlCodec`. All of it may be null."""
-
-    def below(inner: SqlType | None) -> pa.DataType:
-        assert inner is not None
-        return arrow_type(inner, wide_decimals=wide_decimals, large=large)
-
+    parts = [arrow_type(part, wide_decimals=wide_decimals, large=large) for part in kind.parts]
     if kind.base == "STRUCT":
-        return pa.struct([(field.name, below(field.type)) for field in kind.fields])
+        return pa.struct([(field.name, part) for field, part in zip(kind.fields, parts, strict=True)])
     if kind.base == "ARRAY":
-        return pa.large_list(below(kind.item)) if large else pa.list_(below(kind.item))
+        return pa.large_list(*parts) if large else pa.list_(*parts)
     if kind.base == "MAP":
-        return pa.map_(below(kind.key), below(kind.item))
+        return pa.map_(*parts)
     if kind.base == "DECIMAL":
         if kind.precision > 76:
             raise SchemaError(f"{kind}: kcodec reads and writes 76 digits at most, those of Arrow's decimals")

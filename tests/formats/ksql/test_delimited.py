@@ -12,7 +12,7 @@ from ksql_vectors import storage
 
 from kcodec import ConfigError, DecodeError, KsqlCodec, SchemaError
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.formats.ksql.delimited_reader import read_record, split_records
+from kcodec.formats.ksql.delimited_reader import read_record
 from kcodec.formats.ksql.types import SqlField, SqlType
 from kcodec.plan.failure import RowError
 
@@ -109,7 +109,7 @@ def test_facts_of_a_refused_cell(impl):
 
 def test_lines_are_counted_as_commons_csv_does():
     with pytest.raises(RowError) as refused:
-        split_records('a\n"b\r\nc\n"d', ",")
+        read_record(b'a\n"b\r\nc\n"d', KIND, ",", strict=False)
     assert refused.value.reason == "(line 4) invalid char between encapsulated token and delimiter"
 
 
