@@ -186,7 +186,13 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
 
     @classmethod
     def from_tree(cls, tree: Any, *, replace_null: bool = True) -> "ConnectSchema":
-        """Read a schema from a tree of `kcodec.java.jackson.read_tree`, with numbers as they were written."""
+        """Read a schema from a tree of `kcodec.java.jackson.read_tree`, with numbers as they were written.
+
+        Raises
+        ------
+        SchemaError
+            As `from_json`.
+        """
         try:
             return _read(tree, 0, replace_null, Expansion(_MAX_EXPANSION))
         except RowError as error:
