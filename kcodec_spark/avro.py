@@ -77,9 +77,8 @@ def from_avro(
     Returns
     -------
     Column
-        Of the type that Spark's ``from_avro`` returns (`kcodec_spark.types.to_sql_type`), with one exception:
-        nanosecond timestamps are longs, and so are intervals and times that Spark itself wrote with a type of
-        its own, since Spark takes none of these from Python.
+        Of the type that Spark's ``from_avro`` returns, except what Spark does not take from Python: nanosecond
+        timestamps and intervals are numbers, and times of any precision are ``time(6)``.
 
     Raises
     ------

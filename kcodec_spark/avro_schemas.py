@@ -7,12 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import SchemaError
-from kcodec_spark.avro_types import CATALYST_TYPE
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
-__all__ = ["to_avro_type"]
+__all__ = ["CATALYST_TYPE", "to_avro_type"]
+
+#: Property of an Avro schema in which Spark keeps the type of a column that Avro has no type for.
+CATALYST_TYPE = "spark.sql.catalyst.type"
 
 
 def to_avro_type(

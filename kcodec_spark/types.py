@@ -1,4 +1,4 @@
-"""Types: Arrow to Spark, Spark to Arrow; and by their public names those of Avro, which have files of their own.
+"""Types: Arrow to Spark, Spark to Arrow; and by its public name Spark to Avro, which has a file of its own.
 
 Only public names of ``pyspark.sql.types`` are used, and only once a function is called.
 """
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kcodec.errors import SchemaError
-from kcodec_spark.avro_schemas import to_avro_type
-from kcodec_spark.avro_types import CATALYST_TYPE, to_sql_type
+from kcodec_spark.avro_schemas import CATALYST_TYPE, to_avro_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType
@@ -20,7 +19,6 @@ __all__ = [
     "from_arrow_type",
     "to_arrow_type",
     "to_avro_type",
-    "to_sql_type",
 ]
 
 _ROOT = "the value"

@@ -1,6 +1,8 @@
 """One JVM for all Spark tests: a classic session, and in the same JVM a Connect server with one session."""
 
+import json
 import os
+import re
 import shutil
 import socket
 import sys
@@ -107,6 +109,30 @@ def connect(jvm, monkeypatch):
     """Give the Connect session."""
     monkeypatch.setenv(REMOTE, "1")
     return jvm["connect"]
+
+
+@pytest.fixture
+def converters(jvm):
+    """Call Spark's SchemaConverters, whichever session is active."""
+    java = jvm["classic"]._jvm
+    own = java.org.apache.spark.sql.avro.SchemaConverters
+
+    class Converters:
+        def to_avro(self, kind, *arguments):
+            parsed = java.org.apache.spark.sql.types.DataType.fromJson(kind.json())
+            return own.toAvroType(parsed, *arguments).toString()
+
+        def to_sql(self, schema, stable=False, prefix="", depth=-1):
+            parsed = java.org.apache.avro.Schema.Parser().parse(schema)
+            found = own.toSqlType(parsed, stable, prefix, depth)
+            return json.loads(found.dataType().json())
+
+        def to_sql_for_python(self, schema):
+            """Return the type with longs for nanosecond timestamps, which Spark does not take from Python."""
+            found = json.dumps(self.to_sql(schema))
+            return json.loads(re.sub(r'"timestamp_(ltz|ntz)\(9\)"', '"long"', found))
+
+    return Converters()
 
 
 @pytest.fixture
