@@ -1,4 +1,2 @@
-from typing import Any
-
-def of_buffer(data: Any, before: int, table: bool = False) -> int: ...
-def of_slices(data: Any, offsets: Any, width: int, stride: int, rows: int, out: Any) -> None: ...
+from kcodec.wire._crc32c_py import of_buffer as of_buffer
+from kcodec.wire._crc32c_py import of_slices as of_slices

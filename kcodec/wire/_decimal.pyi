@@ -1,42 +1,4 @@
-from typing import Any
-
-def to_text(
-    data: Any,
-    offsets: Any,
-    width: int,
-    stride: int,
-    rows: int,
-    first: int,
-    scale: int,
-    plain: bool,
-    precision: int,
-    out: Any,
-    out_offsets: Any,
-) -> int: ...
-def from_text(
-    data: Any,
-    offsets: Any,
-    width: int,
-    stride: int,
-    rows: int,
-    first: int,
-    scale: int,
-    precision: int,
-    size: int,
-    out: Any,
-    out_offsets: Any,
-) -> int: ...
-def to_slots(
-    data: Any,
-    offsets: Any,
-    width: int,
-    stride: int,
-    rows: int,
-    precision: int,
-    words: int,
-    rescale: int,
-    out: Any,
-) -> None: ...
-def from_slots(
-    slots: Any, words: int, rows: int, rescale: int, size: int, out: Any, out_offsets: Any
-) -> None: ...
+from kcodec.wire._decimal_py import from_slots as from_slots
+from kcodec.wire._decimal_py import from_text as from_text
+from kcodec.wire._decimal_py import to_slots as to_slots
+from kcodec.wire._decimal_py import to_text as to_text

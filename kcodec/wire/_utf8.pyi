@@ -1,3 +1,1 @@
-from typing import Any
-
-def validate(data: Any, offsets: Any, width: int, stride: int, rows: int) -> None: ...
+from kcodec.wire._utf8_py import validate as validate
