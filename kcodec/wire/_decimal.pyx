@@ -9,8 +9,7 @@ from kcodec.wire.column cimport (
 )
 from kcodec.wire.decimal cimport (
     decimal_bytes_room, decimal_from_bytes, decimal_number, decimal_number_to_bytes, decimal_parse,
-    decimal_rescale,
-    decimal_resize, decimal_text_room, decimal_to_bytes, decimal_to_fixed, decimal_to_text,
+    decimal_rescale, decimal_resize, decimal_text_room, decimal_to_bytes, decimal_to_fixed, decimal_to_text,
 )
 from kcodec.wire.status cimport NEED_ROOM, OK
 
@@ -151,18 +150,14 @@ cdef int check_offsets_room(const Py_buffer *offsets, Py_ssize_t rows, Py_ssize_
     return 0
 
 
-def to_text(
-    data, offsets, width: int, stride: int, rows: int, first: int, scale: int, plain: bool, precision: int,
-    out, out_offsets,
-) -> int:
-    """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
+cdef Py_ssize_t convert(
+    data, offsets, int width, int64_t stride, Py_ssize_t rows, Py_ssize_t row, int32_t scale, bint to_text,
+    bint plain, int64_t precision, int64_t wanted, out, out_offsets
+) except -1:
+    """Do what `to_text` and `from_text` have in common."""
     cdef Py_buffer views[4]
     cdef Column column
-    cdef Py_ssize_t row = first
     cdef int status
-    cdef int32_t c_scale = scale
-    cdef bint c_plain = plain
-    cdef int64_t c_precision = precision
     no_buffers(views, sizeof(views))
     try:
         read_buffer(data, &views[0])
@@ -172,15 +167,31 @@ def to_text(
         make_column(&column, &views[0], &views[1], width, stride, rows)
         check_offsets_room(&views[3], column.rows, row)
         with nogil:
-            status = text_loop(
-                &column, &row, c_scale, c_plain, c_precision, <char *>views[2].buf, views[2].len,
-                <int64_t *>views[3].buf
-            )
+            if to_text:
+                status = text_loop(
+                    &column, &row, scale, plain, precision, <char *>views[2].buf, views[2].len,
+                    <int64_t *>views[3].buf
+                )
+            else:
+                status = bytes_loop(
+                    &column, &row, scale, precision, wanted, <uint8_t *>views[2].buf, views[2].len,
+                    <int64_t *>views[3].buf
+                )
         if status != OK and status != NEED_ROOM:
             raise fault(status, &column, row)
         return row
     finally:
         release_buffers(views, sizeof(views))
+
+
+def to_text(
+    data, offsets, width: int, stride: int, rows: int, first: int, scale: int, plain: bool, precision: int,
+    out, out_offsets,
+) -> int:
+    """Write the text of rows ``first`` and on, while there is room; return the row to go on with."""
+    return convert(
+        data, offsets, width, stride, rows, first, scale, True, plain, precision, 0, out, out_offsets
+    )
 
 
 def from_text(
@@ -188,31 +199,9 @@ def from_text(
     out, out_offsets,
 ) -> int:
     """Write the unscaled bytes of rows ``first`` and on, while there is room; return the row to go on with."""
-    cdef Py_buffer views[4]
-    cdef Column column
-    cdef Py_ssize_t row = first
-    cdef int status
-    cdef int32_t c_scale = scale
-    cdef int64_t c_precision = precision
-    cdef int64_t wanted = size
-    no_buffers(views, sizeof(views))
-    try:
-        read_buffer(data, &views[0])
-        read_buffer(offsets, &views[1])
-        write_buffer(out, &views[2])
-        write_buffer(out_offsets, &views[3])
-        make_column(&column, &views[0], &views[1], width, stride, rows)
-        check_offsets_room(&views[3], column.rows, row)
-        with nogil:
-            status = bytes_loop(
-                &column, &row, c_scale, c_precision, wanted, <uint8_t *>views[2].buf, views[2].len,
-                <int64_t *>views[3].buf
-            )
-        if status != OK and status != NEED_ROOM:
-            raise fault(status, &column, row)
-        return row
-    finally:
-        release_buffers(views, sizeof(views))
+    return convert(
+        data, offsets, width, stride, rows, first, scale, False, False, precision, size, out, out_offsets
+    )
 
 
 def to_slots(

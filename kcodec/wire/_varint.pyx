@@ -9,37 +9,31 @@ from kcodec.wire.status cimport OK, OUT_OF_RANGE, TRUNCATED, Status
 from kcodec.wire._faults import decode_error, encode_error
 
 
-cdef Status decode32(
+ctypedef fused Word:
+    uint32_t
+    uint64_t
+
+
+cdef Status decode_all(
     const uint8_t **at, const uint8_t *end, Py_ssize_t *row, Py_ssize_t count, Py_ssize_t room, bint zigzag,
-    uint32_t *out
+    Word *out
 ) noexcept nogil:
-    cdef uint32_t value = 0
+    cdef Word value = 0
     cdef Status status
     while row[0] < count:
         # There is a place for every byte of input: without one the input has ended.
         if row[0] >= room:
             return TRUNCATED
-        status = read_varint32(at, end, end, &value)
+        if Word is uint32_t:
+            status = read_varint32(at, end, end, &value)
+        else:
+            status = read_varint64(at, end, end, &value)
         if status != OK:
             return status
-        out[row[0]] = <uint32_t>unzigzag32(value) if zigzag else value
-        row[0] += 1
-    return OK
-
-
-cdef Status decode64(
-    const uint8_t **at, const uint8_t *end, Py_ssize_t *row, Py_ssize_t count, Py_ssize_t room, bint zigzag,
-    uint64_t *out
-) noexcept nogil:
-    cdef uint64_t value = 0
-    cdef Status status
-    while row[0] < count:
-        if row[0] >= room:
-            return TRUNCATED
-        status = read_varint64(at, end, end, &value)
-        if status != OK:
-            return status
-        out[row[0]] = <uint64_t>unzigzag64(value) if zigzag else value
+        if Word is uint32_t:
+            out[row[0]] = <uint32_t>unzigzag32(value) if zigzag else value
+        else:
+            out[row[0]] = <uint64_t>unzigzag64(value) if zigzag else value
         row[0] += 1
     return OK
 
@@ -113,9 +107,9 @@ def decode(data, start: int, count: int, bits: int, zigzag: bool, out) -> int:
             raise ValueError("no room for the values")
         with nogil:
             if narrow:
-                status = decode32(&at, end, &row, wanted, room, c_zigzag, <uint32_t *>views[1].buf)
+                status = decode_all(&at, end, &row, wanted, room, c_zigzag, <uint32_t *>views[1].buf)
             else:
-                status = decode64(&at, end, &row, wanted, room, c_zigzag, <uint64_t *>views[1].buf)
+                status = decode_all(&at, end, &row, wanted, room, c_zigzag, <uint64_t *>views[1].buf)
         if status != OK:
             raise decode_error(<int>status, row, at - first)
         return at - first
