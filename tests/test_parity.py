@@ -76,6 +76,12 @@ def test_status_has_the_order_of_the_codes():
     names = [name.lower() for name in re.findall(r"^    ([A-Z][A-Z0-9_]*)\b", text, re.MULTILINE)]
     assert names[0] == "ok"
     assert names[1 : 1 + len(CODES)] == list(CODES)
+    header = (ROOT / "kcodec" / "wire" / "bits.h").read_text()
+    numbers = {
+        name.lower(): int(number) for name, number in re.findall(r"^    KC_(\w+) = (\d+)", header, re.M)
+    }
+    assert numbers["ok"] == 0
+    assert numbers == {name: names.index(name) for name in numbers}
 
 
 def test_the_implementation_is_chosen_in_one_place(monkeypatch):

@@ -56,6 +56,22 @@ static inline void kc_store_le64(void *p, uint64_t v) { v = KC_LE64(v); memcpy(p
 static inline void kc_store_be32(void *p, uint32_t v) { v = KC_BE32(v); memcpy(p, &v, 4); }
 static inline void kc_store_be64(void *p, uint64_t v) { v = KC_BE64(v); memcpy(p, &v, 8); }
 
+/* Those members of the enum Status in status.pxd that functions in headers return; a test compares the numbers. */
+enum {
+    KC_OK = 0,
+    KC_TRUNCATED = 1,
+    KC_VARINT_OVERLONG = 2,
+    KC_VARINT_OVERFLOW = 3,
+    KC_DECIMAL_PRECISION = 12,
+    KC_OUT_OF_RANGE = 13,
+    KC_DEPTH_LIMIT = 15,
+    KC_TYPE_MISMATCH = 22,
+    KC_INEXACT = 23,
+    KC_JSON_SYNTAX = 28,
+    KC_LONE_SURROGATE = 34,
+    KC_INVALID_TIME = 35
+};
+
 /* Whether a * b leaves 64 bits; the product where it does not. */
 static inline int kc_mul64(int64_t a, int64_t b, int64_t *product) {
 #if defined(_MSC_VER)

@@ -5,8 +5,6 @@
 
 #include "wideint.h"
 
-enum { KC_DECIMAL_OK = 0, KC_DECIMAL_PRECISION, KC_DECIMAL_INEXACT, KC_DECIMAL_SYNTAX };
-
 /* Value of 1 to 8 bytes. The two loads of four bytes may overlap: both then hold the same bits there. */
 static inline int64_t kc_decimal_small(const uint8_t *source, size_t size) {
     uint64_t value;
@@ -58,11 +56,11 @@ static inline int kc_decimal_from_bytes(
         }
         kc_store_le64(slot, (uint64_t)small);
         for (int i = 1; i < words; i++) kc_store_le64(slot + 8 * i, (uint64_t)(small >> 63));
-        return KC_DECIMAL_OK;
+        return KC_OK;
     }
     if (size == 0) {
         memset(slot, 0, 8 * (size_t)words);
-        return KC_DECIMAL_OK;
+        return KC_OK;
     }
     if (size > 8 * (size_t)words) {
         const size_t skip = kc_decimal_padding(source, size);
@@ -86,7 +84,7 @@ static inline int kc_decimal_from_bytes(
     kc_decimal_magnitude(magnitude, words);
     if (!kc_wide_fits(magnitude, words, precision)) return KC_DECIMAL_PRECISION;
     kc_decimal_store(value, words, slot);
-    return KC_DECIMAL_OK;
+    return KC_OK;
 }
 
 /* Slot of an Arrow decimal -> the fewest bytes; their number. Up to 8 * words bytes are written. */
@@ -114,7 +112,7 @@ static inline int kc_decimal_resize(const uint8_t *source, size_t size, uint8_t 
     if (size > wanted) return KC_DECIMAL_PRECISION;
     memset(target, size != 0 && source[0] >= 0x80 ? 0xFF : 0, wanted - size);
     memcpy(target + wanted - size, source, size);
-    return KC_DECIMAL_OK;
+    return KC_OK;
 }
 
 /* Slot -> exactly `wanted` bytes. */
@@ -134,7 +132,7 @@ static inline int kc_decimal_rescale(
         const int negative = kc_decimal_magnitude(value, words);
         if (digits < 0) {
             /* 10**(most + 1) is above every magnitude: only 0 is a multiple of it. */
-            if (digits < -most || !kc_wide_scale_down(value, words, (int)-digits)) return KC_DECIMAL_INEXACT;
+            if (digits < -most || !kc_wide_scale_down(value, words, (int)-digits)) return KC_INEXACT;
             if (!kc_wide_fits(value, words, precision)) return KC_DECIMAL_PRECISION;
         } else {
             if (digits > precision || !kc_wide_fits(value, words, precision - (int)digits))
@@ -144,7 +142,7 @@ static inline int kc_decimal_rescale(
         if (negative) kc_wide_negate(value, words);
     }
     kc_decimal_store(value, words, slot);
-    return KC_DECIMAL_OK;
+    return KC_OK;
 }
 
 /* ---- text ---- */
@@ -316,11 +314,11 @@ static inline int kc_decimal_small_text(
     if (KC_LIKELY(magnitude < 100000000 && (uint32_t)scale < 8 && (plain || scale - (int)count < 6))) {
         *out = '-';
         *length = (size_t)negative + kc_decimal_short(magnitude, (int)count, scale, out + negative);
-        return KC_DECIMAL_OK;
+        return KC_OK;
     }
     const char *first = digits + kc_decimal_groups(magnitude, digits) - count;
     *length = kc_decimal_layout(negative, first, count, 0, scale, plain, out);
-    return KC_DECIMAL_OK;
+    return KC_OK;
 }
 
 /* Bytes of any length -> text of at most `precision` digits (0 is one digit), with kc_decimal_text_room free. */
@@ -368,7 +366,7 @@ static inline int kc_decimal_text(
         }
         if ((int64_t)count > precision) return KC_DECIMAL_PRECISION;
         *length = kc_decimal_layout(negative, digits, count, 0, scale, plain, out);
-        return KC_DECIMAL_OK;
+        return KC_OK;
     }
 #endif
     /* n bytes without padding have more than 2n - 3 digits: the check that keeps hostile lengths cheap. */
@@ -378,7 +376,7 @@ static inline int kc_decimal_text(
     count = kc_decimal_long_digits(source, size, negative, behind);
     if ((int64_t)count > precision) return KC_DECIMAL_PRECISION;
     *length = kc_decimal_layout(negative, behind, count, 1, scale, plain, out);
-    return KC_DECIMAL_OK;
+    return KC_OK;
 }
 
 /* Slot of an Arrow decimal -> text; its length. kc_decimal_text_room is free for 8 * words bytes. */
@@ -412,7 +410,7 @@ typedef struct {
 } kc_decimal_number;
 
 /* [+-] (digits [. [digits]] | . digits) [(e|E) [+-] digits], as java.math.BigDecimal reads, in ASCII. */
-static inline int kc_decimal_parse(const char *text, size_t size, kc_decimal_number *number) {
+static inline int kc_decimal_scan(const char *text, size_t size, kc_decimal_number *number) {
     const char *at = text;
     const char *const end = text + size;
     number->negative = 0;
@@ -427,24 +425,24 @@ static inline int kc_decimal_parse(const char *text, size_t size, kc_decimal_num
         while (at < end && (uint8_t)(*at - '0') < 10) at++;
         number->part_size = (size_t)(at - number->part);
     }
-    if (number->whole_size + number->part_size == 0) return KC_DECIMAL_SYNTAX;
+    if (number->whole_size + number->part_size == 0) return KC_TYPE_MISMATCH;
     number->power = -(int64_t)number->part_size;
     if (at < end && (*at == 'e' || *at == 'E')) {
         int64_t exponent = 0;
         int below = 0;
         at++;
         if (at < end && (*at == '+' || *at == '-')) below = *at++ == '-';
-        if (at == end) return KC_DECIMAL_SYNTAX;
+        if (at == end) return KC_TYPE_MISMATCH;
         for (; at < end && (uint8_t)(*at - '0') < 10; at++)
             /* Stops where no value but 0 can be in range any more. */
             if (exponent < INT64_C(1000000000000000)) exponent = 10 * exponent + (*at - '0');
         number->power += below ? -exponent : exponent;
     }
-    if (at != end) return KC_DECIMAL_SYNTAX;
+    if (at != end) return KC_TYPE_MISMATCH;
     while (number->whole_size && *number->whole == '0') number->whole++, number->whole_size--;
     if (number->whole_size == 0)
         while (number->part_size && *number->part == '0') number->part++, number->part_size--;
-    return KC_DECIMAL_OK;
+    return KC_OK;
 }
 
 /* How to write the number at a scale: its first `take` digits, then `zeros` zeros. */
@@ -455,18 +453,27 @@ static inline int kc_decimal_align(
     const int64_t shift = number->power + scale;
     *take = count;
     *zeros = 0;
-    if (count == 0) return KC_DECIMAL_OK;
+    if (count == 0) return KC_OK;
     if (shift >= 0) {
         if ((int64_t)count > precision || shift > precision - (int64_t)count) return KC_DECIMAL_PRECISION;
         *zeros = (size_t)shift;
-        return KC_DECIMAL_OK;
+        return KC_OK;
     }
-    if (-shift >= (int64_t)count) return KC_DECIMAL_INEXACT;
+    if (-shift >= (int64_t)count) return KC_INEXACT;
     *take = count - (size_t)-shift;
     for (size_t i = *take; i < count; i++)
         if ((i < number->whole_size ? number->whole[i] : number->part[i - number->whole_size]) != '0')
-            return KC_DECIMAL_INEXACT;
-    return (int64_t)*take > precision ? KC_DECIMAL_PRECISION : KC_DECIMAL_OK;
+            return KC_INEXACT;
+    return (int64_t)*take > precision ? KC_DECIMAL_PRECISION : KC_OK;
+}
+
+/* Text -> number, aligned to the scale. */
+static inline int kc_decimal_parse(
+    const char *text, size_t size, int32_t scale, int64_t precision, kc_decimal_number *number, size_t *take,
+    size_t *zeros
+) {
+    const int status = kc_decimal_scan(text, size, number);
+    return status == KC_OK ? kc_decimal_align(number, scale, precision, take, zeros) : status;
 }
 
 /* That number, where it has at most 18 digits. */
@@ -507,20 +514,19 @@ static inline int kc_decimal_slot_from_text(
     size_t take, zeros;
     uint64_t value[4] = {0, 0, 0, 0};
     uint32_t limbs[9] = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-    int status = kc_decimal_parse(text, size, &number);
-    if (status == KC_DECIMAL_OK) status = kc_decimal_align(&number, scale, precision, &take, &zeros);
-    if (status != KC_DECIMAL_OK) return status;
+    const int status = kc_decimal_parse(text, size, scale, precision, &number, &take, &zeros);
+    if (status != KC_OK) return status;
     if (take + zeros <= 18) {
         const int64_t small = kc_decimal_small_number(&number, take, zeros);
         kc_store_le64(slot, (uint64_t)small);
         for (int i = 1; i < words; i++) kc_store_le64(slot + 8 * i, (uint64_t)(small >> 63));
-        return KC_DECIMAL_OK;
+        return KC_OK;
     }
     kc_decimal_limbs(&number, take, zeros, limbs);
     for (int i = 0; i < words; i++) value[i] = limbs[2 * i] | (uint64_t)limbs[2 * i + 1] << 32;
     if (number.negative) kc_wide_negate(value, words);
     kc_decimal_store(value, words, slot);
-    return KC_DECIMAL_OK;
+    return KC_OK;
 }
 
 /* Most bytes that a value of this many digits can have: log2(10) / 8 is below 0.416. */

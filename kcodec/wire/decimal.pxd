@@ -8,16 +8,10 @@ INEXACT (digits would be lost), TYPE_MISMATCH (text that is not a number).
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.wire.status cimport DECIMAL_PRECISION, INEXACT, OK, TYPE_MISMATCH, Status
+from kcodec.wire.status cimport Status
 
 
 cdef extern from "decimal.h" nogil:
-    enum:
-        KC_DECIMAL_OK
-        KC_DECIMAL_PRECISION
-        KC_DECIMAL_INEXACT
-        KC_DECIMAL_SYNTAX
-
     # A number read from text.
     ctypedef struct decimal_number "kc_decimal_number":
         bint negative
@@ -44,86 +38,39 @@ cdef extern from "decimal.h" nogil:
     # Digits of an integer, moved as 24 bytes; their number.
     size_t decimal_put_integer "kc_decimal_put_integer"(uint64_t magnitude, char *out) noexcept
 
-    int kc_decimal_from_bytes(
+    # Bytes -> slot; DECIMAL_PRECISION.
+    Status decimal_from_bytes "kc_decimal_from_bytes"(
         const uint8_t *source, size_t size, int precision, int words, uint8_t *slot
     ) noexcept
-    int kc_decimal_resize(const uint8_t *source, size_t size, uint8_t *target, size_t wanted) noexcept
-    int kc_decimal_to_fixed(const uint8_t *slot, int words, uint8_t *target, size_t wanted) noexcept
-    int kc_decimal_rescale(
+
+    # Slot -> exactly ``wanted`` bytes; DECIMAL_PRECISION if it needs more.
+    Status decimal_to_fixed "kc_decimal_to_fixed"(
+        const uint8_t *slot, int words, uint8_t *target, size_t wanted
+    ) noexcept
+
+    # Bytes -> exactly ``wanted`` bytes of the same value; DECIMAL_PRECISION if it needs more.
+    Status decimal_resize "kc_decimal_resize"(
+        const uint8_t *source, size_t size, uint8_t *target, size_t wanted
+    ) noexcept
+
+    # Slot times ``10**digits`` (which may be negative) -> slot; INEXACT, else DECIMAL_PRECISION.
+    Status decimal_rescale "kc_decimal_rescale"(
         const uint8_t *source, int words, int64_t digits, int precision, uint8_t *slot
     ) noexcept
-    int kc_decimal_text(
+
+    # Bytes -> text as Java's BigDecimal prints it; DECIMAL_PRECISION.
+    Status decimal_to_text "kc_decimal_text"(
         const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out,
         size_t *length
     ) noexcept
-    int kc_decimal_slot_from_text(
+
+    # Plain or scientific text -> slot; TYPE_MISMATCH, INEXACT, DECIMAL_PRECISION.
+    Status decimal_from_text "kc_decimal_slot_from_text"(
         const char *text, size_t size, int32_t scale, int precision, int words, uint8_t *slot
     ) noexcept
-    int kc_decimal_parse(const char *text, size_t size, decimal_number *number) noexcept
-    int kc_decimal_align(
-        const decimal_number *number, int32_t scale, int64_t precision, size_t *take, size_t *zeros
+
+    # Read text for `decimal_number_to_bytes`; TYPE_MISMATCH, INEXACT, DECIMAL_PRECISION.
+    Status decimal_parse "kc_decimal_parse"(
+        const char *text, size_t size, int32_t scale, int64_t precision, decimal_number *number,
+        size_t *take, size_t *zeros
     ) noexcept
-
-
-cdef inline Status decimal_status(int answer) noexcept nogil:
-    if answer == KC_DECIMAL_OK:
-        return OK
-    if answer == KC_DECIMAL_PRECISION:
-        return DECIMAL_PRECISION
-    if answer == KC_DECIMAL_INEXACT:
-        return INEXACT
-    return TYPE_MISMATCH
-
-
-cdef inline Status decimal_from_bytes(
-    const uint8_t *source, size_t size, int precision, int words, uint8_t *slot
-) noexcept nogil:
-    """Bytes -> slot; DECIMAL_PRECISION."""
-    return decimal_status(kc_decimal_from_bytes(source, size, precision, words, slot))
-
-
-cdef inline Status decimal_to_fixed(
-    const uint8_t *slot, int words, uint8_t *target, size_t wanted
-) noexcept nogil:
-    """Slot -> exactly ``wanted`` bytes; DECIMAL_PRECISION if it needs more."""
-    return decimal_status(kc_decimal_to_fixed(slot, words, target, wanted))
-
-
-cdef inline Status decimal_resize(
-    const uint8_t *source, size_t size, uint8_t *target, size_t wanted
-) noexcept nogil:
-    """Bytes -> exactly ``wanted`` bytes of the same value; DECIMAL_PRECISION if it needs more."""
-    return decimal_status(kc_decimal_resize(source, size, target, wanted))
-
-
-cdef inline Status decimal_rescale(
-    const uint8_t *source, int words, int64_t digits, int precision, uint8_t *slot
-) noexcept nogil:
-    """Slot times ``10**digits`` (which may be negative) -> slot; INEXACT, else DECIMAL_PRECISION."""
-    return decimal_status(kc_decimal_rescale(source, words, digits, precision, slot))
-
-
-cdef inline Status decimal_to_text(
-    const uint8_t *source, size_t size, int32_t scale, bint plain, int64_t precision, char *out,
-    size_t *length
-) noexcept nogil:
-    """Bytes -> text as Java's BigDecimal prints it; DECIMAL_PRECISION."""
-    return decimal_status(kc_decimal_text(source, size, scale, plain, precision, out, length))
-
-
-cdef inline Status decimal_from_text(
-    const char *text, size_t size, int32_t scale, int precision, int words, uint8_t *slot
-) noexcept nogil:
-    """Plain or scientific text -> slot; TYPE_MISMATCH, INEXACT, DECIMAL_PRECISION."""
-    return decimal_status(kc_decimal_slot_from_text(text, size, scale, precision, words, slot))
-
-
-cdef inline Status decimal_parse(
-    const char *text, size_t size, int32_t scale, int64_t precision,
-    decimal_number *number, size_t *take, size_t *zeros
-) noexcept nogil:
-    """Read text for `decimal_number_to_bytes`; TYPE_MISMATCH, INEXACT, DECIMAL_PRECISION."""
-    cdef int answer = kc_decimal_parse(text, size, number)
-    if answer == KC_DECIMAL_OK:
-        answer = kc_decimal_align(number, scale, precision, take, zeros)
-    return decimal_status(answer)

@@ -10,7 +10,6 @@
 #include "bits.h"
 
 enum { KC_ISO_DATE, KC_ISO_CLOCK, KC_ISO_LOCAL, KC_ISO_ZONED };
-enum { KC_ISO_OK = 0, KC_ISO_INVALID, KC_ISO_INEXACT, KC_ISO_RANGE };
 
 static const int64_t kc_iso_units[10] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
 
@@ -39,61 +38,61 @@ static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int dig
     const uint8_t *const end = at + size;
     int64_t days = 0, seconds = 0, part = 0;
     if (form != KC_ISO_CLOCK) {
-        if (end - at < 10 || at[4] != '-' || at[7] != '-') return KC_ISO_INVALID;
+        if (end - at < 10 || at[4] != '-' || at[7] != '-') return KC_INVALID_TIME;
         const int year = kc_iso_number(at, 4), month = kc_iso_number(at + 5, 2), day = kc_iso_number(at + 8, 2);
-        if (year < 1 || month < 1 || month > 12 || day < 1) return KC_ISO_INVALID;
+        if (year < 1 || month < 1 || month > 12 || day < 1) return KC_INVALID_TIME;
         const int leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        if (day > lengths[month - 1] + (leap && month == 2)) return KC_ISO_INVALID;
+        if (day > lengths[month - 1] + (leap && month == 2)) return KC_INVALID_TIME;
         days = kc_iso_days(year, month, day);
         at += 10;
         if (form == KC_ISO_DATE) {
             *value = days;
-            return at == end ? KC_ISO_OK : KC_ISO_INVALID;
+            return at == end ? KC_OK : KC_INVALID_TIME;
         }
-        if (at == end || (*at != 'T' && *at != 't' && *at != ' ')) return KC_ISO_INVALID;
+        if (at == end || (*at != 'T' && *at != 't' && *at != ' ')) return KC_INVALID_TIME;
         at++;
     }
-    if (end - at < 8 || at[2] != ':' || at[5] != ':') return KC_ISO_INVALID;
+    if (end - at < 8 || at[2] != ':' || at[5] != ':') return KC_INVALID_TIME;
     const int hour = kc_iso_number(at, 2), minute = kc_iso_number(at + 3, 2), second = kc_iso_number(at + 6, 2);
-    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return KC_ISO_INVALID;
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return KC_INVALID_TIME;
     seconds = days * 86400 + hour * 3600 + minute * 60 + second;
     at += 8;
     if (at < end && *at == '.') {
         int count = 0;
         for (at++; at < end && (uint8_t)(*at - '0') < 10; at++, count++)
             if (count < 9) part = 10 * part + (*at - '0');
-        if (count == 0 || count > 9) return KC_ISO_INVALID;
+        if (count == 0 || count > 9) return KC_INVALID_TIME;
         part *= kc_iso_units[9 - count];
     }
     if (form == KC_ISO_ZONED) {
-        if (at == end) return KC_ISO_INVALID;
+        if (at == end) return KC_INVALID_TIME;
         const uint8_t sign = *at++;
         if (sign == '+' || sign == '-') {
             const int hours = end - at >= 2 ? kc_iso_number(at, 2) : -1;
             at += 2;
             if (at < end && *at == ':') at++;
-            if (hours < 0 || hours > 23 || end - at < 2) return KC_ISO_INVALID;
+            if (hours < 0 || hours > 23 || end - at < 2) return KC_INVALID_TIME;
             const int minutes = kc_iso_number(at, 2);
-            if (minutes < 0 || minutes > 59) return KC_ISO_INVALID;
+            if (minutes < 0 || minutes > 59) return KC_INVALID_TIME;
             at += 2;
             seconds -= (hours * 60 + minutes) * (sign == '+' ? 60 : -60);
         } else if (sign != 'Z' && sign != 'z') {
-            return KC_ISO_INVALID;
+            return KC_INVALID_TIME;
         }
     }
-    if (at != end) return KC_ISO_INVALID;
+    if (at != end) return KC_INVALID_TIME;
     const int64_t unit = kc_iso_units[digits], step = kc_iso_units[9 - digits];
-    if (part % step) return KC_ISO_INEXACT;
+    if (part % step) return KC_INEXACT;
     part /= step;
     /* Towards zero, so that nothing in between is out of range that the result is not. */
     if (seconds < 0 && part > 0) {
         seconds++;
         part -= unit;
     }
-    if (kc_mul64(seconds, unit, value)) return KC_ISO_RANGE;
-    if (part > 0 ? *value > INT64_MAX - part : *value < INT64_MIN - part) return KC_ISO_RANGE;
+    if (kc_mul64(seconds, unit, value)) return KC_OUT_OF_RANGE;
+    if (part > 0 ? *value > INT64_MAX - part : *value < INT64_MIN - part) return KC_OUT_OF_RANGE;
     *value += part;
-    return KC_ISO_OK;
+    return KC_OK;
 }
 
 static inline uint8_t *kc_iso_put(uint8_t *out, int64_t value, int count) {

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.wire.status cimport INEXACT, INVALID_TIME, OK, OUT_OF_RANGE, Status
+from kcodec.wire.status cimport Status
 
 
 cdef extern from "isotime.h" nogil:
@@ -11,21 +11,11 @@ cdef extern from "isotime.h" nogil:
         ISO_CLOCK "KC_ISO_CLOCK"
         ISO_LOCAL "KC_ISO_LOCAL"
         ISO_ZONED "KC_ISO_ZONED"
-        KC_ISO_OK
-        KC_ISO_INVALID
-        KC_ISO_INEXACT
 
-    int kc_iso_read(const uint8_t *at, int64_t size, int form, int digits, int64_t *value) noexcept
+    # Text -> days of a date, else units of ``10**-digits`` seconds; INVALID_TIME, INEXACT, OUT_OF_RANGE.
+    Status iso_read "kc_iso_read"(
+        const uint8_t *at, int64_t size, int form, int digits, int64_t *value
+    ) noexcept
 
     # At most 32 bytes; NULL for a year that does not have four digits, and for a time outside one day.
     uint8_t *iso_write "kc_iso_write"(int64_t value, int form, int digits, uint8_t *out) noexcept
-
-
-cdef inline Status iso_read(const uint8_t *at, int64_t size, int form, int digits, int64_t *value) noexcept nogil:
-    """Text -> days of a date, else units of ``10**-digits`` seconds; INVALID_TIME, INEXACT, OUT_OF_RANGE."""
-    cdef int answer = kc_iso_read(at, size, form, digits, value)
-    if answer == KC_ISO_OK:
-        return OK
-    if answer == KC_ISO_INVALID:
-        return INVALID_TIME
-    return INEXACT if answer == KC_ISO_INEXACT else OUT_OF_RANGE

@@ -16,8 +16,6 @@
 
 enum { KC_JSON_MARGIN = 64 };
 
-enum { KC_JSON_TRUNCATED = 1, KC_JSON_SYNTAX, KC_JSON_SURROGATE, KC_JSON_DEPTH };
-
 typedef struct {
     int code;
     const uint8_t *at;
@@ -117,7 +115,7 @@ static inline int32_t kc_json_unit(
 ) {
     int32_t value = 0;
     for (int i = 0; i < 4; i++, at++) {
-        if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end), -1;
+        if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end), -1;
         const uint8_t letter = *at | 0x20;
         if ((uint8_t)(*at - '0') < 10)
             value = 16 * value + (*at - '0');
@@ -134,7 +132,7 @@ static inline const uint8_t *kc_json_escape(
     const uint8_t *at, const uint8_t *end, uint8_t *text, int *size, kc_json_fault *fault
 ) {
     const uint8_t *const start = at++;
-    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
     *size = 1;
     switch (*at++) {
     case '"': text[0] = '"'; return at;
@@ -152,15 +150,15 @@ static inline const uint8_t *kc_json_escape(
     if (code < 0) return NULL;
     at += 4;
     if ((code & 0xF800) == 0xD800) {
-        if (code >= 0xDC00) return kc_json_refuse(fault, KC_JSON_SURROGATE, start);
+        if (code >= 0xDC00) return kc_json_refuse(fault, KC_LONE_SURROGATE, start);
         const uint8_t *const second = at;
         for (int i = 0; i < 2; i++, at++) {
-            if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
-            if (*at != "\\u"[i]) return kc_json_refuse(fault, KC_JSON_SURROGATE, start);
+            if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
+            if (*at != "\\u"[i]) return kc_json_refuse(fault, KC_LONE_SURROGATE, start);
         }
         const int32_t low = kc_json_unit(at, end, second, fault);
         if (low < 0) return NULL;
-        if ((low & 0xFC00) != 0xDC00) return kc_json_refuse(fault, KC_JSON_SURROGATE, start);
+        if ((low & 0xFC00) != 0xDC00) return kc_json_refuse(fault, KC_LONE_SURROGATE, start);
         at += 4;
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
@@ -195,7 +193,7 @@ static KC_COLD const uint8_t *kc_json_string(
     int size = 0;
     for (;;) {
         const uint8_t *const stop = kc_json_plain(at, end, target);
-        if (stop >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+        if (stop >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
         if (target) target += stop - at;
         at = stop;
         if (*at == '"') {
@@ -223,7 +221,7 @@ static KC_INLINE const uint8_t *kc_json_skip_string(
 /* ---- numbers ---- */
 
 static inline const uint8_t *kc_json_digits(const uint8_t *at, const uint8_t *end, kc_json_fault *fault) {
-    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
     if ((uint8_t)(*at - '0') > 9) return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
     while (at < end && (uint8_t)(*at - '0') < 10) at++;
     return at;
@@ -440,7 +438,7 @@ static inline const uint8_t *kc_json_literal(
 ) {
     const uint8_t *const start = at;
     for (; *word; word++, at++) {
-        if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+        if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
         if (*at != (uint8_t)*word) return kc_json_refuse(fault, KC_JSON_SYNTAX, start);
     }
     return at;
@@ -451,11 +449,11 @@ static inline const uint8_t *kc_json_skip_key(
     const uint8_t *at, const uint8_t *end, kc_json_fault *fault
 ) {
     at = kc_json_space(at, end);
-    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
     if (*at != '"') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
     if ((at = kc_json_skip_string(at + 1, end, fault)) == NULL) return NULL;
     at = kc_json_space(at, end);
-    if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+    if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
     if (*at != ':') return kc_json_refuse(fault, KC_JSON_SYNTAX, at);
     return at + 1;
 }
@@ -468,10 +466,10 @@ static inline const uint8_t *kc_json_skip(
     int depth = 0;
     for (;;) {
         at = kc_json_space(at, end);
-        if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+        if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
         const uint8_t byte = *at;
         if (byte == '{' || byte == '[') {
-            if (depth >= levels || depth >= 1024) return kc_json_refuse(fault, KC_JSON_DEPTH, at);
+            if (depth >= levels || depth >= 1024) return kc_json_refuse(fault, KC_DEPTH_LIMIT, at);
             const uint64_t bit = UINT64_C(1) << (depth & 63);
             if (byte == '{')
                 stack[depth >> 6] |= bit;
@@ -479,7 +477,7 @@ static inline const uint8_t *kc_json_skip(
                 stack[depth >> 6] &= ~bit;
             depth++;
             at = kc_json_space(at + 1, end);
-            if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+            if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
             if (*at != byte + 2) {
                 if (byte == '{' && (at = kc_json_skip_key(at, end, fault)) == NULL) return NULL;
                 continue;
@@ -495,7 +493,7 @@ static inline const uint8_t *kc_json_skip(
         for (;;) {
             if (depth == 0) return at;
             at = kc_json_space(at, end);
-            if (at >= end) return kc_json_refuse(fault, KC_JSON_TRUNCATED, end);
+            if (at >= end) return kc_json_refuse(fault, KC_TRUNCATED, end);
             const int object = (int)(stack[(depth - 1) >> 6] >> ((depth - 1) & 63)) & 1;
             if (*at == (object ? '}' : ']')) {
                 at++;

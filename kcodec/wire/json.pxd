@@ -6,18 +6,15 @@ read, or NULL with a `JsonFault` filled in.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from kcodec.wire.status cimport DEPTH_LIMIT, JSON_SYNTAX, LONE_SURROGATE, TRUNCATED, Status
+from kcodec.wire.status cimport Status
 
 
 cdef extern from "json.h" nogil:
     enum:
         JSON_MARGIN "KC_JSON_MARGIN"
-        KC_JSON_TRUNCATED
-        KC_JSON_SYNTAX
-        KC_JSON_SURROGATE
 
     ctypedef struct JsonFault "kc_json_fault":
-        int code
+        Status code
         const uint8_t *at
 
     const uint64_t *pow10 "kc_json_pow10"  # up to 10**18
@@ -53,11 +50,3 @@ cdef extern from "json.h" nogil:
     uint8_t *json_put_string "kc_json_put_string"(
         const uint8_t *at, int64_t size, const uint8_t *limit, uint8_t *out, bint pairs
     )
-
-
-cdef inline Status json_status(const JsonFault *fault) noexcept nogil:
-    if fault.code == KC_JSON_TRUNCATED:
-        return TRUNCATED
-    if fault.code == KC_JSON_SYNTAX:
-        return JSON_SYNTAX
-    return LONE_SURROGATE if fault.code == KC_JSON_SURROGATE else DEPTH_LIMIT

@@ -15,12 +15,12 @@ static KC_INLINE int kc_record_varint32(
         if (KC_LIKELY(first < 0x80)) {
             *value = (int32_t)((first >> 1) ^ (0 - (first & 1)));
             *at = p + 1;
-            return KC_VARINT_OK;
+            return KC_OK;
         }
         if (KC_LIKELY(p + 1 != end && p[1] < 0x80)) {
             *value = (int32_t)(((first & 0x7E) >> 1 | (uint32_t)p[1] << 6) ^ (0 - (first & 1)));
             *at = p + 2;
-            return KC_VARINT_OK;
+            return KC_OK;
         }
     }
     answer = kc_read_varint32(at, end, limit, &raw);
@@ -39,12 +39,12 @@ static KC_INLINE int kc_record_varint64(
         if (first < 0x80) {
             *value = kc_unzigzag(first);
             *at = p + 1;
-            return KC_VARINT_OK;
+            return KC_OK;
         }
         if (p + 1 != end && p[1] < 0x80) {
             *value = kc_unzigzag((first & 0x7F) | (uint32_t)p[1] << 7);
             *at = p + 2;
-            return KC_VARINT_OK;
+            return KC_OK;
         }
     }
     answer = kc_read_varint64(at, end, limit, &raw);

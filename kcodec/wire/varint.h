@@ -1,8 +1,7 @@
 /* Bounds-checked reads of varints: 7 bits a byte, the lowest group first; the top bit says that another byte follows.
  *
  * `end` is where the value's bytes end, `limit` where the memory behind it ends (limit >= end): up to there eight bytes
- * are loaded at once, even if the varint is shorter. A failed read leaves the position untouched. Results are the first
- * values of the enum Status in status.pxd.
+ * are loaded at once, even if the varint is shorter. A failed read leaves the position untouched.
  *
  * These are C rather than Cython for one attribute: unless they are inlined, the address of the row loop's position is
  * handed out, and the compiler must then load it again after every byte that is stored. */
@@ -10,8 +9,6 @@
 #define KCODEC_VARINT_H
 
 #include "bits.h"
-
-enum { KC_VARINT_OK = 0, KC_VARINT_TRUNCATED, KC_VARINT_OVERLONG, KC_VARINT_OVERFLOW };
 
 #define KC_STOP_BITS UINT64_C(0x8080808080808080)
 
@@ -30,13 +27,13 @@ KC_COLD static int kc_varint_bytes(const uint8_t **at, const uint8_t *end, int l
     const uint8_t *p = *at;
     uint64_t result = 0;
     for (int i = 0; i < longest; i++, p++) {
-        if (p >= end) return KC_VARINT_TRUNCATED;
+        if (p >= end) return KC_TRUNCATED;
         result |= (uint64_t)(*p & 0x7F) << (7 * i);
         if (*p < 0x80) {
             if (i == longest - 1 && *p > last) return KC_VARINT_OVERFLOW;
             *at = p + 1;
             *value = result;
-            return KC_VARINT_OK;
+            return KC_OK;
         }
     }
     return KC_VARINT_OVERLONG;
@@ -67,7 +64,7 @@ static KC_INLINE int kc_read_varint64(
                 /* Bits up to the stop bit, which is 0 itself. */
                 *value = kc_gather7(word & (stops ^ (stops - 1)));
                 *at = p + size;
-                return KC_VARINT_OK;
+                return KC_OK;
             }
         }
     }
@@ -90,7 +87,7 @@ static KC_INLINE int kc_read_varint32(
                 if (KC_UNLIKELY(wide > UINT32_MAX)) return KC_VARINT_OVERFLOW;
                 *value = (uint32_t)wide;
                 *at = p + size;
-                return KC_VARINT_OK;
+                return KC_OK;
             }
         }
     }
@@ -107,7 +104,7 @@ static KC_INLINE int kc_read_short(
     if (KC_LIKELY(p < end && *p < 0x80)) {
         *value = *p;
         *at = p + 1;
-        return KC_VARINT_OK;
+        return KC_OK;
     }
     return kc_varint_apart(at, end, longest, last, value);
 }

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from kcodec.columns._builder cimport Column
 from kcodec.formats.json._program cimport Op
 from kcodec.plan._budget cimport Budget
-from kcodec.wire.json cimport JsonFault, json_status
+from kcodec.wire.json cimport JsonFault
 from kcodec.wire.status cimport Status
 
 cdef enum:
@@ -50,4 +50,4 @@ cdef inline const uint8_t *fail(Context *context, Status status, const Op *op, c
 
 cdef inline const uint8_t *fail_token(Context *context, const Op *op) noexcept nogil:
     """Fail as the token did that was to be read."""
-    return fail(context, json_status(&context.fault), op, context.fault.at)
+    return fail(context, context.fault.code, op, context.fault.at)

@@ -16,7 +16,7 @@ from kcodec.wire._floats cimport put_double, put_single
 from kcodec.wire.cursor cimport copy32, likely, multiply_overflows, unlikely
 from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes
 from kcodec.wire.isotime cimport ISO_DATE, iso_write
-from kcodec.wire.json cimport JsonFault, base64_encode, json_put_string, json_skip, json_space, json_status
+from kcodec.wire.json cimport JsonFault, base64_encode, json_put_string, json_skip, json_space
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, Status,
 )
@@ -189,7 +189,7 @@ cdef uint8_t *put_raw(
     # It is checked where it is written: there may be nothing behind the data.
     at = json_skip(out, end, context.max_depth, &fault)
     if at == NULL:
-        return fail(context, json_status(&fault), op)
+        return fail(context, fault.code, op)
     if json_space(at, end) != end:
         return fail(context, TRAILING_BYTES, op)
     return out + size
