@@ -8,15 +8,16 @@ import pyarrow as pa
 
 from kcodec import KsqlCodec
 from kcodec.errors import SchemaError
-from kcodec.formats.ksql.types import SqlColumn, SqlField, SqlType
+from kcodec.formats.ksql.types import SqlColumn, SqlType
 from kcodec_spark.codecs import reader_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.options import rows_options
+from kcodec_spark.types import to_arrow_type
 from kcodec_spark.udf import TypedWriter, Writer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import StructType
 
 __all__ = ["from_ksql", "to_ksql"]
 
@@ -143,50 +144,11 @@ def _derived_writer(format: str, arguments: Mapping[str, Any], kind: pa.DataType
 
 
 def _columns(columns: Any) -> Any:
-    """Return columns that are text as they are, and a Spark schema as value columns."""
+    """Return columns that are text as they are, and a Spark schema as an Arrow struct."""
     if isinstance(columns, str):
         return columns
     from pyspark.sql.types import StructType
 
     if not isinstance(columns, StructType):
         raise TypeError(f"columns are text or a StructType, not {type(columns).__name__}")
-    return tuple(SqlColumn(field.name, _sql_type(field.dataType)) for field in columns.fields)
-
-
-def _sql_type(kind: "DataType") -> SqlType:
-    from pyspark.sql import types as spark
-
-    if isinstance(kind, spark.StructType):
-        return SqlType(
-            "STRUCT", fields=tuple(SqlField(field.name, _sql_type(field.dataType)) for field in kind.fields)
-        )
-    if isinstance(kind, spark.ArrayType):
-        return SqlType("ARRAY", item=_sql_type(kind.elementType))
-    if isinstance(kind, spark.MapType):
-        return SqlType("MAP", key=_sql_type(kind.keyType), item=_sql_type(kind.valueType))
-    if isinstance(kind, spark.DecimalType):
-        return SqlType("DECIMAL", kind.precision, kind.scale)
-    base = _BASES.get(type(kind).__name__)
-    if base is None:
-        raise SchemaError(f"ksqlDB has no type for Spark's {kind.simpleString()}")
-    return SqlType(base)
-
-
-#: By the names of Spark's types, as nothing of Spark is imported until a function is called.
-_BASES = {
-    "BooleanType": "BOOLEAN",
-    "ByteType": "INTEGER",
-    "ShortType": "INTEGER",
-    "IntegerType": "INTEGER",
-    "LongType": "BIGINT",
-    "FloatType": "DOUBLE",
-    "DoubleType": "DOUBLE",
-    "StringType": "STRING",
-    "VarcharType": "STRING",
-    "CharType": "STRING",
-    "BinaryType": "BYTES",
-    "DateType": "DATE",
-    "TimeType": "TIME",
-    "TimestampType": "TIMESTAMP",
-    "TimestampNTZType": "TIMESTAMP",
-}
+    return to_arrow_type(columns)

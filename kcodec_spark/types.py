@@ -177,7 +177,7 @@ def to_arrow_type(kind: "DataType") -> pa.DataType:
         return pa.decimal128(kind.precision, kind.scale)
     found = _ARROW_TYPES.get(type(kind).__name__)
     if found is None:
-        raise SchemaError(f"{kind.simpleString()} of Spark has no type of Arrow here")
+        raise SchemaError(f"no codec has a type for Spark's {kind.simpleString()}")
     return found
 
 

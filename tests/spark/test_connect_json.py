@@ -126,7 +126,7 @@ def test_types_of_spark(spark):
         "c",
     )
     assert decoded.select(to_connect_json("o", schema, off)).first()[0] == value.encode()
-    with pytest.raises(SchemaError, match="interval day to second of Spark has no type"):
+    with pytest.raises(SchemaError, match="no codec has a type for Spark's interval day to second"):
         from_connect_json("value", "i INTERVAL DAY TO SECOND", off)
 
 

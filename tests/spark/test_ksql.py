@@ -8,8 +8,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from kcodec import ConfigError, SchemaError
+from kcodec import ConfigError, KsqlCodec, SchemaError
 from kcodec_spark import from_ksql, to_ksql
+from kcodec_spark.ksql import _columns
 
 UTC = datetime.timezone.utc
 COLUMNS = (
@@ -104,10 +105,27 @@ def test_columns_of_a_schema(spark):
     frames = frame(spark, [b'{"i":1,"d":2,"a":[{"k":3}]}'])
     row = frames.select(from_ksql("value", "JSON", schema).alias("r")).collect()[0]["r"]
     assert row.asDict() == {"i": 1, "d": decimal.Decimal("2.0"), "a": [{"k": datetime.date(1970, 1, 4)}]}
-    with pytest.raises(SchemaError, match="ksqlDB has no type for Spark's interval"):
+    with pytest.raises(SchemaError, match="no codec has a type for Spark's interval"):
         from_ksql("value", "JSON", T.StructType([T.StructField("x", T.CalendarIntervalType())]))
     with pytest.raises(TypeError, match="columns are text or a StructType, not int"):
         from_ksql("value", "JSON", 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        ("boolean", "BOOLEAN"), ("tinyint", "INTEGER"), ("smallint", "INTEGER"), ("int", "INTEGER"),
+        ("bigint", "BIGINT"), ("float", "DOUBLE"), ("double", "DOUBLE"), ("string", "STRING"),
+        ("varchar(5)", "STRING"), ("char(5)", "STRING"), ("binary", "BYTES"), ("date", "DATE"),
+        ("time(3)", "TIME"), ("timestamp", "TIMESTAMP"), ("timestamp_ntz", "TIMESTAMP"),
+        ("decimal(38,38)", "DECIMAL(38, 38)"), ("array<tinyint>", "ARRAY<INTEGER>"),
+        ("map<string,float>", "MAP<STRING, DOUBLE>"), ("struct<x:float>", "STRUCT<`x` DOUBLE>"),
+    ],
+)  # fmt: skip
+def test_column_of_each_spark_type(classic, kind, column):
+    schema = T.StructType([T.StructField("c", T.DataType.fromDDL(kind))])
+    codec = KsqlCodec("JSON", _columns(schema))
+    assert [str(each) for each in codec.columns] == [f"`c` {column}"]
 
 
 def test_options_are_checked(spark):
