@@ -53,25 +53,10 @@ def decode_udf(
     name: str,
     deterministic: bool = False,
 ) -> Any:
-    """Make the UDF that decodes a column.
+    """Make the UDF that decodes a column; if the reader takes more arrays than one, so does the UDF.
 
-    Parameters
-    ----------
-    reader : tuple
-        What decodes an array, and the Arrow type of its result; if it takes more arrays, so does the UDF.
-    rows : RowsOptions
-        In mode PERMISSIVE, rows that cannot be decoded become structs of nulls (nulls, if the type is no struct),
-        and all fields are nullable; the error column is a further field: null, or what is wrong with the row and
-        its bytes (`CORRUPT_FIELDS`).
-    name : str
-        What plans show.
-    deterministic : bool
-        Whether Spark may evaluate the UDF again where it pushes a filter through it.
-
-    Raises
-    ------
-    SchemaError, ConfigError
-        If Spark has no type for the Arrow type, or the record no place for the error column.
+    `reader` also has the Arrow type of the result; with mode PERMISSIVE all its fields become nullable. Plans show
+    `name`.
     """
     read, arrow_type = reader
     column = rows.corrupt_column

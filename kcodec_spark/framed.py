@@ -23,13 +23,7 @@ _LOOKED_UP = 64
 
 
 class Subject:
-    """A subject name strategy that always gives one name.
-
-    Parameters
-    ----------
-    name : str
-        The subject.
-    """
+    """A subject name strategy that always gives one name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -47,25 +41,9 @@ def framed_reader(
     reader_schema: str | None,
     options: Mapping[str, Any],
 ) -> tuple[Any, pa.DataType]:
-    """Make what decodes framed values.
+    """Return what decodes framed values, and the Arrow type of its result; without a schema, the subject's latest.
 
-    Parameters
-    ----------
-    format : str
-        The serde's.
-    subject, address : str
-        Of the registry.
-    settings : mapping
-        Of the registry's client and of the serde, by Confluent's names.
-    reader_schema : str or None
-        What to read as; by default the subject's latest version of now.
-    options : mapping
-        Options of the format by their names, such as the fields of `kcodec.TypeOptions`.
-
-    Returns
-    -------
-    tuple
-        The function, and the Arrow type of what it gives.
+    `settings` are those of the registry's client and of the serde, by Confluent's names; `options` those of the format.
     """
     language = schema_format(format)
     registry, config = _open(language, subject, address, settings)
@@ -84,20 +62,9 @@ def framed_reader(
 def framed_writer(
     format: str, subject: str, address: str, settings: Mapping[str, Any], schema: str | Any | None
 ) -> Any:
-    """Make what encodes with a frame.
+    """Return what encodes with a frame; without a schema, as the subject's latest.
 
-    Parameters
-    ----------
-    format, subject, address, settings
-        As for `framed_reader`.
-    schema : str or None
-        What to write as; by default the subject's latest version of now. It must be registered under the
-        subject, unless ``auto.register.schemas`` is set.
-
-    Returns
-    -------
-    callable
-        Takes an Arrow array, gives binary.
+    A schema must be registered under the subject, unless ``auto.register.schemas`` is set.
     """
     language = schema_format(format)
     registry, config = _open(language, subject, address, settings)

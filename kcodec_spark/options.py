@@ -47,13 +47,7 @@ class ReadOptions(NamedTuple):
 
 
 def read_options(options: Mapping[str, Any] | None, names: tuple[str, ...] = ()) -> ReadOptions:
-    """Read the options of a function that decodes by a schema; `names` are those of its format.
-
-    Examples
-    --------
-    >>> read_options({"MODE": "permissive", "avroschema": '"int"'}, ("avroSchema",)).format
-    {'avroSchema': '"int"'}
-    """
+    """Read the options of a function that decodes by a schema; `names` are those of its format."""
     given, registry = _split(options, (*_ROWS, *names))
     own = {name: value for name, value in given.items() if name in names}
     return ReadOptions(_rows(given), own, registry)
@@ -62,13 +56,7 @@ def read_options(options: Mapping[str, Any] | None, names: tuple[str, ...] = ())
 def rows_options(
     options: Mapping[str, Any] | None, function: str, others: str = "", *, has_error_column: bool = True
 ) -> RowsOptions:
-    """Read the options of a function that has none but those for bad rows; errors add `others` to their list.
-
-    Examples
-    --------
-    >>> rows_options({"mode": "PERMISSIVE"}, "from_ksql")
-    RowsOptions(permissive=True, corrupt_column=None)
-    """
+    """Read the options of a function that has none but those for bad rows; errors add `others` to their list."""
     names = _ROWS if has_error_column else _ROWS[:1]
     known = f"{function} takes the option{'s' if has_error_column else ''} {' and '.join(names)}{others}"
     given, registry = _split(options, names, known)
@@ -78,13 +66,7 @@ def rows_options(
 
 
 def write_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Read the options of a function that encodes by a schema: the settings of the registry's client.
-
-    Examples
-    --------
-    >>> write_options({"confluent.schema.registry.basic.auth.user.info": "key:secret"})
-    {'basic.auth.user.info': 'key:secret'}
-    """
+    """Read the options of a function that encodes by a schema: the settings of the registry's client."""
     return _split(options, ())[1]
 
 

@@ -71,13 +71,7 @@ def _corrupt_rows(values: pa.Array, report: pa.Table) -> pa.Array:
 
 
 class TypedWriter:
-    """Encodes by a writer that is made for the type of the column: one per query, as long as the query runs.
-
-    Parameters
-    ----------
-    make : callable
-        Takes a type or a field, returns a writer.
-    """
+    """Encodes by a writer that `make` returns for the type or field of a column: one per query, while it runs."""
 
     def __init__(self, make: Callable[[Any], Writer]) -> None:
         self.make = make

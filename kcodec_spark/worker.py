@@ -15,27 +15,10 @@ _logger = logging.getLogger("kcodec")
 
 
 def load(content: bytes, level: int) -> Callable[..., Any]:
-    """Return a pickled function, loaded once per process.
+    """Return a pickled function, loaded once per process, and set the level that kcodec's logger has from now on.
 
-    What it holds (compiled programs, schemas fetched by their id, the registry's client) thus serves all
+    What the function holds (compiled programs, schemas fetched by their id, the registry's client) thus serves all
     tasks that this process gets.
-
-    Parameters
-    ----------
-    content : bytes
-        The pickled function.
-    level : int
-        Level for the logger ``kcodec`` from now on: the one that it has where the query was made.
-
-    Returns
-    -------
-    callable
-
-    Examples
-    --------
-    >>> import pickle
-    >>> load(pickle.dumps(len), 0) is len
-    True
     """
     if _logger.level != level:
         _logger.setLevel(level)
