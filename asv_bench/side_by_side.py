@@ -41,6 +41,8 @@ def combinations(kind: type) -> list[tuple]:
 
 def serve() -> None:
     """Time benchmarks by request: a case in JSON a line, seconds back."""
+    # The folder of this script comes first, but each build brings benchmarks of its own.
+    sys.path.pop(0)
     ready: dict[str, tuple] = {}
     for line in sys.stdin:
         suite, name, method, at = json.loads(line)
@@ -91,6 +93,7 @@ def main() -> None:
     parser.add_argument("after")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--suites", nargs="*", default=list(SUITES))
+    parser.add_argument("--only", default="", help="part of the names of benchmarks to run")
     given = parser.parse_args()
     sys.path.insert(0, os.path.join(os.path.abspath(given.after), "asv_bench"))
     sys.path.insert(0, os.path.abspath(given.after))
@@ -98,6 +101,11 @@ def main() -> None:
     slower = []
     print("| benchmark | before, ms | after / before | before / before |\n|---|---|---|---|")
     for case in cases(given.suites):
+        suite, name, method, at = case
+        chosen = combinations(getattr(importlib.import_module(f"benchmarks.{suite}"), name))[at]
+        label = f"{suite}.{name}.{method}({', '.join(map(str, chosen))})"
+        if given.only not in label:
+            continue
         rounds = []
         for number in range(given.rounds):
             order = builds if number % 2 else builds[::-1]
@@ -105,9 +113,6 @@ def main() -> None:
             rounds.append([seconds[build] for build in builds])
         before, after, again = (statistics.median(column) for column in zip(*rounds, strict=True))
         base = min(before, again)
-        suite, name, method, at = case
-        chosen = combinations(getattr(importlib.import_module(f"benchmarks.{suite}"), name))[at]
-        label = f"{suite}.{name}.{method}({', '.join(map(str, chosen))})"
         print(f"| {label} | {1000 * base:.3f} | {after / before:.3f} | {again / before:.3f} |", flush=True)
         if after / max(before, again) > 1.03:
             slower.append(f"{label}: {after / max(before, again):.3f}")

@@ -5,7 +5,7 @@ import functools
 import pyarrow as pa
 
 from kcodec import MessageCodec
-from kcodec.protocol.spec.message import MessageSpec
+from kcodec.protocol import MessageSpec
 from kcodec.protocol.topics.builtin_layouts import builtin_definitions
 
 from . import ROWS

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
+from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport Status
 
 cdef enum:
@@ -26,6 +27,7 @@ cdef class Decoder:
     cdef bint trailing         # anything may stand behind a value
     cdef Int32Buffer ends      # per row, where it ends
     cdef int64_t start         # where payloads start, without `starts`
+    cdef bint bounded          # there are `starts` or `ends`
     cdef list compiled         # the programs
     cdef int32_t programs
     cdef const void **tables   # per program, its ops; NULL: there is none
@@ -51,6 +53,9 @@ cdef class Decoder:
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen)
     cdef int prepare(self, Program program) except -1
 
+    cdef bint find_bounds(
+        self, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
+    ) noexcept nogil
     cdef int64_t room(self) noexcept nogil
     cdef Answer advance(self) noexcept nogil
     cdef object decode(self, bint stop)
@@ -72,13 +77,8 @@ cdef inline bint find_payload(
     Decoder decoder, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
 ) noexcept nogil:
     """Find where the payload of a row is; False if that is not within the row."""
-    cdef const int32_t *starts = decoder.starts.data
-    cdef const int32_t *ends = decoder.ends.data
-    cdef int64_t first = decoder.start if starts == NULL else starts[row]
+    if unlikely(decoder.bounded):
+        return decoder.find_bounds(row, slice, start, end)
+    start[0] = slice.start + decoder.start
     end[0] = slice.end
-    if ends != NULL:
-        if ends[row] < 0 or ends[row] > slice.end - slice.start:
-            return False
-        end[0] = slice.start + ends[row]
-    start[0] = slice.start + first
-    return 0 <= first <= end[0] - slice.start
+    return 0 <= decoder.start <= slice.end - slice.start

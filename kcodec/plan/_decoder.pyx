@@ -6,7 +6,7 @@ again with each text checked where it stands, so that the first error of a row i
 over with null.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.columns._builder cimport Builder, set_null
@@ -44,6 +44,7 @@ cdef class Decoder:
         self.starts = Int32Buffer(starts, self.rows.length, "starts")
         self.ends = Int32Buffer(ends, self.rows.length, "ends")
         self.start = start
+        self.bounded = starts is not None or ends is not None
         self.trailing = trailing
         self.compiled = list(programs)
         self.programs = len(programs)
@@ -87,6 +88,21 @@ cdef class Decoder:
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         """Return the facts of the row that failed last."""
+
+    cdef bint find_bounds(
+        self, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
+    ) noexcept nogil:
+        """Find a payload by its own start and end."""
+        cdef const int32_t *starts = self.starts.data
+        cdef const int32_t *ends = self.ends.data
+        cdef int64_t first = self.start if starts == NULL else starts[row]
+        end[0] = slice.end
+        if ends != NULL:
+            if ends[row] < 0 or ends[row] > slice.end - slice.start:
+                return False
+            end[0] = slice.start + ends[row]
+        start[0] = slice.start + first
+        return 0 <= first <= end[0] - slice.start
 
     cdef int64_t room(self) noexcept nogil:
         return self.extra + self.count * self.expansion

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Inputs
+from kcodec.columns._reader cimport Inputs, is_valid
 from kcodec.columns._rows cimport Int32Buffer
 
 
@@ -37,7 +37,15 @@ cdef class Encoder:
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil
     cdef object fault(self, int64_t row, int32_t chosen)
 
-    cdef int32_t program_of(self, int64_t row) noexcept nogil
     cdef int64_t max_bytes(self, int64_t row, int64_t end) noexcept nogil
     cdef Answer advance(self) noexcept nogil
     cdef object encode(self, bint stop)
+
+
+cdef inline int32_t program_of(Encoder encoder, int64_t row) noexcept nogil:
+    """Return the row's program, or -1 if the row becomes null."""
+    cdef const int32_t *chosen = encoder.selector.data
+    cdef int32_t program = 0 if chosen == NULL else chosen[row]
+    if program < 0 or program >= encoder.programs or encoder.ranges[program].first == NULL:
+        return -1
+    return program if is_valid(&encoder.inputs.columns[0], row) else -1

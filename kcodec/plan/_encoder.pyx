@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Inputs, is_valid
+from kcodec.columns._reader cimport Inputs
 from kcodec.columns._rows cimport Int32Buffer
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport unlikely
@@ -74,13 +74,6 @@ cdef class Encoder:
     cdef object fault(self, int64_t row, int32_t chosen):
         """Return the facts of the row that failed last."""
 
-    cdef int32_t program_of(self, int64_t row) noexcept nogil:
-        """Return the row's program, or -1 if the row becomes null."""
-        cdef int32_t program = 0 if self.selector.data == NULL else self.selector.data[row]
-        if program < 0 or program >= self.programs or self.ranges[program].first == NULL:
-            return -1
-        return program if is_valid(&self.inputs.columns[0], row) else -1
-
     cdef int64_t max_bytes(self, int64_t row, int64_t end) noexcept nogil:
         return self.inputs.max_bytes(self.costs, self.stretch, row, end) + (end - row) * self.around
 
@@ -99,7 +92,7 @@ cdef class Encoder:
                 self.one_by_one = end
                 for at in range(row, end):
                     out = NULL
-                    program = self.program_of(at)
+                    program = program_of(self, at)
                     if program >= 0:
                         out = self.put_row(at, self.builder.data + self.builder.used, program)
                         if unlikely(out == NULL):
@@ -126,6 +119,6 @@ cdef class Encoder:
                 )
             else:
                 row = self.builder.row - 1
-                faults.append(self.fault(row, self.program_of(row)))
+                faults.append(self.fault(row, program_of(self, row)))
                 if stop:
                     return None, faults
