@@ -2,14 +2,14 @@
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.wire.cursor cimport load_be32, load_be64
 from kcodec.wire.frame cimport (
-    GUID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
+    GUID_SIZE, ID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
 )
 from kcodec.wire.status cimport OK, Status
 
@@ -24,6 +24,7 @@ _CODES = ("", *CODES)
 cdef enum:
     NULL_ROW = -1
     BAD_FRAME = -2
+    RECENT = 16       # ids whose numbers are at hand, by their last bits
 
 
 cdef struct Key:
@@ -159,20 +160,36 @@ cdef int64_t scan(
     cdef int32_t[LEVELS] levels
     cdef int32_t number = -1
     cdef int32_t size = 0
+    # Rows have few ids, whose numbers need not be looked up each time.
+    cdef int64_t[RECENT] recent
+    cdef int32_t[RECENT] numbers
+    cdef uint32_t schema_id = 0
+    memset(recent, -1, sizeof(recent))
     while row < rows.length:
         rows.slice(row, &value)
         if value.start == NULL:
             selector[row] = NULL_ROW
-        elif read_row(&value, indexes, &key, levels, &size) != OK:
+            row += 1
+            continue
+        if value.end - value.start >= ID_SIZE and value.start[0] == 0 and not indexes:
+            schema_id = load_be32(value.start + 1)
+            if recent[schema_id % RECENT] == schema_id:
+                selector[row] = numbers[schema_id % RECENT]
+                starts[row] = ID_SIZE
+                row += 1
+                continue
+        if read_row(&value, indexes, &key, levels, &size) != OK:
             selector[row] = BAD_FRAME
         else:
-            # Most rows have the key of the row before.
             if number < 0 or not keys.equal(&keys.keys[number], &key, levels):
                 number = keys.number(&key, levels)
                 if number < 0:
                     return row
             selector[row] = number
             starts[row] = size
+            if not key.guid:
+                recent[key.high % RECENT] = <int64_t>key.high
+                numbers[key.high % RECENT] = number
         row += 1
     return row
 

@@ -27,7 +27,7 @@ cdef class Decoder:
     cdef bint trailing         # anything may stand behind a value
     cdef Int32Buffer ends      # per row, where it ends
     cdef int64_t start         # where payloads start, without `starts`
-    cdef bint bounded          # there are `starts` or `ends`
+    cdef bint bounded          # payloads do not all start there and end with their rows
     cdef list compiled         # the programs
     cdef int32_t programs
     cdef const void **tables   # per program, its ops; NULL: there is none
@@ -53,9 +53,7 @@ cdef class Decoder:
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen)
     cdef int prepare(self, Program program) except -1
 
-    cdef bint find_bounds(
-        self, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
-    ) noexcept nogil
+    cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil
     cdef int64_t room(self) noexcept nogil
     cdef Answer advance(self) noexcept nogil
     cdef object decode(self, bint stop)
@@ -73,12 +71,11 @@ cdef inline int32_t program_of(Decoder decoder, int64_t at) noexcept nogil:
     return program
 
 
-cdef inline bint find_payload(
-    Decoder decoder, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
+cdef inline const uint8_t *payload_of(
+    Decoder decoder, int64_t row, const Slice *slice, const uint8_t **end
 ) noexcept nogil:
-    """Find where the payload of a row is; False if that is not within the row."""
+    """Return where the payload of a row starts, and where it ends; NULL if that is not within the row."""
     if unlikely(decoder.bounded):
-        return decoder.find_bounds(row, slice, start, end)
-    start[0] = slice.start + decoder.start
+        return decoder.bounded_payload(row, slice, end)
     end[0] = slice.end
-    return 0 <= decoder.start <= slice.end - slice.start
+    return slice.start + decoder.start if decoder.start <= slice.end - slice.start else NULL

@@ -44,7 +44,7 @@ cdef class Decoder:
         self.starts = Int32Buffer(starts, self.rows.length, "starts")
         self.ends = Int32Buffer(ends, self.rows.length, "ends")
         self.start = start
-        self.bounded = starts is not None or ends is not None
+        self.bounded = starts is not None or ends is not None or start < 0
         self.trailing = trailing
         self.compiled = list(programs)
         self.programs = len(programs)
@@ -89,20 +89,15 @@ cdef class Decoder:
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         """Return the facts of the row that failed last."""
 
-    cdef bint find_bounds(
-        self, int64_t row, const Slice *slice, const uint8_t **start, const uint8_t **end
-    ) noexcept nogil:
-        """Find a payload by its own start and end."""
-        cdef const int32_t *starts = self.starts.data
+    cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil:
         cdef const int32_t *ends = self.ends.data
-        cdef int64_t first = self.start if starts == NULL else starts[row]
+        cdef int64_t start = self.start if self.starts.data == NULL else self.starts.data[row]
         end[0] = slice.end
         if ends != NULL:
             if ends[row] < 0 or ends[row] > slice.end - slice.start:
-                return False
+                return NULL
             end[0] = slice.start + ends[row]
-        start[0] = slice.start + first
-        return 0 <= first <= end[0] - slice.start
+        return slice.start + start if 0 <= start <= end[0] - slice.start else NULL
 
     cdef int64_t room(self) noexcept nogil:
         return self.extra + self.count * self.expansion

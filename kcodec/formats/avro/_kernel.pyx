@@ -14,7 +14,7 @@ from kcodec.formats.avro._lanes cimport LANES, SLACK, Block
 from kcodec.formats.avro._program cimport Op
 from kcodec.formats.avro._row cimport run
 from kcodec.plan._budget cimport begin_row, set_limits
-from kcodec.plan._decoder cimport Decoder, find_payload
+from kcodec.plan._decoder cimport Decoder, payload_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport OK, TRAILING_BYTES, TRUNCATED, Status
@@ -73,14 +73,14 @@ cdef class AvroDecoder(Decoder):
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
-        cdef const uint8_t *p
+        cdef const uint8_t *p = payload_of(self, row, slice, &context.end)
         context.ops = <const Op *>self.tables[program]
         context.limit = slice.limit
         context.depth = 0
         begin_row(&context.budget)
         if self.builder.columns[0].valid != NULL:
             self.builder.columns[0].valid[row] = 1
-        if unlikely(not find_payload(self, row, slice, &p, &context.end)):
+        if unlikely(p == NULL):
             p = fail(context, TRUNCATED, NULL, slice.end, row)
         elif self.builder.wide:
             p = run(context, context.ops, context.ops + self.stops[program], row, 1, p, <int64_t *>NULL)

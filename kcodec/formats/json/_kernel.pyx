@@ -20,7 +20,7 @@ from kcodec.formats.json._program cimport OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport items_t, run
 from kcodec.plan._budget cimport begin_row, set_limits
-from kcodec.plan._decoder cimport Decoder, find_payload, program_of
+from kcodec.plan._decoder cimport Decoder, payload_of, program_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.json cimport JSON_MARGIN, json_space
@@ -102,8 +102,13 @@ cdef class JsonDecoder(Decoder):
         if program >= 0 and (<const Op *>self.tables[program]).code == OBJECT and self.context.max_number >= SHORT:
             while count < wanted and program_of(self, self.next + count) == program:
                 slice = &self.slices[self.next + count]
-                if not find_payload(self, block.row + count, slice, &block.start[count], &block.end[count]):
-                    break
+                if self.bounded:
+                    block.start[count] = self.bounded_payload(block.row + count, slice, &block.end[count])
+                    if block.start[count] == NULL:
+                        break
+                else:
+                    block.start[count] = slice.start
+                    block.end[count] = slice.end
                 if slice.limit - block.end[count] < JSON_MARGIN:
                     break
                 count += 1
@@ -132,7 +137,8 @@ cdef class JsonDecoder(Decoder):
         begin_row(&context.budget)
         context.depth = 0
         context.level = 0
-        if unlikely(not find_payload(self, row, slice, &p, &context.end)):
+        p = payload_of(self, row, slice, &context.end)
+        if unlikely(p == NULL):
             p = fail(context, TRUNCATED, NULL, slice.end)
         elif unlikely(slice.limit - context.end < JSON_MARGIN) and not self.move(&p):
             return NO_MEMORY

@@ -27,7 +27,7 @@ from libc.string cimport memcpy
 from kcodec.columns._builder cimport Column, offset_t, set_null
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.plan._budget cimport begin_row, charge, charge_zero_items, set_limits
-from kcodec.plan._decoder cimport MAX_ROWS, Decoder, find_payload
+from kcodec.plan._decoder cimport MAX_ROWS, Decoder, payload_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.protocol.message._program cimport (
     Program as Compiled, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
@@ -423,13 +423,13 @@ cdef class MessageDecoder(Decoder):
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
-        cdef const uint8_t *p
+        cdef const uint8_t *p = payload_of(self, row, slice, &context.end)
         context.ops = <const Op *>self.tables[program]
         context.limit = slice.limit
         begin_row(&context.budget)
         if self.builder.columns[0].valid != NULL:
             self.builder.columns[0].valid[row] = 1
-        if unlikely(not find_payload(self, row, slice, &p, &context.end)):
+        if unlikely(p == NULL):
             p = fail_item(context, TRUNCATED, NULL, slice.end, 0)
         elif self.builder.wide:
             p = run(context, context.ops, context.ops + self.stops[program], row, 1, p, <int64_t *>NULL)
