@@ -36,6 +36,7 @@ cdef class Decoder:
     cdef int64_t expansion     # of all programs: bytes that a row may yield beyond its payload
     cdef int64_t block_rows    # a block is full with as many rows
     cdef int64_t block_bytes   # or when its rows hold as much
+    cdef bint in_blocks        # the format has `read_together`
     cdef bint always_checked   # texts are always checked as they are read
     # The block in hand:
     cdef int64_t row           # its first

@@ -130,7 +130,7 @@ cdef class Decoder:
                     return GROW
                 self.begin(self.room())
             while self.next < self.count:
-                together = self.read_together()
+                together = self.read_together() if self.in_blocks else 0
                 if together:
                     self.next += together
                     continue

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.columns._binary cimport BinaryBuilder
-from kcodec.columns._reader cimport Inputs
+from kcodec.columns._reader cimport Inputs, is_valid
 from kcodec.columns._rows cimport Int32Buffer
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport unlikely
@@ -84,6 +84,7 @@ cdef class Encoder:
         cdef int64_t end
         cdef int64_t at
         cdef int32_t program
+        cdef bint same_program = self.selector.data == NULL and self.ranges[0].first != NULL
         while row < self.builder.rows:
             end = min(row + self.block_rows, self.builder.rows)
             if not self.builder.has_room(self.max_bytes(row, end) + self.slop):
@@ -92,7 +93,10 @@ cdef class Encoder:
                 self.one_by_one = end
                 for at in range(row, end):
                     out = NULL
-                    program = program_of(self, at)
+                    if same_program:
+                        program = 0 if is_valid(&self.inputs.columns[0], at) else -1
+                    else:
+                        program = program_of(self, at)
                     if program >= 0:
                         out = self.put_row(at, self.builder.data + self.builder.used, program)
                         if unlikely(out == NULL):

@@ -36,6 +36,7 @@ cdef class AvroDecoder(Decoder):
 
     def __init__(self, values, programs, selector, starts, trailing):
         Decoder.__init__(self, values, programs, selector, starts, None, 0, trailing)
+        self.in_blocks = True
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
         self.memory = BlockMemory(self.builder)

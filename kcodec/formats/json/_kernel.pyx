@@ -52,6 +52,7 @@ cdef class JsonDecoder(Decoder):
     def __init__(self, values, programs, selector, starts, ends, trailing):
         cdef Context *context = &self.context
         Decoder.__init__(self, values, programs, selector, starts, ends, 0, trailing)
+        self.in_blocks = True
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
         self.always_checked = True
