@@ -1,0 +1,1 @@
+"""Protocol Buffers: schemas, columns of messages, and their JSON form."""

@@ -1,0 +1,139 @@
+"""Message types as the wire sees them: what is left of a schema once names, features and options are resolved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+__all__ = ["SCALARS", "EnumType", "FieldType", "MessageType"]
+
+#: Names of the scalar types, as a .proto text spells them.
+SCALARS = frozenset(
+    ["double", "float", "bool", "string", "bytes"]
+    + ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"]
+)
+
+
+@dataclass(eq=False, slots=True)
+class EnumType:
+    """An enum.
+
+    Attributes
+    ----------
+    name : str
+        Its full name, without a leading dot.
+    values : tuple of (str, int)
+        Names and numbers as declared, aliases included.
+    closed : bool
+        Whether a number that is not declared is an unknown field.
+    """
+
+    name: str
+    values: tuple[tuple[str, int], ...]
+    closed: bool = False
+    names: Mapping[int, str] = field(init=False, repr=False)
+    numbers: Mapping[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.numbers = dict(self.values)
+        # Of aliases the first is what a number is called.
+        self.names = {number: name for name, number in reversed(self.values)}
+
+
+@dataclass(eq=False, slots=True)
+class FieldType:
+    """A field, or an extension.
+
+    Attributes
+    ----------
+    name : str
+        As declared; an extension's full name.
+    number : int
+        From 1 to 2**29 - 1.
+    type : str
+        One of `SCALARS`, ``"enum"``, ``"message"``, or ``"group"`` for a message between start and end tags.
+    repeated, required : bool
+        Its cardinality; neither: singular. Map fields are repeated.
+    presence : bool
+        Whether "not set" differs from the default (proto2, ``optional``, members of oneofs, messages).
+    packed : bool
+        Whether a repeated scalar is written packed.
+    message : MessageType or None
+        Of messages and groups; of a map field its entry.
+    enum : EnumType or None
+        Of enums.
+    oneof : str
+        Name of the oneof that it is a member of; empty for none, and for that of a proto3 ``optional``.
+    default : object
+        The declared default of proto2 and editions: int, float, bool, str, bytes, for enums a name; None for none.
+    json_name : str
+        Its name in JSON.
+    utf8 : bool
+        Whether a string must be valid UTF-8.
+    options : dict
+        The field's options that no attribute stands for, by name; extensions in parentheses,
+        such as ``"(confluent.field_meta).params"``.
+    """
+
+    name: str
+    number: int
+    type: str
+    repeated: bool = False
+    required: bool = False
+    presence: bool = False
+    packed: bool = False
+    message: "MessageType | None" = None
+    enum: EnumType | None = None
+    oneof: str = ""
+    default: Any = None
+    json_name: str = ""
+    utf8: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is a map, whose entries are messages of a key and a value."""
+        return self.repeated and self.message is not None and self.message.map_entry
+
+
+@dataclass(eq=False)
+class MessageType:
+    """A message.
+
+    Types may refer to each other in circles, so `fields` is filled in after the types are made.
+
+    Attributes
+    ----------
+    name : str
+        Its full name, without a leading dot.
+    fields : tuple of FieldType
+        As declared, without extensions.
+    map_entry : bool
+        Whether it is the entry of a map field: ``key`` is number 1, ``value`` number 2.
+    message_set : bool
+        Whether it has the old format of message sets.
+    extensions : dict of int to FieldType
+        The extensions of it that the schema knows, by number.
+    syntax : str
+        ``"proto2"``, ``"proto3"``, or the edition.
+    """
+
+    name: str
+    fields: tuple[FieldType, ...] = ()
+    map_entry: bool = False
+    message_set: bool = False
+    extensions: dict[int, FieldType] = field(default_factory=dict)
+    syntax: str = "proto3"
+
+    @cached_property
+    def by_number(self) -> dict[int, FieldType]:
+        """The fields in the order of their numbers."""
+        return {each.number: each for each in sorted(self.fields, key=lambda each: each.number)}
+
+    @cached_property
+    def by_name(self) -> dict[str, FieldType]:
+        """The fields by their declared names."""
+        return {each.name: each for each in self.fields}
+
+    def __repr__(self) -> str:
+        return f"<message {self.name}>"
