@@ -7,11 +7,11 @@ from typing import Any
 
 __all__ = ["SCALARS", "EnumType", "FieldType", "MessageType"]
 
+_INTEGERS = ("int32", "int64", "uint32", "uint64", "sint32", "sint64")
+_FIXED = ("fixed32", "fixed64", "sfixed32", "sfixed64", "float", "double")
+
 #: Names of the scalar types, as a .proto text spells them.
-SCALARS = frozenset(
-    ["double", "float", "bool", "string", "bytes"]
-    + ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"]
-)
+SCALARS = frozenset(("bool", "string", "bytes", *_INTEGERS, *_FIXED))
 
 
 @dataclass(eq=False, slots=True)
