@@ -76,6 +76,10 @@ class Op(enum.Enum):
     JSON_TIME = "json_time"  #: a date, time or timestamp of ISO 8601 in a string, as the column is
     JSON_TEXT = "json_text"  #: any value as written, null too without NULL; ``column`` of text or bytes
 
+    # Protobuf: `kcodec.formats.protobuf.plan` says more of each.
+    MESSAGE = "message"  #: fields by number, the children, until the bytes end; ``column`` a struct, or -1
+    FIELD = "field"  #: tag, value; a message stands in children[0]
+
     PRESENT = "present"  #: the nullable ``column`` is not null; children[0] is its value
     ABSENT = "absent"  #: the nullable ``column`` is null (with all below it)
     MEMBER = (
@@ -224,6 +228,10 @@ class Node:
     def __str__(self) -> str:
         return "\n".join(_lines(self, 0))
 
+    def notes(self) -> list[str]:
+        """Return what a format's own nodes have to print beside the attributes of all nodes."""
+        return []
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -279,6 +287,7 @@ def _lines(node: Node, depth: int) -> list[str]:
         parts.append("+".join(form.name or "" for form in Form if form & node.forms and form.value))
     if node.bounds:
         parts.append(f"{node.bounds[0]}..{node.bounds[1]}")
+    parts += node.notes()
     if node.op is Op.DEFAULT:
         parts.append(node.data.hex() or "(empty)")
     if node.code:

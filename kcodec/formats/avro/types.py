@@ -4,13 +4,13 @@ The Arrow types are those whose Spark types equal the ones that Spark's own ``fr
 several types is a struct of nullable members, an enum a string, and a millisecond timestamp has microseconds.
 """
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.fields import check_field, field_tree
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
@@ -135,24 +135,10 @@ def arrow_type(schema: Schema, options: TypeOptions | None = None) -> pa.DataTyp
     if options.fields is not None:
         if len(schema.values) != 1 or schema.values[0].type != "record":
             raise ConfigError("fields= needs a schema whose root is a record")
-        wanted = _tree(options.fields)
+        wanted = field_tree(options.fields)
     result = _Types(options).type(schema, wanted, {}, "", 0)
     assert result is not None
     return result
-
-
-def _tree(names: Iterable[str]) -> dict[str, Any]:
-    """Turn dotted names into nested dicts; an empty one stands for everything below it."""
-    root: dict[str, Any] = {}
-    whole: set[str] = set(names)
-    for name in sorted(whole):
-        steps = name.split(".")
-        if any(".".join(steps[:n]) in whole for n in range(1, len(steps))):
-            continue
-        node = root
-        for step in steps:
-            node = node.setdefault(step, {})
-    return root
 
 
 class _Types:
@@ -226,10 +212,7 @@ class _Types:
         if wanted:
             names = {field.name: None for field in schema.fields}
             for name in wanted:
-                if name not in names:
-                    near = difflib.get_close_matches(name, names, 1)
-                    hint = f"; did you mean {near[0]}?" if near else ""
-                    raise ConfigError(f"{path or 'the root'} ({schema.name}) has no field {name}{hint}")
+                check_field(name, names, path, schema.name)
         fields = []
         for field in schema.fields:
             if wanted and field.name not in wanted:

@@ -1,0 +1,36 @@
+"""Which fields of nested columns are wanted, by their dotted names."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from kcodec.errors import ConfigError
+
+__all__ = ["check_field", "field_tree"]
+
+
+def field_tree(names: Iterable[str]) -> dict[str, Any]:
+    """Turn dotted names into nested dicts; an empty one stands for everything below it.
+
+    >>> field_tree(["id", "address.city", "address.zip", "id.high"])
+    {'address': {'city': {}, 'zip': {}}, 'id': {}}
+    """
+    root: dict[str, Any] = {}
+    whole: set[str] = set(names)
+    for name in sorted(whole):
+        steps = name.split(".")
+        if any(".".join(steps[:n]) in whole for n in range(1, len(steps))):
+            continue
+        node = root
+        for step in steps:
+            node = node.setdefault(step, {})
+    return root
+
+
+def check_field(name: str, known: Iterable[str], path: str, record: str) -> None:
+    """Raise a ConfigError that offers a near name if a name is not among the fields of a record."""
+    names = list(known)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise ConfigError(f"{path or 'the root'} ({record}) has no field {name}{hint}")

@@ -1,0 +1,324 @@
+"""Decode plans of Protobuf: a message type to its columns and the steps that fill them.
+
+A message is read by the reader's type alone: what Protobuf allows to change is read all the same, and which writers'
+types are allowed is decided before (`kcodec.formats.protobuf.compatibility`). So one plan reads all of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.columns.fields import check_field, field_tree
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.types import SCALAR_TYPES, TypeOptions
+from kcodec.plan.node import Node, Op, Plan
+
+__all__ = ["MAX_COLUMNS", "MAX_NESTING", "UNKNOWN_FIELDS", "FieldNode", "MessageNode", "decode_plan"]
+
+#: Columns that a message may come to once its types are followed.
+MAX_COLUMNS = 100_000
+
+#: Levels of messages within messages that become columns.
+MAX_NESTING = 200
+
+#: The column of a message's unknown fields.
+UNKNOWN_FIELDS = "_unknown_fields"
+
+_Wanted = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNode(Node):
+    """A field of a message.
+
+    The column of a repeated field is a list, of a map a map; those of their items follow.
+
+    Attributes
+    ----------
+    number : int
+        The field's number.
+    kind : str
+        A scalar type, ``"enum"``, ``"message"`` or ``"group"`` (the MESSAGE is children[0]), or a message read as one
+        value: ``"timestamp"``, ``"duration"`` (at the column's unit), ``"raw"`` (its bytes).
+    label : {"singular", "required", "repeated", "map"}
+        Of a map, children[0] is the entry.
+    presence : bool
+        Whether the column is null if the field is not set; else it holds the default.
+    nulls : bool
+        Whether the default is null too, for fields without presence.
+    oneof : int
+        Number of the oneof of which it is a member; -1 for none.
+    utf8 : bool
+        Whether text must be valid; if not, what is not is replaced as Java does.
+    numbers : tuple of int
+        Of an enum: by position in `symbols`.
+    closed : bool
+        Whether other numbers of an enum are unknown fields.
+    strict : bool
+        Whether other numbers of an open enum, and times that the column cannot hold exactly, are errors.
+    packed : bool
+        Whether repeated scalars are written packed.
+    """
+
+    number: int = 0
+    kind: str = ""
+    label: str = "singular"
+    presence: bool = False
+    nulls: bool = False
+    oneof: int = -1
+    utf8: bool = True
+    numbers: tuple[int, ...] = ()
+    closed: bool = False
+    strict: bool = False
+    packed: bool = False
+
+    def notes(self) -> list[str]:
+        """Return number, cardinality and kind."""
+        label = "" if self.label == "singular" else f"{self.label} "
+        return [f"{self.number}", label + self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageNode(Node):
+    """A message: its fields, by number.
+
+    Attributes
+    ----------
+    unknown : int
+        Column of the unknown fields, -1 for none.
+    cases : tuple of int
+        By oneof: the column of the name of the member that is set; -1 for none.
+    """
+
+    unknown: int = -1
+    cases: tuple[int, ...] = ()
+
+
+def decode_plan(message: MessageType, options: TypeOptions) -> tuple[Plan, pa.DataType]:
+    """Plan how messages become columns; return the plan, and the type of the columns once raw ones are converted.
+
+    The columns of messages that the plan reads as ``"raw"`` are bytes; see `kcodec.formats.protobuf.conversions`.
+    """
+    maker = _DecodePlan(options)
+    wanted = None if options.fields is None else field_tree(options.fields)
+    maker.columns = 1
+    node, stored, final = maker.message(message, wanted, 0, {}, "", 0)
+    return Plan("PROTOBUF", "decode", stored, node), final
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A field as it was planned: its node, its type in the kernel, and that of the codec."""
+
+    node: FieldNode
+    stored: pa.DataType
+    final: pa.DataType
+
+
+class _DecodePlan:
+    def __init__(self, options: TypeOptions) -> None:
+        self.options = options
+        self.readings = options.readings()
+        self.columns = 0
+
+    def column(self) -> int:
+        self.columns += 1
+        if self.columns > MAX_COLUMNS:
+            raise SchemaError(f"the schema comes to more than {MAX_COLUMNS} columns")
+        return self.columns - 1
+
+    def message(
+        self,
+        message: MessageType,
+        wanted: _Wanted,
+        column: int,
+        levels: Mapping[str, int],
+        path: str,
+        depth: int,
+    ) -> tuple[MessageNode, pa.DataType, pa.DataType]:
+        """Plan a message whose column has its number already."""
+        if depth > MAX_NESTING:
+            raise SchemaError(f"{path}: types are nested deeper than {MAX_NESTING} levels")
+        for name in wanted or ():
+            check_field(name, message.by_name, path, message.name)
+        oneofs = list(dict.fromkeys(each.oneof for each in message.fields if each.oneof))
+        made = []
+        for each in message.fields:
+            where = f"{path}.{each.name}" if path else each.name
+            oneof = oneofs.index(each.oneof) if each.oneof else -1
+            done = None
+            if not wanted or each.name in wanted:
+                below = wanted.get(each.name) if wanted else None
+                done = self.field(each, below, levels, where, depth)
+            made.append(done or _Made(_dropped(each), pa.null(), pa.null()))
+            made[-1] = replace(made[-1], node=replace(made[-1].node, oneof=oneof))
+        fields = [
+            (done.node.name, done.stored, done.final, _nullable(done.node))
+            for done in made
+            if done.node.column >= 0
+        ]
+        cases = tuple(self.column() if self.options.oneofs == "case" and not wanted else -1 for _ in oneofs)
+        text, data = self.options.text_type(), self.options.bytes_type()
+        fields += [(name, text, text, True) for name, case in zip(oneofs, cases, strict=True) if case >= 0]
+        unknown = self.column() if self.options.unknown_fields == "keep" else -1
+        if unknown >= 0:
+            fields.append((UNKNOWN_FIELDS, data, data, True))
+        nodes = tuple(sorted((done.node for done in made), key=lambda node: node.number))
+        symbols = tuple(oneofs)
+        node = MessageNode(Op.MESSAGE, column, children=nodes, symbols=symbols, unknown=unknown, cases=cases)
+        stored = pa.struct([pa.field(name, kind, nullable) for name, kind, _, nullable in fields])
+        final = pa.struct([pa.field(name, kind, nullable) for name, _, kind, nullable in fields])
+        return node, stored, final
+
+    def field(
+        self, field: FieldType, wanted: _Wanted, levels: Mapping[str, int], path: str, depth: int
+    ) -> _Made | None:
+        """Plan a field; None if it has no column."""
+        before = self.columns
+        made = self.items(field, wanted, levels, path, depth) if field.repeated else None
+        if made is None and not field.repeated:
+            made = self.value(field, wanted, levels, path, depth)
+        if made is None:
+            self.columns = before
+        return made
+
+    def items(
+        self, field: FieldType, wanted: _Wanted, levels: Mapping[str, int], path: str, depth: int
+    ) -> _Made | None:
+        column = self.column()
+        if field.is_map:
+            assert field.message is not None
+            key, value = field.message.by_number[1], field.message.by_number[2]
+            keys = self.value(key, None, levels, path, depth)
+            values = self.value(replace(value, presence=False), wanted, levels, path, depth + 1)
+            if values is None:
+                return None
+            assert keys is not None
+            children = tuple(replace(each.node, presence=False, nulls=False) for each in (keys, values))
+            entry = MessageNode(Op.MESSAGE, children=children)
+            node = _node(field, column, "message", (entry,), label="map")
+            stored = pa.map_(keys.stored, pa.field("value", values.stored, nullable=False))
+            final = pa.map_(keys.final, pa.field("value", values.final, nullable=False))
+            return _Made(node, stored, final)
+        made = self.value(replace(field, repeated=False), wanted, levels, path, depth)
+        if made is None:
+            return None
+        node = replace(made.node, column=column, label="repeated", presence=False, nulls=False)
+        return _Made(node, self.options.list_type(made.stored), self.options.list_type(made.final))
+
+    def value(
+        self, field: FieldType, wanted: _Wanted, levels: Mapping[str, int], path: str, depth: int
+    ) -> _Made | None:
+        """Plan a field's value, whatever its cardinality."""
+        if field.message is not None:
+            return self.message_value(field, field.message, wanted, levels, path, depth)
+        if wanted:
+            raise ConfigError(f"{path} is not a message, so it has no field {next(iter(wanted))}")
+        options = self.options
+        node = _node(field, self.column(), field.type)
+        node = replace(node, nulls=options.absent == "null" and not field.presence)
+        if field.enum is None:
+            if field.type in SCALAR_TYPES:
+                kind = SCALAR_TYPES[field.type]
+            elif field.type == "string":
+                kind = options.text_type()
+            else:
+                kind = options.bytes_type() if field.type == "bytes" else options.unsigned_type(field.type)
+            return _Made(node, kind, kind)
+        names = field.enum.names
+        node = replace(
+            node,
+            numbers=tuple(names),
+            symbols=tuple(names.values()),
+            closed=field.enum.closed,
+            strict=options.unknown_enums == "error",
+            size=field.enum.values[0][1] if field.enum.values else 0,
+        )
+        kind = pa.int32() if options.enums == "number" else options.text_type()
+        return _Made(node, kind, kind)
+
+    def message_value(
+        self,
+        field: FieldType,
+        message: MessageType,
+        wanted: _Wanted,
+        levels: Mapping[str, int],
+        path: str,
+        depth: int,
+    ) -> _Made | None:
+        options = self.options
+        reading = "" if wanted else self.readings.get(message.name, "")
+        if reading in ("timestamp", "duration"):
+            kind = pa.duration(options.unit)
+            if reading == "timestamp":
+                kind = pa.timestamp(options.unit, "UTC")
+            node = replace(_node(field, self.column(), reading), strict=options.round == "error")
+            return _Made(node, kind, kind)
+        if reading == "inner":
+            return self.inner(field, message, levels, path, depth)
+        if reading:
+            final = {
+                "json": options.text_type(),
+                "date": pa.date32(),
+                "time_of_day": pa.time64(options.unit),
+                "decimal": options.text_type(),
+            }[reading]
+            node = replace(_node(field, self.column(), "raw"), reason=reading)
+            return _Made(node, options.bytes_type(), final)
+        level = levels.get(message.name, 0)
+        if level and options.recursive_depth is None:
+            raise SchemaError(
+                f"{path}: the message {message.name} contains itself: recursive_depth= says how many levels become "
+                "columns"
+            )
+        if level and level >= (options.recursive_depth or 0):
+            return None
+        column = self.column()
+        inner = {**levels, message.name: level + 1}
+        below, stored, final = self.message(message, wanted, column, inner, path, depth + 1)
+        if options.empty_messages == "drop" and not stored.num_fields:
+            return None
+        return _Made(_node(field, column, field.type, (below,)), stored, final)
+
+    def inner(
+        self, field: FieldType, message: MessageType, levels: Mapping[str, int], path: str, depth: int
+    ) -> _Made | None:
+        """Plan a message of one field as this field, which is set if the message is."""
+        column = self.columns
+        made = self.field(message.fields[0], None, levels, path, depth)
+        assert made is not None
+        child = replace(made.node, name="", presence=False, nulls=False)
+        node = _node(field, column, field.type, (MessageNode(Op.MESSAGE, children=(child,)),))
+        return _Made(node, made.stored, made.final)
+
+
+def _node(
+    field: FieldType, column: int, kind: str, children: tuple[Node, ...] = (), label: str = "singular"
+) -> FieldNode:
+    return FieldNode(
+        Op.FIELD,
+        column,
+        field.name,
+        children,
+        number=field.number,
+        kind=kind,
+        label="required" if field.required else label,
+        presence=field.presence,
+        utf8=field.utf8,
+    )
+
+
+def _dropped(field: FieldType) -> FieldNode:
+    """Plan a field that has no column."""
+    node = _node(field, -1, field.type)
+    closed = field.enum is not None and field.enum.closed
+    numbers = tuple(field.enum.names) if field.enum is not None and closed else ()
+    label = ("map" if field.is_map else "repeated") if field.repeated else node.label
+    return replace(node, label=label, numbers=numbers, closed=closed)
+
+
+def _nullable(node: FieldNode) -> bool:
+    return (node.presence and node.label != "required") or node.nulls

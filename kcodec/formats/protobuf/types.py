@@ -1,0 +1,130 @@
+"""How messages are laid out in Arrow columns."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import ConfigError
+
+__all__ = ["SCALAR_TYPES", "WELL_KNOWN", "TypeOptions"]
+
+#: Arrow types of scalars, but for unsigned integers, enums, text and bytes.
+SCALAR_TYPES = {
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "bool": pa.bool_(),
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), pa.int32()),
+    **dict.fromkeys(("int64", "sint64", "sfixed64"), pa.int64()),
+}
+
+_UNSIGNED = {
+    "wide": (pa.int64(), pa.decimal128(20, 0)),
+    "native": (pa.uint32(), pa.uint64()),
+    "signed": (pa.int32(), pa.int64()),
+}
+
+#: Groups of well-known types that have a column of their own instead of a struct of their fields, each with what its
+#: types are read as (see `kcodec.formats.protobuf.plan`).
+WELL_KNOWN = {
+    "times": {
+        "google.protobuf.Timestamp": "timestamp",
+        "google.protobuf.Duration": "duration",
+    },
+    "wrappers": {
+        f"google.protobuf.{name}Value": "inner"
+        for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+    },
+    "structs": {
+        "google.protobuf.Struct": "json",
+        "google.protobuf.Value": "json",
+        "google.protobuf.ListValue": "json",
+    },
+    "any": {"google.protobuf.Any": "json"},
+    "field_masks": {"google.protobuf.FieldMask": "inner"},
+    "dates": {"google.type.Date": "date", "google.type.TimeOfDay": "time_of_day"},
+    "decimals": {"google.type.Decimal": "inner", "confluent.type.Decimal": "decimal"},
+}
+
+_CHOICES = {
+    "unknown_fields": ("skip", "keep"),
+    "enums": ("name", "number"),
+    "unknown_enums": ("number", "error"),
+    "unsigned": tuple(_UNSIGNED),
+    "absent": ("default", "null"),
+    "unit": ("us", "ns"),
+    "round": ("error", "truncate"),
+    "oneofs": ("members", "case"),
+    "empty_messages": ("keep", "drop"),
+}
+
+
+@dataclass(frozen=True)
+class TypeOptions:
+    """How a message is laid out in Arrow columns; see `kcodec.ProtobufCodec` for what they mean.
+
+    Raises
+    ------
+    ConfigError
+        If one of them is something else than it may be.
+    """
+
+    large: bool = False
+    fields: Sequence[str] | None = None
+    recursive_depth: int | None = None
+    unknown_fields: str = "skip"
+    enums: str = "name"
+    unknown_enums: str = "number"
+    unsigned: str = "wide"
+    absent: str = "default"
+    unit: str = "us"
+    round: str = "error"
+    oneofs: str = "members"
+    empty_messages: str = "keep"
+    well_known: Sequence[str] = tuple(name for name in WELL_KNOWN if name != "any")
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
+        if not isinstance(self.large, bool):
+            raise ConfigError(f"large={self.large!r} is not True or False")
+        depth = self.recursive_depth
+        if depth is not None and (not isinstance(depth, int) or depth < 1):
+            raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
+        if self.fields is not None and not _names("fields", self.fields):
+            raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")
+        object.__setattr__(self, "fields", None if self.fields is None else tuple(self.fields))
+        for name in _names("well_known", self.well_known):
+            if name not in WELL_KNOWN:
+                raise ConfigError(f"well_known={name!r} is not one of {', '.join(WELL_KNOWN)}")
+        object.__setattr__(self, "well_known", tuple(self.well_known))
+
+    def readings(self) -> dict[str, str]:
+        """Return what the well-known types are read as that are not read as messages."""
+        return {name: reading for group in self.well_known for name, reading in WELL_KNOWN[group].items()}
+
+    def unsigned_type(self, kind: str) -> pa.DataType:
+        """Return the Arrow type of an unsigned integer."""
+        return _UNSIGNED[self.unsigned]["64" in kind]
+
+    def text_type(self) -> pa.DataType:
+        """Return the type of text."""
+        return pa.large_string() if self.large else pa.string()
+
+    def bytes_type(self) -> pa.DataType:
+        """Return the type of bytes."""
+        return pa.large_binary() if self.large else pa.binary()
+
+    def list_type(self, item: Any) -> pa.DataType:
+        """Return the type of a list, given the type of its items, which are never null."""
+        field = pa.field("item", item, nullable=False)
+        return pa.large_list(field) if self.large else pa.list_(field)
+
+
+def _names(argument: str, names: object) -> tuple[str, ...]:
+    listed = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else None
+    if listed is None or not all(isinstance(name, str) for name in listed):
+        raise ConfigError(f"{argument}={names!r} is not a list of names")
+    return listed
