@@ -68,6 +68,7 @@ CODES: dict[str, str] = {
     "registry_error": "the registry could not be asked for the schema of this id",
     "delimited_syntax": "the text is not a record of delimited text",
     "column_count": "the record does not have one cell for each column",
+    "missing_required": "a required field is not set",
 }
 
 

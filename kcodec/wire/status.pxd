@@ -50,6 +50,7 @@ cdef enum Status:
     REGISTRY_ERROR
     DELIMITED_SYNTAX
     COLUMN_COUNT
+    MISSING_REQUIRED
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY
