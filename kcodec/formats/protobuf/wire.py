@@ -1,0 +1,171 @@
+"""Tags, varints, lengths and unknown fields of one message, read and written one by one.
+
+Readers take the data, the byte where to start, and the end of what may be read: that of the input, of the message
+around or of a packed run. Errors carry the byte where the tag, varint, length or value starts that is wrong.
+"""
+
+from kcodec.plan.failure import RowError
+
+__all__ = [
+    "BYTES",
+    "FIXED32",
+    "FIXED64",
+    "GROUP_END",
+    "GROUP_START",
+    "MAX_DEPTH",
+    "VARINT",
+    "canonical_unknown",
+    "read_length",
+    "read_tag",
+    "read_varint",
+    "skip_field",
+    "write_tag",
+    "write_varint",
+]
+
+#: The wire types.
+VARINT, FIXED64, BYTES, GROUP_START, GROUP_END, FIXED32 = range(6)
+#: How many messages, groups and map entries may stand in each other inside the outermost message.
+MAX_DEPTH = 100
+#: In which order fields of one unknown number are written.
+_ORDER = {VARINT: 0, FIXED32: 1, FIXED64: 2, BYTES: 3, GROUP_START: 4}
+
+
+def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Return the low 64 bits of a varint of up to ten bytes, padded ones included, and the byte after it.
+
+    Examples
+    --------
+    >>> read_varint(bytes.fromhex("ac02"), 0, 2), read_varint(bytes.fromhex("808000"), 0, 3)
+    ((300, 2), (0, 3))
+    """
+    value = 0
+    for length in range(10):
+        if at + length >= end:
+            raise RowError("truncated", at)
+        byte = data[at + length]
+        value |= (byte & 0x7F) << 7 * length
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at + length + 1
+    raise RowError("varint_overlong", at)
+
+
+def read_tag(data: bytes, at: int, end: int) -> tuple[int, int, int]:
+    """Return a field's number, its wire type, and the byte after the tag."""
+    tag, after = read_varint(data, at, end)
+    if tag >> 32:
+        raise RowError("varint_overflow", at)
+    number, wire_type = tag >> 3, tag & 7
+    if not number or wire_type > FIXED32:
+        raise RowError("invalid_tag", at)
+    return number, wire_type, after
+
+
+def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Return a length for which there are as many bytes, and the byte after it."""
+    length, after = read_varint(data, at, end)
+    if length & 1 << 31:
+        raise RowError("negative_length", at)
+    if length >> 32:
+        raise RowError("varint_overflow", at)
+    if length > end - after:
+        raise RowError("truncated", at)
+    return length, after
+
+
+def skip_field(data: bytes, at: int, end: int, number: int, wire_type: int, depth: int) -> int:
+    """Return the byte after a field.
+
+    Parameters
+    ----------
+    data : bytes
+        The input.
+    at, end : int
+        The byte after the field's tag, and the end of the message around it.
+    number, wire_type : int
+        Of its tag, which is not that of a group's end.
+    depth : int
+        How many groups may stand in each other here, the field itself included.
+    """
+    groups: list[int] = []
+    while True:
+        if wire_type == VARINT:
+            at = read_varint(data, at, end)[1]
+        elif wire_type == BYTES:
+            length, at = read_length(data, at, end)
+            at += length
+        elif wire_type == GROUP_START:
+            if len(groups) >= depth:
+                raise RowError("depth_limit", at)
+            groups.append(number)
+        elif wire_type != GROUP_END:
+            size = 8 if wire_type == FIXED64 else 4
+            if size > end - at:
+                raise RowError("truncated", at)
+            at += size
+        if not groups:
+            return at
+        tag = at
+        number, wire_type, at = read_tag(data, at, end)
+        if wire_type == GROUP_END and number != groups.pop():
+            raise RowError("invalid_tag", tag)
+
+
+def write_varint(out: bytearray, value: int) -> None:
+    """Append the shortest varint of an unsigned value."""
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def write_tag(out: bytearray, number: int, wire_type: int) -> None:
+    """Append the tag of a field."""
+    write_varint(out, number << 3 | wire_type)
+
+
+def canonical_unknown(data: bytes) -> bytes:
+    """Return whole unknown fields as protobuf-java writes them back.
+
+    They are sorted by number; within a number varints, 32 bits, 64 bits, lengths and groups, each kind in the order
+    given. Varints are as short as they can be; groups are sorted inside as well.
+
+    Examples
+    --------
+    >>> canonical_unknown(bytes.fromhex("100109000000000000000008808000")).hex()
+    '08000900000000000000001001'
+    """
+    return _canonical(data, 0, len(data), 0, MAX_DEPTH)[0]
+
+
+def _canonical(data: bytes, at: int, end: int, group: int, depth: int) -> tuple[bytes, int]:
+    """Return the fields up to the end of the group of this number (of none: to the end), and the byte after."""
+    fields: list[tuple[int, int, bytes]] = []
+    while at < end or group:
+        tag = at
+        number, wire_type, at = read_tag(data, at, end)
+        if wire_type == GROUP_END:
+            if number != group:
+                raise RowError("invalid_tag", tag)
+            break
+        field = bytearray()
+        write_tag(field, number, wire_type)
+        if wire_type == VARINT:
+            value, at = read_varint(data, at, end)
+            write_varint(field, value)
+        elif wire_type == GROUP_START:
+            if not depth:
+                raise RowError("depth_limit", at)
+            inner, at = _canonical(data, at, end, number, depth - 1)
+            field += inner
+            write_tag(field, number, GROUP_END)
+        else:
+            after = skip_field(data, at, end, number, wire_type, 0)
+            if wire_type == BYTES:
+                length, at = read_length(data, at, end)
+                write_varint(field, length)
+            field += data[at:after]
+            at = after
+        fields.append((number, _ORDER[wire_type], bytes(field)))
+    fields.sort(key=lambda each: each[:2])
+    return b"".join(each[2] for each in fields), at
