@@ -9,6 +9,8 @@ cdef void move_items(
     Column *columns, int32_t scope, int64_t start, int64_t end, int64_t to, bint wide
 ) noexcept nogil
 
+cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wide) noexcept nogil
+
 cdef int64_t drop_earlier_duplicates(
     Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
 ) noexcept nogil

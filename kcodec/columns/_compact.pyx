@@ -126,6 +126,21 @@ cdef int mark_by_hash(
     return found
 
 
+cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wide) noexcept nogil:
+    """Return 1 if two entries of one map have the same key, 0 if none have, -1 without memory."""
+    cdef uint8_t few[FEW]
+    cdef uint8_t *marks
+    cdef int found
+    if last - first <= FEW:
+        return mark_by_comparing(keys, first, last, few, wide)
+    marks = <uint8_t *>calloc(last - first, 1)
+    if marks == NULL:
+        return -1
+    found = mark_by_hash(keys, first, last, marks, wide)
+    free(marks)
+    return found
+
+
 cdef int64_t drop_earlier_duplicates(
     Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
 ) noexcept nogil:

@@ -87,7 +87,7 @@ cdef class Decoder:
         return OK
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
-        """Return the facts of the row that failed last."""
+        """Return the facts of the row that failed last; None if it is no failure, and the format sees to it."""
 
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil:
         cdef const int32_t *ends = self.ends.data
@@ -179,8 +179,10 @@ cdef class Decoder:
                 )
             elif answer == FAULT:
                 at = self.next - 1
-                faults.append(self.fault(self.row + at, &self.slices[at], program_of(self, at)))
-                if stop:
-                    return None, faults
+                fault = self.fault(self.row + at, &self.slices[at], program_of(self, at))
+                if fault is not None:
+                    faults.append(fault)
+                    if stop:
+                        return None, faults
             else:
                 raise MemoryError

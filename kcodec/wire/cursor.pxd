@@ -34,6 +34,10 @@ cdef extern from "varint.h" nogil:
     Status read_varint64 "kc_read_varint64"(
         const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint64_t *value
     )
+    # The low 64 bits of at most ten bytes.
+    Status read_low64 "kc_read_low64"(
+        const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint64_t *value
+    )
     # At most five bytes, the fifth at most 15.
     Status read_varint32 "kc_read_varint32"(
         const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint32_t *value

@@ -54,3 +54,4 @@ cdef enum Status:
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY
+    REREAD             # the plain twin has to answer for this row

@@ -56,7 +56,7 @@ class FieldNode(Node):
     numbers : tuple of int
         Of an enum: by position in `symbols`.
     closed : bool
-        Whether other numbers of an enum are unknown fields.
+        Whether other numbers of an enum are unknown fields; of a map, whether entries with such values are.
     strict : bool
         Whether other numbers of an open enum, and times that the column cannot hold exactly, are errors.
     packed : bool
@@ -197,9 +197,14 @@ class _DecodePlan:
             if values is None:
                 return None
             assert keys is not None
-            children = tuple(replace(each.node, presence=False, nulls=False) for each in (keys, values))
+            children = tuple(
+                replace(each.node, presence=False, nulls=False, utf8=True, closed=False)
+                for each in (keys, values)
+            )
             entry = MessageNode(Op.MESSAGE, children=children)
             node = _node(field, column, "message", (entry,), label="map")
+            # The entry is an unknown field as a whole if the value it ends with is one.
+            node = replace(node, closed=values.node.closed, numbers=values.node.numbers)
             stored = pa.map_(keys.stored, pa.field("value", values.stored, nullable=False))
             final = pa.map_(keys.final, pa.field("value", values.final, nullable=False))
             return _Made(node, stored, final)
@@ -250,12 +255,14 @@ class _DecodePlan:
         depth: int,
     ) -> _Made | None:
         options = self.options
-        reading = "" if wanted else self.readings.get(message.name, "")
+        reading = "" if wanted or field.type == "group" else self.readings.get(message.name, "")
         if reading in ("timestamp", "duration"):
             kind = pa.duration(options.unit)
             if reading == "timestamp":
                 kind = pa.timestamp(options.unit, "UTC")
-            node = replace(_node(field, self.column(), reading), strict=options.round == "error")
+            factor = 1 if options.unit == "ns" else 1000
+            node = _node(field, self.column(), reading)
+            node = replace(node, strict=options.round == "error", factor=factor)
             return _Made(node, kind, kind)
         if reading == "inner":
             return self.inner(field, message, levels, path, depth)
@@ -313,11 +320,8 @@ def _node(
 
 def _dropped(field: FieldType) -> FieldNode:
     """Plan a field that has no column."""
-    node = _node(field, -1, field.type)
-    closed = field.enum is not None and field.enum.closed
-    numbers = tuple(field.enum.names) if field.enum is not None and closed else ()
-    label = ("map" if field.is_map else "repeated") if field.repeated else node.label
-    return replace(node, label=label, numbers=numbers, closed=closed)
+    label = ("map" if field.is_map else "repeated") if field.repeated else "singular"
+    return _node(field, -1, field.type, label=label)
 
 
 def _nullable(node: FieldNode) -> bool:

@@ -1,0 +1,121 @@
+"""Protobuf messages to columns.
+
+Rows that only the plain twin can answer for (`kcodec.formats.protobuf._row`) are read again by it.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+from kcodec.columns._builder cimport set_null
+from kcodec.columns._rows cimport Slice
+from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
+from kcodec.formats.protobuf._program cimport Op, ProtobufProgram
+from kcodec.formats.protobuf._row cimport read_root
+from kcodec.plan._budget cimport begin_row, set_limits
+from kcodec.plan._decoder cimport Decoder, payload_of
+from kcodec.plan._program cimport Program as Compiled
+from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.status cimport OK, REREAD, TRUNCATED, Status
+
+__all__ = ["Program", "decode"]
+
+import pyarrow as pa
+
+from kcodec.columns.nested import replace_rows
+from kcodec.formats.protobuf import _kernel_py
+from kcodec.formats.protobuf._program import ProtobufProgram as Program
+
+cdef enum:
+    BLOCK_ROWS = 256
+    BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
+
+
+@cython.final
+cdef class ProtobufDecoder(Decoder):
+    cdef Context context
+    cdef object values
+    cdef list again            # rows that the plain twin has read
+    cdef list found            # and what it has found there
+
+    def __init__(self, values, programs, selector, starts):
+        cdef int64_t words
+        cdef int64_t ops
+        Decoder.__init__(self, values, programs, selector, starts, None, 0, True)
+        self.values = values
+        self.again = []
+        self.found = []
+        self.block_rows = BLOCK_ROWS
+        self.block_bytes = BLOCK_BYTES
+        self.context.columns = self.builder.columns
+        self.context.wide = self.builder.wide
+        words = max((<ProtobufProgram>each).words for each in self.compiled if each is not None)
+        ops = max((<ProtobufProgram>each).count for each in self.compiled if each is not None)
+        self.context.seen = <uint64_t *>calloc(words + 1, sizeof(uint64_t))
+        self.context.times = <int64_t *>calloc(2 * ops, sizeof(int64_t))
+        if self.context.seen == NULL or self.context.times == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.context.seen)
+        free(self.context.times)
+
+    cdef int prepare(self, Compiled program) except -1:
+        self.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
+        return set_limits(&self.context.budget, program.limits)
+
+    cdef void begin(self, int64_t room) noexcept nogil:
+        self.context.budget.room = room
+        self.context.checked = self.checked
+
+    cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        cdef Context *context = &self.context
+        cdef const uint8_t *end
+        cdef const uint8_t *p = payload_of(self, row, slice, &end)
+        cdef ProtobufProgram compiled = <ProtobufProgram>self.kept[program]
+        context.ops = <const Op *>self.tables[program]
+        context.messages = compiled.messages
+        context.limit = slice.limit
+        begin_row(&context.budget)
+        if compiled.member:
+            set_null(self.builder.columns, 0, row, self.builder.wide)
+            self.builder.columns[compiled.member].valid[row] = 1
+        if self.builder.columns[0].valid != NULL:
+            self.builder.columns[0].valid[row] = 1
+        if unlikely(p == NULL):
+            fail(context, TRUNCATED, NULL, slice.end)
+            return TRUNCATED
+        p = read_root(context, row, p, end)
+        return OK if p != NULL else context.status
+
+    cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
+        cdef Context *context = &self.context
+        cdef Compiled program = self.compiled[chosen]
+        cdef const uint8_t *end
+        cdef const uint8_t *p
+        if context.status == REREAD:
+            p = payload_of(self, row, slice, &end)
+            start = p - slice.start
+            plain = _kernel_py.Program(program.plan, program.limits)
+            data = pa.array([slice.start[:end - slice.start]], pa.large_binary())
+            starts = None if start == 0 else memoryview(int(start).to_bytes(4, "little"))
+            value, faults = _kernel_py.decode(data, [plain], starts=starts)
+            if faults:
+                return faults[0]._replace(row=row)
+            self.again.append(row)
+            self.found.append(value)
+            return None
+        indexes = [context.trail[at] for at in range(context.trail_size)]
+        op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
+        path = program.path(op, indexes[::-1]) if context.op != NULL else ""
+        offset = context.at - slice.start if context.at != NULL else slice.end - slice.start
+        return program.fault(row, offset, context.status, op, path)
+
+
+def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False):
+    """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
+    cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts)
+    array, faults = decoder.decode(stop)
+    if decoder.again and array is not None:
+        array = replace_rows(array, decoder.again, pa.concat_arrays(decoder.found))
+    return array, faults

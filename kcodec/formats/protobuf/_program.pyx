@@ -1,0 +1,249 @@
+"""Plans of Protobuf as flat, read-only C tables.
+
+The ops of a message are its fields in the order of their numbers, in which nearly all payloads have them. A field is
+found by comparing the bytes of the expected tag, then those of a few fields on, then by its number.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+from kcodec.plan._program cimport Program, inside
+
+import pyarrow as pa
+
+from kcodec.plan.node import Limits, Op as Step
+
+cdef enum:
+    MAX_TABLE = 1 << 12   # numbers that a message's table reaches to, at most
+
+_VARINTS = {
+    "int32": READ_INT32, "uint32": READ_INT32, "sint32": READ_SINT32, "int64": READ_INT64, "uint64": READ_INT64,
+    "sint64": READ_SINT64, "bool": READ_BOOL, "enum": READ_ENUM,
+}
+_FIXED32 = ("fixed32", "sfixed32", "float")
+_FIXED64 = ("fixed64", "sfixed64", "double")
+_LENGTHS = {
+    "string": READ_TEXT, "bytes": READ_BYTES, "raw": READ_RAW, "timestamp": READ_TIME, "duration": READ_TIME,
+    "message": READ_MESSAGE,
+}
+#: Forms for columns wider than the value: unsigned numbers as signed ones.
+_WIDE = {
+    "uint32": READ_UINT32_WIDE, "uint64": READ_UINT64_WIDE,
+    "fixed32": READ_FIXED32_WIDE, "fixed64": READ_FIXED64_WIDE,
+}
+_SECONDS = {"timestamp": (-62135596800, 253402300799), "duration": (-315576000000, 315576000000)}
+
+
+cdef class ProtobufProgram(Program):
+    """A plan of Protobuf made ready to run.
+
+    Parameters
+    ----------
+    plan : kcodec.plan.Plan
+        What to do.
+    limits : kcodec.plan.Limits, optional
+        Bounds on what one row may cost.
+    """
+
+    def __init__(self, plan, limits=Limits()):
+        Program.__init__(self, plan, limits, sizeof(Op))
+        self.ops = <Op *>self.table
+        self.made = []
+        root = plan.root
+        if root.op is Step.MEMBER:
+            root = root.children[0]
+            self.member = root.column
+        self.compile_message(root, ())
+        self.messages = <Message *>calloc(len(self.made), sizeof(Message))
+        if self.messages == NULL:
+            raise MemoryError
+        for number, (node, first) in enumerate(self.made):
+            self.link(number, node, first)
+        # Messages come before those inside them.
+        for number in range(len(self.made) - 1, -1, -1):
+            self.messages[number].finishing |= any(
+                self.ops[at].message >= 0 and not self.ops[at].flags & ITEMS
+                and self.messages[self.ops[at].message].finishing
+                for at in range(self.messages[number].ops, self.messages[number].ops + self.messages[number].count)
+            )
+        self.message_count = len(self.made)
+        self.stop = self.count
+
+    def __dealloc__(self):
+        free(self.messages)
+
+    cdef int32_t compile_message(self, object node, tuple path) except -1:
+        """Compile a message; return its number."""
+        cdef int32_t first = self.count
+        cdef int32_t number = len(self.made)
+        cdef int32_t position
+        self.made.append((node, first))
+        for position, field in enumerate(node.children):
+            self.compile_field(field, path, position)
+        for _ in range(LAST_FIELDS):
+            self.new_op(NO_FIELD, -1, path, None)
+            self.ops = <Op *>self.table
+            self.ops[self.count - 1].tag = 1
+            self.ops[self.count - 1].message = -1
+        for position, field in enumerate(node.children):
+            if field.column >= 0 and field.children:
+                inner = inside(path, field.name)
+                if field.label in ("repeated", "map"):
+                    inner = (*inner, None)
+                below = self.compile_message(field.children[0], inner)
+                self.ops[first + position].message = below
+                if field.label == "map" and field.closed:
+                    # The value is the field of number 2.
+                    self.ops[self.made[below][1] + 1].flags |= ENTRY_VALUE
+        return number
+
+    cdef int compile_field(self, object field, tuple path, int32_t position) except -1:
+        cdef int32_t at
+        cdef Op *op
+        cdef int64_t least = 1
+        kind, column = field.kind, field.column
+        repeated = field.label in ("repeated", "map")
+        path = inside(path, field.name)
+        if repeated and column >= 0:
+            path = (*path, None)
+        wire_type = VARINT
+        code = _VARINTS.get(kind, READ_DROPPED)
+        if kind in _FIXED32:
+            wire_type, code = FIXED32, READ_FIXED32
+        elif kind in _FIXED64:
+            wire_type, code = FIXED64, READ_FIXED64
+        elif kind in _LENGTHS:
+            wire_type, code = LENGTH, _LENGTHS[kind]
+        elif kind == "group":
+            wire_type, code = GROUP_START, READ_GROUP
+        if column >= 0:
+            value = self.layout[column + (field.label == "repeated")].type
+            if kind in _WIDE and value in (pa.int64(), pa.decimal128(20, 0)) and value.bit_width > (
+                64 if kind.endswith("64") else 32
+            ):
+                code = _WIDE[kind]
+            elif kind == "enum" and not pa.types.is_integer(value):
+                code = READ_ENUM_NAME
+        else:
+            code = READ_DROPPED
+        packable = field.label == "repeated" and wire_type in (VARINT, FIXED32, FIXED64)
+        expected = LENGTH if packable and field.packed else wire_type
+        at = self.new_op(code, column, path, None)
+        self.ops = <Op *>self.table
+        op = &self.ops[at]
+        tag = field.number << 3 | expected
+        data = bytearray()
+        while tag >= 0x80:
+            data.append(tag & 0x7F | 0x80)
+            tag >>= 7
+        data.append(tag)
+        op.tag_size = len(data)
+        op.tag = int.from_bytes(data, "little")
+        op.tag_mask = (1 << 8 * len(data)) - 1
+        op.number = field.number
+        op.wire_type = wire_type
+        op.message = -1
+        op.position = position
+        op.ahead = 0 if repeated and not (packable and field.packed) else 1
+        op.factor = field.factor
+        op.first = field.size if kind == "enum" else 0
+        for flag, is_set in (
+            (PRESENT, field.presence), (ITEMS, repeated), (ENTRIES, field.label == "map"), (CLOSED, field.closed),
+            (STRICT, field.strict), (CHECKED, field.utf8), (PACKABLE, packable),
+            (PACKED, packable and field.packed), (DURATION, kind == "duration"), (ZERO_NULL, field.nulls),
+        ):
+            if is_set:
+                op.flags |= flag
+        if kind in _SECONDS:
+            op.low, op.high = _SECONDS[kind]
+        if kind == "enum" and column >= 0:
+            op.names = self.names(field)
+            if code == READ_ENUM_NAME:
+                self.expansion += max(11, *(len(name.encode()) for name in field.symbols), 0)
+        if repeated and column >= 0:
+            if packable:
+                least = 4 if wire_type == FIXED32 else 8 if wire_type == FIXED64 else 1
+            else:
+                least = len(data) + (1 if wire_type != GROUP_START else len(data))
+            self.least(column, least)
+        return 0
+
+    cdef int link(self, int32_t number, object node, int32_t first) except -1:
+        """Fill in the table of a message."""
+        cdef Message *message = &self.messages[number]
+        cdef int32_t *table
+        cdef int32_t at
+        message.number = number
+        message.ops = first
+        message.count = len(node.children)
+        message.words = (message.count + 63) // 64
+        message.slot = self.words
+        # Behind the bits stands what the last unknown field was.
+        self.words += message.words + 1
+        message.unknown = node.unknown
+        message.column = node.column
+        message.cases = len(node.cases)
+        places = {field.number: position for position, field in enumerate(node.children)}
+        by_oneof = {}
+        for position, field in enumerate(node.children):
+            if field.oneof >= 0:
+                by_oneof.setdefault(field.oneof, []).append(position)
+        for members in by_oneof.values():
+            for position in members:
+                self.ops[first + position].others = self.bits(
+                    [other for other in members if other != position], message.words
+                )
+        if node.cases and max(node.cases) >= 0:
+            message.case_columns = <const int32_t *>self.constant(
+                b"".join(column.to_bytes(4, "little", signed=True) for column in node.cases), 0
+            )
+            message.case_bits = self.bits(
+                [64 * message.words * oneof + position for oneof in by_oneof for position in by_oneof[oneof]],
+                message.words * message.cases,
+            )
+            message.field_names = self.texts([field.name for field in node.children])
+            self.expansion += sum(
+                max(len(node.children[position].name.encode()) for position in members)
+                for members in by_oneof.values()
+            )
+        else:
+            message.cases = 0
+        required = [position for position, field in enumerate(node.children) if field.label == "required"]
+        if required:
+            message.required = self.bits(required, message.words)
+        message.finishing = bool(required) or any(
+            field.label == "map" and field.column >= 0 for field in node.children
+        )
+        message.table_size = min(max(places, default=0) + 1, MAX_TABLE)
+        table = <int32_t *>self.constant(b"", 4 * message.table_size)
+        for at in range(message.table_size):
+            table[at] = places.get(at, -1)
+        message.table = table
+        return 0
+
+    cdef const Names *names(self, object field) except NULL:
+        cdef Names *names = <Names *>self.constant(b"", sizeof(Names))
+        cdef int32_t *numbers
+        cdef int32_t at
+        pairs = sorted(zip(field.numbers, field.symbols))
+        numbers = <int32_t *>self.constant(b"", 4 * len(pairs))
+        for at, (number, _) in enumerate(pairs):
+            numbers[at] = number
+        names.count = len(pairs)
+        names.numbers = numbers
+        names.texts = self.texts([symbol for _, symbol in pairs])
+        return names
+
+    cdef const Text *texts(self, object texts) except NULL:
+        cdef Text *found = <Text *>self.constant(b"", sizeof(Text) * len(texts))
+        cdef int32_t at
+        for at, text in enumerate(texts):
+            found[at].data = self.constant(text.encode(), TEXT_MARGIN)
+            found[at].size = len(text.encode())
+        return found
+
+    cdef const uint64_t *bits(self, object positions, int32_t words) except NULL:
+        cdef uint64_t *bits = <uint64_t *>self.constant(b"", 8 * max(words, 1))
+        for position in positions:
+            bits[position >> 6] |= <uint64_t>1 << (position & 63)
+        return bits
