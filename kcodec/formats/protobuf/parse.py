@@ -1,0 +1,589 @@
+"""From .proto text to its tree: proto2, proto3, editions, and what Confluent's registry takes besides protoc."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from kcodec.errors import SchemaError
+from kcodec.formats.protobuf.syntax import (
+    MAX_NUMBER,
+    Aggregate,
+    Enum,
+    EnumValue,
+    Extend,
+    Extensions,
+    Field,
+    File,
+    Import,
+    Message,
+    Oneof,
+    Option,
+    Quoted,
+    Ranges,
+    Reserved,
+    Rpc,
+    Service,
+    Value,
+    Word,
+)
+
+__all__ = ["fail", "integer", "parse", "unquote", "unquote_bytes"]
+
+#: How deep messages, groups and values of options may be nested.
+MAX_DEPTH = 100
+
+#: The longest text that is read.
+MAX_TEXT = 64 << 20
+
+_INT32 = (-(2**31), 2**31 - 1)
+
+_TOKEN = re.compile(
+    r"""[\s\ufeff]*(?:
+      (-?[\w.]+(?:(?<=[0-9.][eE])[-+][0-9]+)?)
+    | ("[^"\\]*(?:\\.[^"\\]*)*" | '[^'\\]*(?:\\.[^'\\]*)*')
+    | (//[^\n]* | /\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
+    | ([={}\[\]()<>;:,/])
+    | (\S)
+    )""",
+    re.ASCII | re.DOTALL | re.VERBOSE,
+)
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_TYPE = re.compile(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_INTEGER = re.compile(r"-?(0[xX][0-9A-Fa-f]{1,32}|[0-9]{1,32})")
+_LABELS = frozenset(["optional", "required", "repeated"])
+_KEYS = frozenset(
+    ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"]
+    + ["bool", "string"]
+)
+_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
+)
+_PLAIN = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+def parse(text: str) -> File:
+    """Return the tree of a text.
+
+    Raises
+    ------
+    SchemaError
+        With line and column of what cannot be read.
+    """
+    if len(text) > MAX_TEXT:
+        raise SchemaError(f"a schema of {len(text)} characters is longer than {MAX_TEXT}")
+    return _Parser(text).file()
+
+
+def fail(text: str, at: int, message: str, path: str = "") -> NoReturn:
+    """Raise a SchemaError with the line and column of an offset."""
+    if not text:
+        raise SchemaError(f"{path}: {message}" if path else message)
+    line = text.count("\n", 0, at) + 1
+    column = at - text.rfind("\n", 0, at)
+    raise SchemaError(f"{path + ', ' if path else ''}line {line}, column {column}: {message}")
+
+
+def integer(word: str) -> int | None:
+    """Return a whole number in decimal or hexadecimal digits; None if it is none.
+
+    Zeros in front mean nothing, as the registry has it; protoc reads them as octal.
+    """
+    if _INTEGER.fullmatch(word) is None:
+        return None
+    return int(word, 16) if "x" in word or "X" in word else int(word)
+
+
+def unquote(value: Quoted) -> str:
+    """Return a text with its escapes read as characters, each on its own."""
+    return "".join(_ESCAPE.sub(_character, each) for each in value.pieces)
+
+
+def unquote_bytes(value: Quoted) -> bytes:
+    """Return a text as bytes: octal and hexadecimal escapes are bytes, the rest is UTF-8."""
+    if not any("\\" in each for each in value.pieces):
+        return "".join(value.pieces).encode("utf-8", "surrogatepass")
+    # Bytes pass as lone surrogates, which no text that was decoded has.
+    text = "".join(_ESCAPE.sub(_byte, each) for each in value.pieces)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _character(match: re.Match[str]) -> str:
+    octal, hexadecimal, short, long, plain = match.groups()
+    if plain is not None:
+        return _PLAIN.get(plain, plain)
+    if octal is not None:
+        return chr(int(octal, 8))
+    code = int(hexadecimal or short or long, 16)
+    return chr(code) if code < 0x110000 else "\ufffd"
+
+
+def _byte(match: re.Match[str]) -> str:
+    octal, hexadecimal = match.group(1, 2)
+    if octal is None and hexadecimal is None:
+        return _character(match)
+    code = int(octal, 8) & 0xFF if octal is not None else int(hexadecimal, 16)
+    return chr(code) if code < 0x80 else chr(0xDC00 + code)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words: list[str] = []
+        self.places: list[int] = []
+        self.comments: list[tuple[int, int]] = []
+        self.depth = 0
+        words, places = self.words, self.places
+        for match in _TOKEN.finditer(text):
+            kind = match.lastindex
+            if kind == 3:
+                self.comments.append(match.span(3))
+            elif kind == 5:
+                self._odd_character(match)
+            else:
+                words.append(match[kind or 0])
+                places.append(match.start(kind or 0))
+        # What follows the end is the end.
+        words += ["", "", ""]
+        places += [len(text)] * 3
+        self.next = 0
+        self.syntax = ""
+
+    def _odd_character(self, match: re.Match[str]) -> None:
+        at, char = match.start(5), match[5]
+        if char in "\"'":
+            fail(self.text, at, "a text without its closing quotation mark")
+        if char == "*" and self.text[at - 1] == "/":
+            fail(self.text, at - 1, "a comment without its end")
+        fail(self.text, at, f"unexpected character {char!r}")
+
+    # Tokens
+
+    def fail(self, message: str, at: int | None = None) -> NoReturn:
+        """Raise an error at an offset, or at the next token."""
+        fail(self.text, self.places[self.next] if at is None else at, message)
+
+    def unexpected(self, wanted: str) -> NoReturn:
+        word = self.words[self.next]
+        self.fail(f"expected {wanted}, got {repr(word[:40]) if word else 'the end'}")
+
+    def expect(self, mark: str) -> None:
+        if self.words[self.next] != mark:
+            self.unexpected(repr(mark))
+        self.next += 1
+
+    def accept(self, mark: str) -> bool:
+        if self.words[self.next] == mark:
+            self.next += 1
+            return True
+        return False
+
+    def name(self) -> str:
+        word = self.words[self.next]
+        if _NAME.fullmatch(word) is None:
+            self.unexpected("a name")
+        self.next += 1
+        return word
+
+    def type_name(self) -> str:
+        word = self.words[self.next]
+        if _TYPE.fullmatch(word) is None:
+            self.unexpected("a type")
+        self.next += 1
+        return word
+
+    def number(self) -> int:
+        """Return an int32."""
+        word = self.words[self.next]
+        found = integer(word)
+        if found is None or not _INT32[0] <= found <= _INT32[1]:
+            self.unexpected("a number of 32 bits")
+        self.next += 1
+        return found
+
+    def quoted(self) -> Quoted:
+        pieces = []
+        while self.words[self.next][:1] in ('"', "'") and self.words[self.next]:
+            pieces.append(self.words[self.next][1:-1])
+            self.next += 1
+        if not pieces:
+            self.unexpected("a text in quotation marks")
+        return Quoted(tuple(pieces))
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail(f"nested deeper than {MAX_DEPTH} levels")
+        yield
+        self.depth -= 1
+
+    # Statements
+
+    def file(self) -> File:
+        file = File(comments=self.comments, text=self.text)
+        visibility = ""
+        names: set[str] = set()
+        while word := self.words[self.next]:
+            at = self.places[self.next]
+            self.next += 1
+            if word == ";":
+                continue
+            if word in ("export", "local") and self.words[self.next] in ("message", "enum"):
+                visibility = word
+                continue
+            if word == "syntax" or word == "edition":
+                self._syntax(file, word, at)
+            elif word == "package":
+                file.package = self.type_name().lstrip(".")
+                self.expect(";")
+            elif word == "import":
+                kind = self.words[self.next]
+                kind = kind if kind in ("public", "weak", "option") else ""
+                self.next += bool(kind)
+                file.imports.append(Import(unquote(self.quoted()), kind, at))
+                self.expect(";")
+            elif word == "option":
+                file.options.append(self.option(at))
+                self.expect(";")
+            elif word == "message":
+                file.messages.append(self.message(at, visibility))
+                self._once(names, file.messages[-1].name, at)
+            elif word == "enum":
+                file.enums.append(self.enum(at, visibility))
+                self._once(names, file.enums[-1].name, at)
+            elif word == "extend":
+                file.extends.append(self.extend(at))
+            elif word == "service":
+                file.services.append(self.service(at))
+            else:
+                self.next -= 1
+                self.unexpected("a message, an enum, an option, an import, an extension or a service")
+            visibility = ""
+        return file
+
+    def _once(self, names: set[str], name: str, at: int) -> None:
+        if name in names:
+            self.fail(f"{name} is declared twice", at)
+        names.add(name)
+
+    def _syntax(self, file: File, word: str, at: int) -> None:
+        if self.next > 1 or file.syntax:
+            self.fail(f"{word} does not stand first", at)
+        self.expect("=")
+        file.syntax = unquote(self.quoted())
+        known = ("proto2", "proto3") if word == "syntax" else ("2023", "2024")
+        if file.syntax not in known:
+            self.fail(f"{word} {file.syntax!r} is not one of {', '.join(known)}", at)
+        self.expect(";")
+        self.syntax = file.syntax
+
+    def message(self, at: int, visibility: str = "") -> Message:
+        message = Message(self.name(), visibility=visibility, at=at)
+        self.body(message)
+        return message
+
+    def body(self, message: Message) -> None:
+        self.expect("{")
+        words, places = self.words, self.places
+        names: set[str] = set()
+        visibility = ""
+        with self.nested():
+            while True:
+                word = words[self.next]
+                at = places[self.next]
+                if word == "}":
+                    break
+                self.next += 1
+                after = words[self.next]
+                if word == ";":
+                    continue
+                if word in ("export", "local") and after in ("message", "enum"):
+                    visibility = word
+                    continue
+                if word == "message":
+                    message.messages.append(self.message(at, visibility))
+                    self._once(names, message.messages[-1].name, at)
+                elif word == "enum":
+                    message.enums.append(self.enum(at, visibility))
+                    self._once(names, message.enums[-1].name, at)
+                elif word == "option":
+                    message.options.append(self.option(at))
+                    self.expect(";")
+                elif word == "oneof":
+                    self.oneof(message, at)
+                elif word == "reserved":
+                    message.reserved.append(self.reserved(at))
+                elif word == "extensions":
+                    message.extensions.append(self.extensions(at))
+                elif word == "extend":
+                    message.extends.append(self.extend(at))
+                else:
+                    self.next -= 1
+                    message.fields.append(self.field())
+                visibility = ""
+        self.expect("}")
+
+    def field(self, oneof: Oneof | None = None) -> Field:
+        words = self.words
+        at = self.places[self.next]
+        label = words[self.next]
+        if label in _LABELS and words[self.next + 1] != "=":
+            if oneof is not None:
+                self.fail(f"{label} in a oneof")
+            self.next += 1
+        else:
+            label = ""
+        word = words[self.next]
+        if word == "map" and words[self.next + 1] == "<":
+            return self._map(label, oneof, at)
+        if word == "group" and words[self.next + 2] == "=":
+            return self._group(label, oneof, at)
+        if not label and oneof is None and self.syntax in ("", "proto2"):
+            self.unexpected("optional, required or repeated")
+        kind = self.type_name()
+        field = Field(label, kind, self.name(), 0, oneof=oneof, at=at)
+        self.expect("=")
+        field.number = self.number()
+        if words[self.next] == "[":
+            field.options = self.options()
+        self.expect(";")
+        return field
+
+    def _map(self, label: str, oneof: Oneof | None, at: int) -> Field:
+        if label:
+            self.fail(f"{label} before a map", at)
+        self.next += 2
+        if self.words[self.next] not in _KEYS:
+            self.unexpected("the type of a map's keys")
+        key = self.words[self.next]
+        self.next += 1
+        self.expect(",")
+        kind = self.type_name()
+        self.expect(">")
+        field = Field("", kind, self.name(), 0, key=key, oneof=oneof, at=at)
+        self.expect("=")
+        field.number = self.number()
+        if self.words[self.next] == "[":
+            field.options = self.options()
+        self.expect(";")
+        return field
+
+    def _group(self, label: str, oneof: Oneof | None, at: int) -> Field:
+        if not label and oneof is None:
+            self.unexpected("optional, required or repeated")
+        self.next += 1
+        name = self.name()
+        field = Field(label, name, name.lower(), 0, oneof=oneof, at=at)
+        self.expect("=")
+        field.number = self.number()
+        if self.words[self.next] == "[":
+            field.options = self.options()
+        field.group = Message(name, at=at)
+        self.body(field.group)
+        return field
+
+    def oneof(self, message: Message, at: int) -> None:
+        oneof = Oneof(self.name(), at=at)
+        message.oneofs.append(oneof)
+        self.expect("{")
+        while not self.accept("}"):
+            place = self.places[self.next]
+            if self.accept("option"):
+                oneof.options.append(self.option(place))
+                self.expect(";")
+            elif not self.accept(";"):
+                message.fields.append(self.field(oneof))
+
+    def enum(self, at: int, visibility: str = "") -> Enum:
+        enum = Enum(self.name(), visibility=visibility, at=at)
+        self.expect("{")
+        while not self.accept("}"):
+            at = self.places[self.next]
+            if self.accept("option"):
+                enum.options.append(self.option(at))
+                self.expect(";")
+            elif self.accept("reserved"):
+                enum.reserved.append(self.reserved(at, 2**31 - 1))
+            elif not self.accept(";"):
+                value = EnumValue(self.name(), 0, at=at)
+                self.expect("=")
+                value.number = self.number()
+                if self.words[self.next] == "[":
+                    value.options = self.options()
+                self.expect(";")
+                enum.values.append(value)
+        return enum
+
+    def extend(self, at: int) -> Extend:
+        extend = Extend(self.type_name(), at=at)
+        self.expect("{")
+        while not self.accept("}"):
+            if not self.accept(";"):
+                extend.fields.append(self.field())
+        return extend
+
+    def service(self, at: int) -> Service:
+        service = Service(self.name(), at=at)
+        self.expect("{")
+        while not self.accept("}"):
+            at = self.places[self.next]
+            if self.accept("option"):
+                service.options.append(self.option(at))
+                self.expect(";")
+            elif self.accept("rpc"):
+                service.rpcs.append(self.rpc(at))
+            elif not self.accept(";"):
+                self.unexpected("rpc or option")
+        return service
+
+    def rpc(self, at: int) -> Rpc:
+        rpc = Rpc(self.name(), "", "", at=at)
+        rpc.request_stream, rpc.request = self._rpc_type()
+        self.expect("returns")
+        rpc.response_stream, rpc.response = self._rpc_type()
+        if self.accept("{"):
+            while not self.accept("}"):
+                at = self.places[self.next]
+                if self.accept("option"):
+                    rpc.options.append(self.option(at))
+                    self.expect(";")
+                elif not self.accept(";"):
+                    self.unexpected("option")
+        else:
+            self.expect(";")
+        return rpc
+
+    def _rpc_type(self) -> tuple[bool, str]:
+        self.expect("(")
+        stream = self.words[self.next] == "stream" and self.words[self.next + 1] != ")"
+        self.next += stream
+        kind = self.type_name()
+        self.expect(")")
+        return stream, kind
+
+    def reserved(self, at: int, last: int = MAX_NUMBER) -> Reserved:
+        reserved = Reserved([], [], at)
+        while True:
+            word = self.words[self.next]
+            if word[:1] in ('"', "'") and word:
+                reserved.names.append(unquote(self.quoted()))
+            elif self.syntax[:2] == "20" and _NAME.fullmatch(word):
+                reserved.names.append(self.name())
+            else:
+                self.range(reserved.ranges, last)
+            if not self.accept(","):
+                self.expect(";")
+                return reserved
+
+    def extensions(self, at: int) -> Extensions:
+        extensions = Extensions([], at=at)
+        while True:
+            self.range(extensions.ranges, MAX_NUMBER)
+            if not self.accept(","):
+                break
+        if self.words[self.next] == "[":
+            extensions.options = self.options()
+        self.expect(";")
+        return extensions
+
+    def range(self, ranges: Ranges, last: int) -> None:
+        first = end = self.number()
+        if self.accept("to"):
+            end = last if self.accept("max") else self.number()
+        ranges.append((first, end))
+
+    # Options
+
+    def options(self) -> list[Option]:
+        """Return the options of a field or value, in brackets."""
+        self.expect("[")
+        options: list[Option] = []
+        while True:
+            options.append(self.option(self.places[self.next]))
+            if not self.accept(","):
+                self.expect("]")
+                return options
+
+    def option(self, at: int) -> Option:
+        name: list[str] = []
+        while True:
+            if self.accept("("):
+                name.append(f"({self.type_name()})")
+                self.expect(")")
+            else:
+                word = self.words[self.next]
+                # Dots at either end join it to a name in parentheses.
+                parts = word.removeprefix(".") if name else word
+                more = self.words[self.next + 1] == "("
+                parts = parts.removesuffix(".") if more else parts
+                if parts and not all(_NAME.fullmatch(each) for each in parts.split(".")):
+                    self.unexpected("the name of an option")
+                self.next += 1
+                name += parts.split(".") if parts else []
+            if self.words[self.next] == "=":
+                break
+            if self.words[self.next] != "(" and not self.words[self.next].startswith("."):
+                self.unexpected("'='")
+        if not name:
+            self.unexpected("the name of an option")
+        self.next += 1
+        return Option(tuple(name), self.value(), at)
+
+    def value(self) -> Value:
+        word = self.words[self.next]
+        if word == "{":
+            return self.aggregate("}")
+        if word == "[":
+            return self.list()
+        if word[:1] in ('"', "'") and word:
+            return self.quoted()
+        if not word or not (word[-1].isalnum() or word[-1] in "_."):
+            self.unexpected("a value")
+        self.next += 1
+        return Word(word)
+
+    def list(self) -> list[Value]:
+        self.expect("[")
+        values: list[Value] = []
+        with self.nested():
+            while not self.accept("]"):
+                values.append(self.aggregate(">") if self.words[self.next] == "<" else self.value())
+                if not self.accept(",") and self.words[self.next] != "]":
+                    self.unexpected("',' or ']'")
+        return values
+
+    def aggregate(self, end: str) -> Aggregate:
+        self.next += 1
+        entries: list[tuple[str, Value]] = []
+        with self.nested():
+            while not self.accept(end):
+                if self.accept("["):
+                    name = self._bracketed()
+                else:
+                    name = self.words[self.next]
+                    if not name or not name.replace(".", "_").isidentifier():
+                        self.unexpected("the name of a field")
+                    self.next += 1
+                separator = self.accept(":")
+                word = self.words[self.next]
+                if word == "<":
+                    entries.append((name, self.aggregate(">")))
+                elif word == "{" or separator:
+                    entries.append((name, self.value()))
+                else:
+                    self.unexpected("':'")
+                if not self.accept(","):
+                    self.accept(";")
+        return Aggregate(entries)
+
+    def _bracketed(self) -> str:
+        """Return the name of an extension, or the URL of an Any."""
+        parts = [self.type_name()]
+        while self.accept("/"):
+            parts.append(self.type_name())
+        self.expect("]")
+        return f"[{'/'.join(parts)}]"

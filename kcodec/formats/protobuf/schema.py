@@ -1,0 +1,208 @@
+"""A Protobuf schema: a main file and what it imports, from texts or descriptors, resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from kcodec.errors import SchemaError
+from kcodec.formats.protobuf.descriptor import EnumType, MessageType
+from kcodec.formats.protobuf.descriptor_set import read_descriptors, with_known
+from kcodec.formats.protobuf.link import Linked, link
+from kcodec.formats.protobuf.parse import parse
+from kcodec.formats.protobuf.syntax import File, Message
+
+__all__ = ["ProtobufSchema"]
+
+
+class ProtobufSchema:
+    """A schema whose names are resolved.
+
+    Two are equal if they were made from the same texts or bytes.
+
+    Attributes
+    ----------
+    files : dict of str to File
+        The trees by path: the main one, what it imports, and the known files among those.
+    main : File
+        The main file's tree.
+
+    Examples
+    --------
+    >>> schema = ProtobufSchema.parse('syntax = "proto3"; package p; message M { message N { int32 a = 1; } }')
+    >>> schema.message().name, schema.message([0, 0]).name, schema.indexes("p.M.N")
+    ('p.M', 'p.M.N', [0, 0])
+    >>> [field.name for field in schema.message("M.N").fields]
+    ['a']
+    """
+
+    def __init__(self, sources: tuple[tuple[str, str | bytes], ...]) -> None:
+        self.sources = sources
+        files: dict[str, File] = {}
+        for path, source in sources:
+            if isinstance(source, bytes):
+                for name, tree in read_descriptors(source).items():
+                    files.setdefault(name, tree)
+            else:
+                files.setdefault(path, _parse(path if len(sources) > 1 else "", source))
+        self.files = with_known(files)
+        self.main = next(iter(files.values()))
+        self._linked: Linked = link(self.files)
+
+    @classmethod
+    def parse(cls, source: Any, imports: Mapping[str, str] | None = None) -> ProtobufSchema:
+        """Return the schema of any source.
+
+        Parameters
+        ----------
+        source : str, bytes, mapping or object
+            The text of a .proto file; texts by path, of which the first is the main one; bytes of a
+            FileDescriptorSet, or of one FileDescriptorProto; a generated class or a descriptor of
+            google.protobuf.
+        imports : mapping of str to str, optional
+            Texts of imported files, by path.
+
+        Raises
+        ------
+        SchemaError
+            With line and column of what is wrong.
+        """
+        more = tuple((imports or {}).items())
+        if isinstance(source, ProtobufSchema):
+            return source
+        if isinstance(source, str):
+            return cls((("", source), *more))
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            return cls((("", bytes(source)), *more))
+        if isinstance(source, Mapping):
+            if not source:
+                raise SchemaError("no file is given")
+            return cls((*source.items(), *more))
+        found = _descriptors(source)
+        if found is None:
+            raise SchemaError(f"a Protobuf schema is not made from {type(source).__name__}")
+        return cls((*found, *more))
+
+    @property
+    def messages(self) -> dict[str, MessageType]:
+        """All messages by full name, the main file's first, entries of maps and groups too."""
+        return self._linked.messages
+
+    @property
+    def enums(self) -> dict[str, EnumType]:
+        """All enums by full name."""
+        return self._linked.enums
+
+    def message(self, name: str | Sequence[int] | None = None) -> MessageType:
+        """Return a message.
+
+        Parameters
+        ----------
+        name : str or sequence of int, optional
+            Its full name; a name without its package, or the last part of one, where that means one message only;
+            or its indexes. By default the first of the main file.
+
+        Raises
+        ------
+        SchemaError
+            If there is none of this name, or more than one.
+        """
+        if name is None or not isinstance(name, str):
+            return self.messages[self._at(() if name is None else tuple(name))]
+        full = name.removeprefix(".")
+        if full in self.messages:
+            return self.messages[full]
+        ends = [each for each in self._numbered if each.endswith(f".{full}")]
+        if not ends:
+            ends = [
+                each
+                for each, kind in self.messages.items()
+                if each.endswith(f".{full}") and not kind.map_entry
+            ]
+        if len(ends) == 1:
+            return self.messages[ends[0]]
+        if ends:
+            raise SchemaError(f"{name!r} may be {' or '.join(sorted(ends)[:5])}")
+        raise SchemaError(f"the schema has no message {name!r}")
+
+    def indexes(self, name: str | Sequence[int] | None = None) -> list[int]:
+        """Return where a message stands in the main file, as Confluent's framing counts.
+
+        Raises
+        ------
+        SchemaError
+            If it is not declared there.
+        """
+        full = self.message(name).name
+        if full not in self._numbered:
+            raise SchemaError(f"{full} is not declared in the main file")
+        return list(self._numbered[full])
+
+    @cached_property
+    def _counted(self) -> File:
+        """The file whose messages are counted: for one that only imports another publicly, that one."""
+        file, seen = self.main, 0
+        while not file.messages and not file.enums and seen < len(self.files):
+            public = [each.path for each in file.imports if each.kind == "public"]
+            if len(public) != 1 or public[0] not in self.files:
+                break
+            file, seen = self.files[public[0]], seen + 1
+        return file
+
+    @cached_property
+    def _numbered(self) -> dict[str, tuple[int, ...]]:
+        found: dict[str, tuple[int, ...]] = {}
+
+        def number(scope: str, messages: list[Message], before: tuple[int, ...]) -> None:
+            for i, each in enumerate(messages):
+                full = f"{scope}.{each.name}" if scope else each.name
+                found[full] = (*before, i)
+                number(full, each.messages, found[full])
+
+        number(self._counted.package, self._counted.messages, ())
+        return found
+
+    def _at(self, indexes: tuple[int, ...]) -> str:
+        wanted = indexes or (0,)
+        for full, place in self._numbered.items():
+            if place == wanted:
+                return full
+        if not indexes:
+            raise SchemaError("the schema has no message")
+        raise SchemaError(f"the schema has no message of the indexes {list(indexes)}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ProtobufSchema) and self.sources == other.sources
+
+    def __hash__(self) -> int:
+        return hash(self.sources)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProtobufSchema, (self.sources,)
+
+    def __repr__(self) -> str:
+        return f"<ProtobufSchema of {', '.join(list(self._numbered)[:5]) or 'no message'}>"
+
+
+def _parse(path: str, text: str) -> File:
+    try:
+        return parse(text)
+    except SchemaError as error:
+        raise SchemaError(f"{path}, {error}") from None if path else error
+
+
+def _descriptors(source: Any) -> list[tuple[str, bytes]] | None:
+    """Return the descriptors of a class or descriptor of google.protobuf, the main one first."""
+    descriptor = getattr(source, "DESCRIPTOR", source)
+    file = getattr(descriptor, "file", descriptor)
+    if not isinstance(getattr(file, "serialized_pb", None), bytes):
+        return None
+    found: dict[str, bytes] = {}
+    pending = [file]
+    while pending:
+        each = pending.pop(0)
+        if each.name not in found:
+            found[each.name] = each.serialized_pb
+            pending += each.dependencies
+    return list(found.items())

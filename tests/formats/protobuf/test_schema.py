@@ -1,0 +1,98 @@
+import base64
+import pickle
+
+import pytest
+from vector_files import read_vectors
+
+from kcodec import SchemaError
+from kcodec.formats.protobuf.schema import ProtobufSchema
+
+SCHEMAS = {
+    line["name"]: line for line in read_vectors("protobuf_vectors.jsonl.gz") if line["kind"] == "schema"
+}
+
+NESTED = """
+syntax = "proto3";
+package p;
+message A { message B { message C { } message D { } } message E { } }
+message F { message B { } }
+"""
+
+
+def described(schema):
+    """Everything that is resolved, in a form that compares."""
+    return {
+        "messages": {
+            name: (
+                message.map_entry,
+                message.message_set,
+                message.syntax,
+                [described_field(field) for field in message.fields],
+                {number: described_field(field) for number, field in message.extensions.items()},
+            )
+            for name, message in schema.messages.items()
+        },
+        "enums": {name: (enum.values, enum.closed) for name, enum in schema.enums.items()},
+    }
+
+
+def described_field(field):
+    return {
+        "name": field.name,
+        "number": field.number,
+        "type": field.type,
+        "repeated": field.repeated,
+        "required": field.required,
+        "presence": field.presence,
+        "packed": field.packed,
+        "message": field.message and field.message.name,
+        "enum": field.enum and field.enum.name,
+        "oneof": field.oneof,
+        "default": repr(field.default),
+        "json_name": field.json_name,
+        "utf8": field.utf8,
+        "options": field.options,
+    }
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_text_and_descriptor_mean_the_same(name):
+    line = SCHEMAS[name]
+    from_text = ProtobufSchema.parse(line["proto"])
+    from_descriptor = ProtobufSchema.parse(base64.b64decode(line["descriptor_set"]))
+    assert described(from_text) == described(from_descriptor)
+    assert from_text.message().name == from_descriptor.message().name == f"k.{name}.M"
+
+
+def test_messages_are_found_by_name_and_by_indexes():
+    schema = ProtobufSchema.parse(NESTED)
+    assert schema.message().name == schema.message("A").name == schema.message([]).name == "p.A"
+    assert schema.message("p.A.B.D").name == schema.message([0, 0, 1]).name == schema.message("D").name
+    assert schema.indexes("p.A.B.D") == [0, 0, 1]
+    with pytest.raises(SchemaError, match=r"'B' may be p\.A\.B or p\.F\.B"):
+        schema.message("B")
+    with pytest.raises(SchemaError, match="no message 'Nope'"):
+        schema.message("Nope")
+    with pytest.raises(SchemaError, match=r"no message of the indexes \[2\]"):
+        schema.message([2])
+
+
+def test_schemas_pickle_and_compare():
+    schema = ProtobufSchema.parse(NESTED)
+    again = pickle.loads(pickle.dumps(schema))
+    assert again == schema
+    assert hash(again) == hash(schema)
+    assert again != ProtobufSchema.parse(NESTED + " message G { }")
+    assert described(again) == described(schema)
+
+
+def test_generated_classes_are_schemas():
+    from google.protobuf import type_pb2
+
+    assert ProtobufSchema.parse(type_pb2.Field).message("Field").name == "google.protobuf.Field"
+    assert ProtobufSchema.parse(type_pb2).main.package == "google.protobuf"
+
+
+def test_errors_have_a_place():
+    with pytest.raises(SchemaError, match="line 3, column 15: a has the unknown type Nope"):
+        ProtobufSchema.parse('syntax = "proto3";\nmessage L { }\n message M {  Nope a = 1; }')
