@@ -8,7 +8,10 @@ import pyarrow.compute as pc
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError
 
-__all__ = ["add_columns", "arrange", "hide_nulls", "unpack"]
+__all__ = ["add_columns", "arrange", "hide_nulls", "replace_rows", "unpack"]
+
+#: Rows are replaced one by one if at most one row in so many is.
+_ROWS_PER_SLICE = 50
 
 
 def unpack(array: pa.Array) -> pa.Array:
@@ -163,3 +166,18 @@ def _again(array: pa.Array, parts: Sequence[pa.Array], fields: Sequence[pa.Field
         return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
     kind = _lists(kind, fields[0], parts[0])
     return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], offset=array.offset, children=parts)
+
+
+def replace_rows(array: pa.Array, rows: Sequence[int], values: pa.Array) -> pa.Array:
+    """Put values in the place of rows, which are in order."""
+    if len(rows) * _ROWS_PER_SLICE > len(array):
+        places = list(range(len(array)))
+        for number, row in enumerate(rows):
+            places[row] = len(array) + number
+        return pa.concat_arrays([array, values]).take(pa.array(places, pa.int64()))
+    # Whole runs of rows are copied faster than rows one by one.
+    parts, at = [], 0
+    for number, row in enumerate(rows):
+        parts += [array.slice(at, row - at), values.slice(number, 1)]
+        at = row + 1
+    return pa.concat_arrays([*parts, array.slice(at)])

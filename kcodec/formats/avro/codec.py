@@ -17,28 +17,9 @@ from kcodec.formats.avro.schema import Schema, canonical, parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
 from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
+from kcodec.plan.programs import Programs
 
-__all__ = ["AvroCodec", "AvroPrograms", "AvroReader", "AvroWriter", "schema_text"]
-
-
-class AvroPrograms:
-    """A plan and its programs, one for each kernel that has run it; it pickles as the plan."""
-
-    def __init__(self, plan: Plan, limits: Limits) -> None:
-        self.plan = plan
-        self.limits = limits
-        self._compiled: dict[str, Any] = {}
-
-    def compiled(self, module: Any) -> Any:
-        """Return the program of a kernel."""
-        found = self._compiled.get(module.__name__)
-        if found is None:
-            # Threads that come here at once make the same program; the first one put there stays.
-            found = self._compiled.setdefault(module.__name__, module.Program(self.plan, self.limits))
-        return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return AvroPrograms, (self.plan, self.limits)
+__all__ = ["AvroCodec", "AvroReader", "AvroWriter", "schema_text"]
 
 
 class AvroReader:
@@ -70,9 +51,9 @@ class AvroReader:
         writer = writer_schema if isinstance(writer_schema, Schema) else parse(writer_schema)
         return decode_plan(writer, self.schema, self.options, self.arrow_type)
 
-    def program(self, writer_schema: object) -> AvroPrograms:
+    def program(self, writer_schema: object) -> Programs:
         """Return what decodes the payloads of a writer's schema; see `plan`."""
-        return AvroPrograms(self.plan(writer_schema), self.limits)
+        return Programs(self.plan(writer_schema), self.limits)
 
 
 class AvroWriter:
@@ -88,7 +69,7 @@ class AvroWriter:
         self.schema = schema if isinstance(schema, Schema) else parse(schema)
         self.options = options or TypeOptions()
         self.limits = Limits.of(limits)
-        self._programs: Kept[pa.DataType, AvroPrograms] = Kept()
+        self._programs: Kept[pa.DataType, Programs] = Kept()
 
     def plan(self, kind: pa.DataType) -> Plan:
         """Plan how columns of an Arrow type are written."""
@@ -100,9 +81,7 @@ class AvroWriter:
         """Encode one array; see `AvroKernel.encode`."""
         module = kernel()
         kind = plain_type(array.type)
-        program = self._programs.get(kind, lambda: AvroPrograms(self.plan(kind), self.limits)).compiled(
-            module
-        )
+        program = self._programs.get(kind, lambda: Programs(self.plan(kind), self.limits)).compiled(module)
         plain = array if array.type == kind else unpack(array).cast(kind)
         return module.encode(plain, program, prefix=prefix, large=large, stop=stop)
 

@@ -10,13 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.plan.failure import RowError
 
 __all__ = ["reread"]
-
-#: Rows are replaced one by one if at most one row in so many is.
-_ROWS_PER_SLICE = 50
 
 
 def reread(
@@ -54,20 +52,5 @@ def reread(
             rows.append(fault.row)
             found.append(value)
     if found:
-        array = _replaced(array, rows, pa.array(found, array.type))
+        array = replace_rows(array, rows, pa.array(found, array.type))
     return array, remaining
-
-
-def _replaced(array: pa.Array, rows: Sequence[int], values: pa.Array) -> pa.Array:
-    """Put values in the place of rows."""
-    if len(rows) * _ROWS_PER_SLICE > len(array):
-        places = list(range(len(array)))
-        for number, row in enumerate(rows):
-            places[row] = len(array) + number
-        return pa.concat_arrays([array, values]).take(pa.array(places, pa.int64()))
-    # Whole runs of rows are copied faster than rows one by one.
-    parts, at = [], 0
-    for number, row in enumerate(rows):
-        parts += [array.slice(at, row - at), values.slice(number, 1)]
-        at = row + 1
-    return pa.concat_arrays([*parts, array.slice(at)])

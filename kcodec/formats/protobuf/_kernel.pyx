@@ -10,13 +10,13 @@ from libc.stdlib cimport calloc, free
 from kcodec.columns._builder cimport set_null
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
-from kcodec.formats.protobuf._program cimport Op, ProtobufProgram
+from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
 from kcodec.plan._budget cimport begin_row, set_limits
 from kcodec.plan._decoder cimport Decoder, payload_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.status cimport OK, REREAD, TRUNCATED, Status
+from kcodec.wire.status cimport OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode"]
 
@@ -34,23 +34,34 @@ cdef enum:
 @cython.final
 cdef class ProtobufDecoder(Decoder):
     cdef Context context
-    cdef object values
+    cdef const Message **messages   # per program
+    cdef int32_t *members           # per program: column of its message, 0 for the root
     cdef list again            # rows that the plain twin has read
     cdef list found            # and what it has found there
 
     def __init__(self, values, programs, selector, starts):
-        cdef int64_t words
-        cdef int64_t ops
+        cdef ProtobufProgram program
+        cdef int64_t words = 0
+        cdef int64_t ops = 0
+        cdef int32_t at
         Decoder.__init__(self, values, programs, selector, starts, None, 0, True)
-        self.values = values
         self.again = []
         self.found = []
         self.block_rows = BLOCK_ROWS
         self.block_bytes = BLOCK_BYTES
         self.context.columns = self.builder.columns
         self.context.wide = self.builder.wide
-        words = max((<ProtobufProgram>each).words for each in self.compiled if each is not None)
-        ops = max((<ProtobufProgram>each).count for each in self.compiled if each is not None)
+        self.messages = <const Message **>calloc(self.programs, sizeof(void *))
+        self.members = <int32_t *>calloc(self.programs, sizeof(int32_t))
+        if self.messages == NULL or self.members == NULL:
+            raise MemoryError
+        for at in range(self.programs):
+            program = self.compiled[at]
+            if program is not None:
+                self.messages[at] = program.messages
+                self.members[at] = program.member
+                words = max(words, program.words)
+                ops = max(ops, program.count)
         self.context.seen = <uint64_t *>calloc(words + 1, sizeof(uint64_t))
         self.context.times = <int64_t *>calloc(2 * ops, sizeof(int64_t))
         if self.context.seen == NULL or self.context.times == NULL:
@@ -59,6 +70,8 @@ cdef class ProtobufDecoder(Decoder):
     def __dealloc__(self):
         free(self.context.seen)
         free(self.context.times)
+        free(self.messages)
+        free(self.members)
 
     cdef int prepare(self, Compiled program) except -1:
         self.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
@@ -72,14 +85,13 @@ cdef class ProtobufDecoder(Decoder):
         cdef Context *context = &self.context
         cdef const uint8_t *end
         cdef const uint8_t *p = payload_of(self, row, slice, &end)
-        cdef ProtobufProgram compiled = <ProtobufProgram>self.kept[program]
         context.ops = <const Op *>self.tables[program]
-        context.messages = compiled.messages
+        context.messages = self.messages[program]
         context.limit = slice.limit
         begin_row(&context.budget)
-        if compiled.member:
+        if self.members[program]:
             set_null(self.builder.columns, 0, row, self.builder.wide)
-            self.builder.columns[compiled.member].valid[row] = 1
+            self.builder.columns[self.members[program]].valid[row] = 1
         if self.builder.columns[0].valid != NULL:
             self.builder.columns[0].valid[row] = 1
         if unlikely(p == NULL):
@@ -105,6 +117,9 @@ cdef class ProtobufDecoder(Decoder):
             self.again.append(row)
             self.found.append(value)
             return None
+        if context.status == SIZE_LIMIT:
+            # It is the row as a whole that yields too much.
+            return program.fault(row, slice.end - slice.start, context.status, -1, "")
         indexes = [context.trail[at] for at in range(context.trail_size)]
         op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
         path = program.path(op, indexes[::-1]) if context.op != NULL else ""

@@ -76,8 +76,9 @@ def decode(
         _Reader(data).message(at, len(data), frame, 0, min(program.limits.max_depth, MAX_DEPTH))
         with _inside(offset=len(data)):
             frame.check()
-        row = _Row(columns)
-        row.put_message(frame.node, frame)
+        row = _Row(columns, program.limits.max_expansion)
+        with _inside(offset=len(data)):
+            row.put_message(frame.node, frame)
         return row
 
     rows, faults = decode_rows(values, programs, read, selector=selector, starts=starts, stop=stop)
@@ -318,14 +319,32 @@ def _time(field: FieldNode, frame: _Frame) -> int:
             raise RowError("inexact")
     # Towards zero, as Java divides.
     part = nanos // field.factor if nanos >= 0 else -(-nanos // field.factor)
-    value = seconds * (10**9 // field.factor) + part
+    value: int = seconds * (10**9 // field.factor) + part
     if not -(1 << 63) <= value < 1 << 63:
         raise RowError("out_of_range")
     return value
 
 
 class _Row(ColumnRow):
-    """What a message that has been read adds to each column."""
+    """What a message that has been read adds to each column.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns.
+    room : int
+        Bytes of names that it may add.
+    """
+
+    def __init__(self, columns: tuple[Column, ...], room: int) -> None:
+        super().__init__(columns)
+        self.room = room
+
+    def name(self, text: str) -> bytes:
+        self.room -= len(text.encode())
+        if self.room < 0:
+            raise RowError("size_limit")
+        return text.encode()
 
     def put_message(self, node: Any, frame: _Frame) -> None:
         self.put(node.column, True)
@@ -340,13 +359,14 @@ class _Row(ColumnRow):
                 for field in node.children
                 if field.oneof == number and field.number in frame.values
             ]
-            self.put(column, members[0].encode() if members else None)
+            self.put(column, self.name(members[0]) if members and column >= 0 else None)
 
     def put_field(self, field: FieldNode, value: Any) -> None:
         if field.label == "map":
-            key, item = field.children[0].children
+            entry_node: Any = field.children[0]
+            key, item = entry_node.children
             # The last entry of a key counts, in the place of the first.
-            entries = {entry.values.get(1): entry for entry in value or ()}
+            entries = {entry.values.get(1, _default(key)): entry for entry in value or ()}
             self.put(field.column, len(entries))
             for entry in entries.values():
                 self.put_value(key, entry.values.get(1), key.column)
@@ -376,7 +396,7 @@ class _Row(ColumnRow):
             value = _default(field)
         if field.kind == "enum" and not pa.types.is_integer(kind):
             names = dict(zip(field.numbers, field.symbols, strict=True))
-            return str(names.get(value, value)).encode()
+            return self.name(str(names.get(value, value)))
         if isinstance(value, bool):
             return value
         # Unsigned numbers stand in memory as the signed ones of the same bits.

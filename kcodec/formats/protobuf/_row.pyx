@@ -15,19 +15,19 @@ never gets is filled in at its end. A message that comes twice is read on where 
 Columns hold one value for each message, so the last value of a field is simply written over the one before.
 
 What is right or wrong only once all is read (required fields, equal keys of a map, times) ends as REREAD: the plain
-twin says which.
+twin says which. So does, while text is not checked, what writes over text.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport (
-    BITS, BLOB, FIXED, LIST, MAP, STRUCT, TEXT, Column, offset_at, set_null,
+    BITS, BLOB, MAP, Column, offset_at, set_null,
 )
 from kcodec.columns._compact cimport has_duplicates
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, TRAIL, Context, fail
 from kcodec.formats.protobuf._program cimport (
-    CHECKED, CLOSED, DURATION, ENTRIES, ENTRY_VALUE, FIXED32, FIXED64, GROUP_END, GROUP_START, ITEMS, LENGTH, NO_FIELD, PACKABLE,
+    CHECKED, CLOSED, DURATION, ENTRIES, ENTRY_VALUE, FIXED32, FIXED64, GROUP_END, GROUP_START, ITEMS, LENGTH, PACKABLE, PACKED,
     PRESENT, READ_BOOL, READ_BYTES, READ_DROPPED, READ_ENUM, READ_ENUM_NAME, READ_FIXED32, READ_FIXED32_WIDE,
     READ_FIXED64, READ_FIXED64_WIDE, READ_GROUP, READ_INT32, READ_INT64, READ_MESSAGE, READ_RAW, READ_SINT32,
     READ_SINT64, READ_TEXT, READ_TIME, READ_UINT32_WIDE, READ_UINT64_WIDE, STRICT, TEXT_MARGIN, VARINT, ZERO_NULL,
@@ -226,7 +226,6 @@ cdef const uint8_t *put_unknown(
     cdef int64_t end
     cdef int64_t tag_size = 1
     cdef const uint8_t *at
-    cdef uint64_t raw
     if message.unknown < 0:
         return p
     column = column_of(context, message.unknown)
@@ -266,7 +265,6 @@ cdef void begin(Context *context, const Message *message, int64_t index) noexcep
     """Forget what fields a message had."""
     cdef uint64_t *seen = context.seen + message.slot
     cdef int32_t word
-    cdef Column *column
     for word in range(message.words + 1):
         seen[word] = 0
     if message.unknown >= 0:
@@ -506,7 +504,6 @@ cdef const uint8_t *read_message(
     The message is the value with an index in its columns, and may have had fields before.
     """
     cdef const Op *op = context.ops + message.ops
-    cdef const Op *first = op
     cdef uint64_t *seen = context.seen + message.slot
     cdef const uint8_t *tag
     cdef Column *column
@@ -523,10 +520,10 @@ cdef const uint8_t *read_message(
             word = load_le64(p)
             if (word & op.tag_mask) == op.tag:
                 found = FIELD
-            elif (word & op[1].tag_mask) == op[1].tag and op.code != NO_FIELD:
+            elif (word & op[1].tag_mask) == op[1].tag:
                 op += 1
                 found = FIELD
-            elif op.code != NO_FIELD and (word & op[2].tag_mask) == op[2].tag and op[1].code != NO_FIELD:
+            elif (word & op[2].tag_mask) == op[2].tag:
                 op += 2
                 found = FIELD
             p += op.tag_size
@@ -555,6 +552,9 @@ cdef const uint8_t *read_message(
                 if unlikely(p == NULL):
                     return NULL
         elif op.code < READ_RAW:
+            if unlikely(op.code == READ_TEXT and seen[op.position >> 6] & bit and not context.checked):
+                # The text before is written over, so it must be checked now.
+                return fail(context, REREAD, op, p)
             aside = False
             set_valid(column, index)
             p = read_leaf(context, op, column, index, p, end, &aside)
@@ -582,8 +582,11 @@ cdef const uint8_t *read_message(
         if op.others != NULL:
             for at in range(message.words):
                 word = seen[at] & op.others[at]
-                seen[at] &= ~word
-                # What is not seen is made null at the end.
+                if unlikely(word != 0):
+                    if not context.checked:
+                        return fail(context, REREAD, op, p)
+                    # What is not seen is made null at the end.
+                    seen[at] &= ~word
         seen[op.position >> 6] |= bit
         op += op.ahead
     fill(context, message, index)
@@ -643,6 +646,8 @@ cdef const uint8_t *read_items(
         if not finish(context, &context.messages[op.message], item):
             return fail(context, context.status, op, p)
     if unlikely(op.flags & ENTRIES and op.flags & CLOSED and context.unknown_entry):
+        if not context.checked:
+            return fail(context, REREAD, op, p)
         return put_unknown(context, message, index, tag, p, op.number, LENGTH)
     set_end(column, index, item + 1, context.wide)
     return p

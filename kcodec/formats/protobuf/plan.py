@@ -197,10 +197,7 @@ class _DecodePlan:
             if values is None:
                 return None
             assert keys is not None
-            children = tuple(
-                replace(each.node, presence=False, nulls=False, utf8=True, closed=False)
-                for each in (keys, values)
-            )
+            children = tuple(_entry_field(each.node) for each in (keys, values))
             entry = MessageNode(Op.MESSAGE, children=children)
             node = _node(field, column, "message", (entry,), label="map")
             # The entry is an unknown field as a whole if the value it ends with is one.
@@ -316,6 +313,12 @@ def _node(
         presence=field.presence,
         utf8=field.utf8,
     )
+
+
+def _entry_field(node: FieldNode) -> FieldNode:
+    """Return the key or value of a map, which has a default and is text only if it is valid."""
+    strict = node.strict and not node.closed
+    return replace(node, presence=False, nulls=False, utf8=True, closed=False, strict=strict)
 
 
 def _dropped(field: FieldType) -> FieldNode:

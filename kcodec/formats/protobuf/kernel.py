@@ -1,0 +1,39 @@
+"""The row loops of Protobuf that are in use."""
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from kcodec import _impl
+from kcodec.errors import Fault
+from kcodec.plan.kernel import RowKernel
+
+if TYPE_CHECKING:
+    from kcodec.formats.protobuf import _kernel_py
+
+__all__ = ["ProtobufKernel", "kernel"]
+
+
+class ProtobufKernel(RowKernel, Protocol):
+    """The row loops of Protobuf, compiled or in plain Python.
+
+    Nothing marks the end of a message, so ``trailing`` of `decode` means nothing.
+    """
+
+    def encode(
+        self, array: pa.Array, program: Any, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode one message per row, of a column of the type of the program's plan, as `decode` decodes.
+
+        Each message stands behind `prefix`; `large` is whether the result has 64-bit offsets.
+        """
+
+
+def kernel() -> ProtobufKernel:
+    """Return the module that is in use."""
+    chosen: ProtobufKernel = _impl.kernel("formats.protobuf._kernel")
+    return chosen
+
+
+if TYPE_CHECKING:
+    _twin: ProtobufKernel = _kernel_py
