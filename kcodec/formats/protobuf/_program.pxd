@@ -101,6 +101,9 @@ cdef struct Message:
     int32_t unknown       # column of unknown fields, -1
     int32_t cases         # of its oneofs
     bint finishing        # required fields or maps are here or below
+    int32_t finish_count
+    const int32_t *finish_fields  # positions of maps, and of messages with such below
+    uint64_t fields       # bits of all fields, if these are one word; 0
     const int32_t *case_columns
     const uint64_t *case_bits   # by oneof: its members
     const Text *field_names     # if it has cases
@@ -121,6 +124,7 @@ cdef class ProtobufProgram(Program):
     cdef int32_t compile_message(self, object node, tuple path) except -1
     cdef int compile_field(self, object field, tuple path, int32_t position) except -1
     cdef int link(self, int32_t number, object node, int32_t first) except -1
+    cdef int link_finish(self, Message *message) except -1
     cdef const Names *names(self, object field) except NULL
     cdef const Text *texts(self, object texts) except NULL
     cdef const uint64_t *bits(self, object positions, int32_t words) except NULL

@@ -4,7 +4,7 @@ The ops of a message are its fields in the order of their numbers, in which near
 found by comparing the bytes of the expected tag, then those of a few fields on, then by its number.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.plan._program cimport Program, inside
@@ -61,11 +61,7 @@ cdef class ProtobufProgram(Program):
             self.link(number, node, first)
         # Messages come before those inside them.
         for number in range(len(self.made) - 1, -1, -1):
-            self.messages[number].finishing |= any(
-                self.ops[at].message >= 0 and not self.ops[at].flags & ITEMS
-                and self.messages[self.ops[at].message].finishing
-                for at in range(self.messages[number].ops, self.messages[number].ops + self.messages[number].count)
-            )
+            self.link_finish(&self.messages[number])
         self.message_count = len(self.made)
         self.stop = self.count
 
@@ -211,14 +207,31 @@ cdef class ProtobufProgram(Program):
         required = [position for position, field in enumerate(node.children) if field.label == "required"]
         if required:
             message.required = self.bits(required, message.words)
-        message.finishing = bool(required) or any(
-            field.label == "map" and field.column >= 0 for field in node.children
-        )
+        message.fields = (<uint64_t>1 << message.count) - 1 if message.count < 64 else 0
         message.table_size = min(max(places, default=0) + 1, MAX_TABLE)
         table = <int32_t *>self.constant(b"", 4 * message.table_size)
         for at in range(message.table_size):
             table[at] = places.get(at, -1)
         message.table = table
+        return 0
+
+    cdef int link_finish(self, Message *message) except -1:
+        """Note the fields that a message is checked for when it ends."""
+        cdef int32_t at
+        cdef const Op *op
+        positions = []
+        for at in range(message.count):
+            op = &self.ops[message.ops + at]
+            if op.column >= 0 and (
+                op.flags & ENTRIES
+                or op.message >= 0 and not op.flags & ITEMS and self.messages[op.message].finishing
+            ):
+                positions.append(at)
+        message.finishing = message.required != NULL or bool(positions)
+        message.finish_count = len(positions)
+        message.finish_fields = <const int32_t *>self.constant(
+            b"".join(position.to_bytes(4, "little") for position in positions), 0
+        )
         return 0
 
     cdef const Names *names(self, object field) except NULL:

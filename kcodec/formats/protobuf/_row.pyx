@@ -261,7 +261,7 @@ cdef const uint8_t *put_unknown(
     return p
 
 
-cdef void begin(Context *context, const Message *message, int64_t index) noexcept nogil:
+cdef inline void begin(Context *context, const Message *message, int64_t index) noexcept nogil:
     """Forget what fields a message had."""
     cdef uint64_t *seen = context.seen + message.slot
     cdef int32_t word
@@ -361,65 +361,56 @@ cdef inline const uint8_t *read_leaf(
         if unlikely(op.flags & ZERO_NULL) and length == 0:
             column.valid[index] = 0
         return p + length
-    if op.wire_type == VARINT:
-        status = read_low64(&p, end, context.limit, &raw)
-        if unlikely(status != OK):
-            return fail(context, status, op, at)
-        if op.code == READ_INT64:
-            (<int64_t *>column.data)[index] = <int64_t>raw
-        elif op.code == READ_INT32:
-            (<int32_t *>column.data)[index] = <int32_t>raw
-        elif op.code == READ_BOOL:
-            column.data[index] = raw != 0
-        elif op.code == READ_ENUM or op.code == READ_ENUM_NAME:
-            raw = <uint32_t>raw
-            if op.flags & (CLOSED | STRICT | ENTRY_VALUE):
-                if find_name(op.names, <int32_t>raw) == NULL:
-                    if op.flags & CLOSED:
-                        aside[0] = True
-                        context.number = <int32_t>raw
-                        return p
-                    if not op.flags & ENTRY_VALUE:
-                        return fail(context, ENUM_INDEX, op, at)
-                    context.unknown_entry = True
-                else:
-                    context.unknown_entry = False
-            if op.code == READ_ENUM:
-                (<int32_t *>column.data)[index] = <int32_t>raw
-            else:
-                status = put_name(context, op, column, index, <int32_t>raw)
-                if unlikely(status != OK):
-                    return fail(context, status, op, at)
-        elif op.code == READ_SINT32:
-            raw = <uint64_t>unzigzag32(<uint32_t>raw)
-            (<int32_t *>column.data)[index] = <int32_t>raw
-        elif op.code == READ_SINT64:
-            (<int64_t *>column.data)[index] = unzigzag64(raw)
-        elif op.code == READ_UINT32_WIDE:
-            raw = <uint32_t>raw
-            (<int64_t *>column.data)[index] = <int64_t>raw
-        else:
-            (<uint64_t *>column.data)[2 * index] = raw
-            (<uint64_t *>column.data)[2 * index + 1] = 0
-    elif op.wire_type == FIXED64:
+    elif op.code == READ_FIXED64 or op.code == READ_FIXED64_WIDE:
         if unlikely(end - p < 8):
             return fail(context, TRUNCATED, op, p)
         raw = load_le64(p)
         p += 8
-        if op.code == READ_FIXED64:
-            (<uint64_t *>column.data)[index] = raw
-        else:
-            (<uint64_t *>column.data)[2 * index] = raw
-            (<uint64_t *>column.data)[2 * index + 1] = 0
-    else:
+    elif op.code == READ_FIXED32 or op.code == READ_FIXED32_WIDE:
         if unlikely(end - p < 4):
             return fail(context, TRUNCATED, op, p)
         raw = load_le32(p)
         p += 4
-        if op.code == READ_FIXED32:
-            (<uint32_t *>column.data)[index] = <uint32_t>raw
+    else:
+        status = read_low64(&p, end, context.limit, &raw)
+        if unlikely(status != OK):
+            return fail(context, status, op, at)
+    if op.code == READ_FIXED64 or op.code == READ_INT64:
+        (<uint64_t *>column.data)[index] = raw
+    elif op.code == READ_FIXED32 or op.code == READ_INT32:
+        (<uint32_t *>column.data)[index] = <uint32_t>raw
+    elif op.code == READ_BOOL:
+        column.data[index] = raw != 0
+    elif op.code == READ_ENUM or op.code == READ_ENUM_NAME:
+        raw = <uint32_t>raw
+        if op.flags & (CLOSED | STRICT | ENTRY_VALUE):
+            if find_name(op.names, <int32_t>raw) == NULL:
+                if op.flags & CLOSED:
+                    aside[0] = True
+                    context.number = <int32_t>raw
+                    return p
+                if not op.flags & ENTRY_VALUE:
+                    return fail(context, ENUM_INDEX, op, at)
+                context.unknown_entry = True
+            else:
+                context.unknown_entry = False
+        if op.code == READ_ENUM:
+            (<int32_t *>column.data)[index] = <int32_t>raw
         else:
-            (<uint64_t *>column.data)[index] = raw
+            status = put_name(context, op, column, index, <int32_t>raw)
+            if unlikely(status != OK):
+                return fail(context, status, op, at)
+    elif op.code == READ_SINT32:
+        raw = <uint64_t>unzigzag32(<uint32_t>raw)
+        (<int32_t *>column.data)[index] = <int32_t>raw
+    elif op.code == READ_SINT64:
+        (<int64_t *>column.data)[index] = unzigzag64(raw)
+    elif op.code == READ_UINT32_WIDE or op.code == READ_FIXED32_WIDE:
+        raw = <uint32_t>raw
+        (<uint64_t *>column.data)[index] = raw
+    else:
+        (<uint64_t *>column.data)[2 * index] = raw
+        (<uint64_t *>column.data)[2 * index + 1] = 0
     if unlikely(op.flags & ZERO_NULL):
         if (<uint32_t>raw if column.width == 4 else raw) == (<uint32_t>op.first if op.names != NULL else 0):
             column.valid[index] = 0
@@ -589,8 +580,11 @@ cdef const uint8_t *read_message(
                     seen[at] &= ~word
         seen[op.position >> 6] |= bit
         op += op.ahead
-    fill(context, message, index)
-    return p if context.status == OK else NULL
+    if seen[0] != message.fields or message.cases:
+        fill(context, message, index)
+        if unlikely(context.status != OK):
+            return NULL
+    return p
 
 
 cdef const uint8_t *read_items(
@@ -778,10 +772,11 @@ cdef void put_cases(Context *context, const Message *message, int64_t index) noe
 cdef bint finish(Context *context, const Message *message, int64_t index) noexcept nogil:
     """Return whether required fields are there and keys differ, here and in messages that are not items."""
     cdef const uint64_t *seen = context.seen + message.slot
-    cdef const Op *op = context.ops + message.ops
-    cdef const Op *stop = op + message.count
+    cdef const Op *first_op = context.ops + message.ops
+    cdef const Op *op
     cdef const Column *column
     cdef int32_t word
+    cdef int32_t at
     cdef int64_t first
     cdef int64_t last
     cdef int found
@@ -790,20 +785,20 @@ cdef bint finish(Context *context, const Message *message, int64_t index) noexce
             if message.required[word] & ~seen[word]:
                 context.status = REREAD
                 return False
-    while op != stop:
-        if op.column >= 0 and seen[op.position >> 6] >> (op.position & 63) & 1:
-            if op.flags & ENTRIES:
-                column = &context.columns[op.column]
-                first = offset_at(column, index, context.wide)
-                last = offset_at(column, index + 1, context.wide)
-                found = has_duplicates(column + 1, first, last, context.wide) if last - first > 1 else 0
-                if found:
-                    context.status = NO_MEMORY if found < 0 else REREAD
-                    return False
-            elif op.message >= 0 and not op.flags & ITEMS and context.messages[op.message].finishing:
-                if not finish(context, &context.messages[op.message], index):
-                    return False
-        op += 1
+    for at in range(message.finish_count):
+        op = first_op + message.finish_fields[at]
+        if not seen[op.position >> 6] >> (op.position & 63) & 1:
+            continue
+        if op.flags & ENTRIES:
+            column = &context.columns[op.column]
+            first = offset_at(column, index, context.wide)
+            last = offset_at(column, index + 1, context.wide)
+            found = has_duplicates(column + 1, first, last, context.wide) if last - first > 1 else 0
+            if found:
+                context.status = NO_MEMORY if found < 0 else REREAD
+                return False
+        elif not finish(context, &context.messages[op.message], index):
+            return False
     return True
 
 
