@@ -18,12 +18,13 @@ from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
-__all__ = ["Program", "decode"]
+__all__ = ["Program", "decode", "encode"]
 
 import pyarrow as pa
 
 from kcodec.columns.nested import replace_rows
 from kcodec.formats.protobuf import _kernel_py
+from kcodec.formats.protobuf._encode import encode
 from kcodec.formats.protobuf._program import ProtobufProgram as Program
 
 cdef enum:

@@ -4,12 +4,15 @@ A row is read into frames, one for each message, in which fields that come again
 from these when the whole row was good.
 """
 
+import re
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.plan import FieldNode, MessageNode
@@ -32,9 +35,9 @@ from kcodec.formats.protobuf.wire import (
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError, prefix
 from kcodec.plan.node import Op
-from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, join_rows
+from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
 
-__all__ = ["Program", "decode"]
+__all__ = ["Program", "decode", "encode"]
 
 _WIRE_TYPES = {
     **dict.fromkeys(("fixed64", "sfixed64", "double"), FIXED64),
@@ -411,3 +414,210 @@ def _default(field: FieldNode) -> Any:
     if field.kind in ("float", "double"):
         return bytes(8 if field.kind == "double" else 4)
     return False if field.kind == "bool" else 0
+
+
+# Encoding -------------------------------------------------------------------------------------------
+
+
+def encode(
+    array: pa.Array, program: Program, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+) -> tuple[pa.Array, list[Fault]]:
+    """Encode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
+    writer = _Writer(array)
+    return encode_rows(
+        array, lambda row: prefix + writer.message(program.plan.root, row), large=large, stop=stop
+    )
+
+
+class _Writer(Inputs):
+    """The columns of an array, each made an array of what goes to the wire: integers, bits of floats, bytes."""
+
+    def leaf(self, array: pa.Array) -> pa.Array:
+        kind = array.type
+        if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_float64(kind):
+            return array.view(pa.int64())
+        if pa.types.is_float32(kind):
+            return array.view(pa.int32())
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return array.cast(pa.large_binary())
+        return array
+
+    def message(self, node: Any, row: int) -> bytes:
+        if node.op is Op.FAIL:
+            raise RowError(node.code, None, node.name, node.reason)
+        out = bytearray()
+        set_members: set[int] = set()
+        for field in node.children:
+            if field.op is Op.FAIL:
+                if field.column < 0 or self.arrays[field.column][row].is_valid:
+                    raise RowError(field.code, None, field.name, field.reason)
+                continue
+            if field.oneof >= 0 and self.arrays[field.column][row].is_valid:
+                if field.oneof in set_members:
+                    raise RowError("union_members", None, field.name)
+                set_members.add(field.oneof)
+            with _inside(field.name):
+                self.field(out, field, row)
+        if node.unknown >= 0 and self.arrays[node.unknown][row].is_valid:
+            out += self.arrays[node.unknown][row].as_py()
+        return bytes(out)
+
+    def field(self, out: bytearray, field: FieldNode, row: int) -> None:
+        if not self.arrays[field.column][row].is_valid:
+            if field.label in ("required", "entry"):
+                raise RowError("missing_required" if field.label == "required" else "null_value")
+        elif field.label == "map":
+            self.entries(out, field, row)
+        elif field.label == "repeated":
+            self.items(out, field, row)
+        else:
+            data = self.value(field, field.column, row)
+            if field.presence or field.label == "required" or not self.is_default(field, row):
+                _put(out, field, data)
+
+    def items(self, out: bytearray, field: FieldNode, row: int) -> None:
+        begin, end = self.offsets[field.column][row : row + 2]
+        packed = bytearray()
+        for item in range(begin, end):
+            with _inside(f"[{item - begin}]"):
+                if not self.arrays[field.column + 1][item].is_valid:
+                    raise RowError("null_value")
+                data = self.value(field, field.column + 1, item)
+            if field.packed:
+                packed += data
+            else:
+                _put(out, field, data)
+        if packed:
+            write_tag(out, field.number, BYTES)
+            write_varint(out, len(packed))
+            out += packed
+
+    def entries(self, out: bytearray, field: FieldNode, row: int) -> None:
+        begin, end = self.offsets[field.column][row : row + 2]
+        entry: Any = field.children[0]
+        for item in sorted(range(begin, end), key=lambda item: self.key(entry.children[0], item)):
+            with _inside(f"[{item - begin}]"):
+                data = self.message(entry, item)
+            _put(out, field, data)
+
+    def key(self, field: Any, item: int) -> Any:
+        """Return what sorts a key: integers as signed ones, text by UTF-16."""
+        if field.op is Op.FAIL:
+            return 0
+        value = self.arrays[field.column][item].as_py()
+        if isinstance(value, bytes):
+            return value.decode("utf-8", "surrogateescape").encode("utf-16-be", "surrogatepass")
+        return _signed(int(value), 64 if field.kind.endswith("64") else 32)
+
+    def is_default(self, field: FieldNode, row: int) -> bool:
+        """Return whether a value without presence is not written."""
+        if field.kind in ("message", "group", "timestamp", "duration", "raw"):
+            return False
+        value = self.arrays[field.column][row].as_py()
+        if field.kind == "enum":
+            return self.number(field, value) == 0
+        return not value
+
+    def value(self, field: FieldNode, column: int, row: int) -> bytes:
+        """Return a value as it stands behind its tag, and behind its length if it has one."""
+        if field.kind in ("message", "group"):
+            return self.message(field.children[0], row)
+        value = self.arrays[column][row].as_py()
+        if field.kind in _SECONDS:
+            return _time_bytes(field, value)
+        if field.kind in ("string", "bytes", "raw"):
+            if field.kind == "string":
+                _check_text(value)
+            return bytes(value)
+        if field.kind in ("float", "double"):
+            return _float(field.kind, value, narrow=pa.types.is_int32(self.arrays[column].type))
+        if field.kind == "enum":
+            return _varint(self.number(field, value) & (1 << 64) - 1)
+        number = int(value)
+        bits = 64 if field.kind.endswith("64") else 32
+        unsigned = field.kind.startswith(("uint", "fixed"))
+        if field.kind != "bool":
+            low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
+            if unsigned and not field.strict:
+                low = -(1 << bits - 1)
+            if not low <= number <= high:
+                raise RowError("out_of_range")
+        if _wire_type(field) != VARINT:
+            return (number & (1 << bits) - 1).to_bytes(bits // 8, "little")
+        if field.kind.startswith("sint"):
+            return _varint((number << 1 ^ number >> bits - 1) & (1 << bits) - 1)
+        return _varint(number & (1 << (bits if unsigned else 64)) - 1)
+
+    def number(self, field: FieldNode, value: Any) -> int:
+        """Return the number of an enum's name, or of itself."""
+        numbers = dict(zip(field.symbols, field.numbers, strict=True))
+        if isinstance(value, bytes):
+            _check_text(value)
+            name = value.decode()
+            if name in numbers:
+                return numbers[name]
+            if field.strict or not re.fullmatch(r"0|-?[1-9][0-9]{0,9}", name):
+                raise RowError("unknown_symbol")
+            value = int(name)
+        if not -(1 << 31) <= value < 1 << 31:
+            raise RowError("out_of_range")
+        if field.strict and value not in field.numbers:
+            raise RowError("unknown_symbol")
+        return int(value)
+
+
+def _put(out: bytearray, field: FieldNode, data: bytes) -> None:
+    wire_type = _wire_type(field)
+    write_tag(out, field.number, wire_type)
+    if wire_type == BYTES:
+        write_varint(out, len(data))
+    out += data
+    if wire_type == GROUP_START:
+        write_tag(out, field.number, GROUP_END)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    write_varint(out, value)
+    return bytes(out)
+
+
+def _check_text(data: bytes) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        raise RowError("invalid_utf8") from None
+
+
+def _float(kind: str, bits: int, *, narrow: bool) -> bytes:
+    """Return a float or double, given the bits of a float or of a double."""
+    data = struct.pack("<i" if narrow else "<q", bits)
+    if narrow == (kind == "float"):
+        return data
+    (value,) = struct.unpack("<f" if narrow else "<d", data)
+    if narrow:
+        return struct.pack("<d", value)
+    try:
+        data = struct.pack("<f", value)
+    except OverflowError:
+        raise RowError("inexact") from None
+    if value == value and struct.unpack("<f", data)[0] != value:
+        raise RowError("inexact")
+    return data
+
+
+def _time_bytes(field: FieldNode, value: int) -> bytes:
+    """Return a Timestamp or Duration of so many units, of which `field.factor` make a second."""
+    seconds, part = divmod(value, field.factor)
+    if field.kind == "duration" and seconds < 0 and part:
+        # Both parts of a Duration have one sign.
+        seconds, part = seconds + 1, part - field.factor
+    low, high = _SECONDS[field.kind]
+    if not low <= seconds <= high:
+        raise RowError("out_of_range")
+    out = bytearray()
+    for number, each in ((1, seconds), (2, part * (10**9 // field.factor))):
+        if each:
+            write_tag(out, number, VARINT)
+            write_varint(out, each & (1 << 64) - 1)
+    return bytes(out)

@@ -27,6 +27,21 @@ cdef enum Code:
     READ_MESSAGE
     READ_GROUP
     READ_DROPPED
+    # Encoding: what is written.
+    PUT_INTEGER         # varint
+    PUT_SINT            # zigzag varint
+    PUT_FIXED32
+    PUT_FIXED64
+    PUT_BOOL
+    PUT_FLOAT
+    PUT_DOUBLE
+    PUT_TEXT            # a length and text or bytes
+    PUT_ENUM            # a number
+    PUT_ENUM_NAME       # the number of a name
+    PUT_TIME
+    PUT_MESSAGE
+    PUT_GROUP
+    PUT_FAIL
     NO_FIELD            # behind the last field; its path is that of the message
 
 
@@ -50,6 +65,8 @@ cdef enum Flag:
     PACKED = 128        # and is expected to
     ZERO_NULL = 256     # the default is null
     DURATION = 1024     # a time that may be negative
+    REQUIRED = 2048     # encoding: a null is an error, `Op.status`
+    UNSIGNED = 4096     # encoding: an integer of 0 or more
     ENTRY_VALUE = 512   # the value of an entry, whose map is CLOSED
 
 
@@ -84,11 +101,14 @@ cdef struct Op:
     int32_t message       # of the value; -1
     int32_t ahead         # how many ops on the next field is expected
     int32_t position      # among the fields of its message
-    int32_t factor        # of a time: nanoseconds in a unit
+    int32_t factor        # of a time: nanoseconds in a unit; encoding: units in a second
+    int32_t bits          # encoding: of an integer
+    int32_t status        # encoding: what a null, or a FAIL, is
+    int32_t oneof         # encoding: of which it is a member; -1
     int32_t first         # of an enum: the number that it has by default
     int64_t low           # of a time: least seconds
     int64_t high
-    const Names *names
+    const Names *names      # encoding: in the order of the names
     const uint64_t *others  # bits of the other members of its oneof; NULL: it is in none
 
 
@@ -123,6 +143,11 @@ cdef class ProtobufProgram(Program):
 
     cdef int32_t compile_message(self, object node, tuple path) except -1
     cdef int compile_field(self, object field, tuple path, int32_t position) except -1
+    cdef int32_t compile_put(self, object node, tuple path) except -1
+    cdef int put_field(self, object field, tuple path) except -1
+    cdef int32_t add_put(self, int32_t code, object field, tuple path) except -1
+    cdef int link_put(self, int32_t number, object node, int32_t first) except -1
+    cdef const Names *named(self, object field) except NULL
     cdef int link(self, int32_t number, object node, int32_t first) except -1
     cdef int link_finish(self, Message *message) except -1
     cdef const Names *names(self, object field) except NULL

@@ -7,7 +7,7 @@ found by comparing the bytes of the expected tag, then those of a few fields on,
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from kcodec.plan._program cimport Program, inside
+from kcodec.plan._program cimport Program, inside, status_of
 
 import pyarrow as pa
 
@@ -53,14 +53,20 @@ cdef class ProtobufProgram(Program):
         if root.op is Step.MEMBER:
             root = root.children[0]
             self.member = root.column
-        self.compile_message(root, ())
+        if plan.direction == "decode":
+            self.compile_message(root, ())
+        else:
+            self.compile_put(root, ())
         self.messages = <Message *>calloc(len(self.made), sizeof(Message))
         if self.messages == NULL:
             raise MemoryError
         for number, (node, first) in enumerate(self.made):
-            self.link(number, node, first)
+            if plan.direction == "decode":
+                self.link(number, node, first)
+            else:
+                self.link_put(number, node, first)
         # Messages come before those inside them.
-        for number in range(len(self.made) - 1, -1, -1):
+        for number in range(len(self.made) - 1, -1, -1) if plan.direction == "decode" else ():
             self.link_finish(&self.messages[number])
         self.message_count = len(self.made)
         self.stop = self.count
@@ -162,6 +168,133 @@ cdef class ProtobufProgram(Program):
             else:
                 least = len(data) + (1 if wire_type != GROUP_START else len(data))
             self.least(column, least)
+        return 0
+
+    cdef int32_t compile_put(self, object node, tuple path) except -1:
+        """Compile a message that is written; return its number."""
+        cdef int32_t number = len(self.made)
+        cdef int32_t first = self.count
+        self.made.append((node, first))
+        if node.op is Step.FAIL:
+            self.add_put(PUT_FAIL, node, inside(path, node.name))
+            return number
+        for field in node.children:
+            self.put_field(field, path)
+        self.new_op(NO_FIELD, -1, path, None)
+        self.ops = <Op *>self.table
+        for position, field in enumerate(node.children):
+            if field.op is not Step.FAIL and field.children:
+                inner = inside(path, field.name)
+                if field.label in ("repeated", "map"):
+                    inner = (*inner, None)
+                below = self.compile_put(field.children[0], inner)
+                self.ops[first + position].message = below
+        return number
+
+    cdef int32_t add_put(self, int32_t code, object field, tuple path) except -1:
+        cdef int32_t at = self.new_op(code, field.column, path, field)
+        self.ops = <Op *>self.table
+        self.ops[at].message = -1
+        self.ops[at].oneof = -1
+        if field.op is Step.FAIL:
+            self.ops[at].status = status_of(field.code)
+        return at
+
+    cdef int put_field(self, object field, tuple path) except -1:
+        cdef int32_t at
+        cdef int32_t tag_size
+        cdef Op *op
+        path = inside(path, field.name)
+        if field.op is Step.FAIL:
+            self.add_put(PUT_FAIL, field, path)
+            return 0
+        kind = field.kind
+        repeated = field.label in ("repeated", "map")
+        column = field.column + (field.label == "repeated")
+        value = self.layout[column].type
+        if kind in ("message", "group"):
+            code = PUT_GROUP if kind == "group" else PUT_MESSAGE
+        elif kind in _SECONDS:
+            code = PUT_TIME
+        elif kind in ("string", "bytes", "raw"):
+            code = PUT_TEXT
+        elif kind == "enum":
+            code = PUT_ENUM if pa.types.is_integer(value) else PUT_ENUM_NAME
+        elif kind in ("float", "double"):
+            code = PUT_FLOAT if kind == "float" else PUT_DOUBLE
+        elif kind == "bool":
+            code = PUT_BOOL
+        elif "fixed" in kind:
+            code = PUT_FIXED64 if kind.endswith("64") else PUT_FIXED32
+        else:
+            code = PUT_SINT if kind.startswith("sint") else PUT_INTEGER
+        at = self.add_put(code, field, (*path, None) if repeated else path)
+        op = &self.ops[at]
+        op.number = field.number
+        op.wire_type = (
+            GROUP_START if code == PUT_GROUP else LENGTH if code in (PUT_TIME, PUT_TEXT, PUT_MESSAGE)
+            else FIXED64 if code in (PUT_FIXED64, PUT_DOUBLE) else FIXED32 if code in (PUT_FIXED32, PUT_FLOAT) else VARINT
+        )
+        tag = field.number << 3 | (LENGTH if field.packed else op.wire_type)
+        data = bytearray()
+        while tag >= 0x80:
+            data.append(tag & 0x7F | 0x80)
+            tag >>= 7
+        data.append(tag)
+        tag_size = len(data)
+        op.tag_size = tag_size
+        op.tag = int.from_bytes(data, "little")
+        op.factor = field.factor
+        op.bits = 64 if kind.endswith("64") else 32
+        op.oneof = field.oneof
+        if field.label in ("required", "entry"):
+            op.status = status_of("missing_required" if field.label == "required" else "null_value")
+        for flag, is_set in (
+            (PRESENT, field.presence or field.label == "required"), (ITEMS, repeated), (ENTRIES, field.label == "map"),
+            (STRICT, field.strict), (PACKED, field.packed), (DURATION, kind == "duration"),
+            (REQUIRED, field.label in ("required", "entry")),
+            (UNSIGNED, kind.startswith("uint") or kind.startswith("fixed")),
+            (CHECKED, kind == "string" and not pa.types.is_string(value) and not pa.types.is_large_string(value)),
+        ):
+            if is_set:
+                op.flags |= flag
+        if kind in _SECONDS:
+            op.low, op.high = _SECONDS[kind]
+        if kind == "enum":
+            op.names = self.named(field)
+        # A tag, a length of five bytes, and at most 19 bytes of a value or the end of a group.
+        self.cost(column if field.label != "map" else column + 1, 2 * tag_size + 24)
+        if repeated:
+            self.cost(field.column, tag_size + 5)
+        return 0
+
+    cdef const Names *named(self, object field) except NULL:
+        """Return the numbers of an enum in the order of the names, or for a column of numbers in their own."""
+        cdef Names *names = <Names *>self.constant(b"", sizeof(Names))
+        cdef int32_t *numbers
+        cdef int32_t at
+        column = field.column + (field.label == "repeated")
+        pairs = [(symbol.encode(), number) for symbol, number in zip(field.symbols, field.numbers)]
+        pairs.sort(key=(lambda pair: pair[1]) if pa.types.is_integer(self.layout[column].type) else None)
+        numbers = <int32_t *>self.constant(b"", 4 * len(pairs))
+        for at, (_, number) in enumerate(pairs):
+            numbers[at] = number
+        names.count = len(pairs)
+        names.numbers = numbers
+        names.texts = self.texts([symbol.decode() for symbol, _ in pairs])
+        return names
+
+    cdef int link_put(self, int32_t number, object node, int32_t first) except -1:
+        cdef Message *message = &self.messages[number]
+        message.number = number
+        message.ops = first
+        message.column = node.column
+        message.unknown = -1
+        if node.op is Step.FAIL:
+            message.count = 1
+            return 0
+        message.count = len(node.children)
+        message.unknown = node.unknown
         return 0
 
     cdef int link(self, int32_t number, object node, int32_t first) except -1:

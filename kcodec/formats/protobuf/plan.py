@@ -43,10 +43,11 @@ class FieldNode(Node):
     kind : str
         A scalar type, ``"enum"``, ``"message"`` or ``"group"`` (the MESSAGE is children[0]), or a message read as one
         value: ``"timestamp"``, ``"duration"`` (at the column's unit), ``"raw"`` (its bytes).
-    label : {"singular", "required", "repeated", "map"}
-        Of a map, children[0] is the entry.
+    label : {"singular", "required", "repeated", "map", "entry"}
+        Of a map, children[0] is the entry; ``"entry"``, when encoding, is for a key or value of one.
     presence : bool
-        Whether the column is null if the field is not set; else it holds the default.
+        Whether the column is null if the field is not set; else it holds the default. When encoding: whether the
+        default is written.
     nulls : bool
         Whether the default is null too, for fields without presence.
     oneof : int
@@ -58,7 +59,8 @@ class FieldNode(Node):
     closed : bool
         Whether other numbers of an enum are unknown fields; of a map, whether entries with such values are.
     strict : bool
-        Whether other numbers of an open enum, and times that the column cannot hold exactly, are errors.
+        Whether other numbers of an open enum, and times that the column cannot hold exactly, are errors. When
+        encoding unsigned numbers: whether negative ones are.
     packed : bool
         Whether repeated scalars are written packed.
     """

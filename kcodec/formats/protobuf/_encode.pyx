@@ -1,0 +1,57 @@
+"""Columns to Protobuf messages."""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from kcodec.formats.protobuf._program cimport ProtobufProgram
+from kcodec.formats.protobuf._put cimport Writing, put_message
+from kcodec.plan._encoder cimport Encoder
+from kcodec.wire.status cimport NO_MEMORY
+
+__all__ = ["encode"]
+
+cdef enum:
+    BLOCK_ROWS = 256
+    SLOP = 64              # short values are moved as 32 bytes, tags as eight
+
+
+@cython.final
+cdef class ProtobufEncoder(Encoder):
+    cdef bytes prefix
+    cdef const uint8_t *before
+    cdef Writing writing
+
+    def __init__(self, array, ProtobufProgram program, prefix, large):
+        Encoder.__init__(self, array, [program], None, large)
+        self.prefix = prefix
+        self.before = self.prefix
+        self.around = len(prefix)
+        self.slop = SLOP
+        self.block_rows = BLOCK_ROWS
+        self.writing.ops = program.ops
+        self.writing.messages = program.messages
+        self.writing.columns = self.inputs.columns
+
+    def __dealloc__(self):
+        free(self.writing.order)
+
+    cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
+        memcpy(out, self.before, self.around)
+        return put_message(&self.writing, &self.writing.messages[0], row, out + self.around)
+
+    cdef object fault(self, int64_t row, int32_t chosen):
+        cdef ProtobufProgram program = self.compiled[0]
+        cdef Writing *writing = &self.writing
+        cdef int32_t op = <int32_t>(writing.op - program.ops)
+        if writing.status == NO_MEMORY:
+            raise MemoryError
+        indexes = [writing.trail[at] for at in range(writing.trail_size - 1, -1, -1)]
+        return program.fault(row, None, writing.status, op, program.path(op, indexes))
+
+
+def encode(array, ProtobufProgram program, *, prefix=b"", large=False, stop=False):
+    """Encode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
+    cdef ProtobufEncoder encoder = ProtobufEncoder(array, program, prefix, large)
+    return encoder.encode(stop)

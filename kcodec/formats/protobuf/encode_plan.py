@@ -1,0 +1,189 @@
+"""Encode plans of Protobuf: a message type and the columns at hand to the steps that write one as the other."""
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from kcodec.columns.layout import Column, layout
+from kcodec.errors import SchemaError
+from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
+from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.plan.node import Node, Op, Plan
+
+__all__ = ["encode_plan", "raw_readings"]
+
+#: Units in a second.
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def encode_plan(message: MessageType, kind: pa.DataType, options: TypeOptions) -> Plan:
+    """Plan how columns of a plain type are written as messages.
+
+    Fields are matched by name; one without a column is not set. A type that cannot be written is a FAIL node, so that
+    only the rows that have a value there are errors.
+    """
+    root = _EncodePlan(layout(kind), options).message(message, 0, "", 0)
+    return Plan("PROTOBUF", "encode", kind, root)
+
+
+def raw_readings(options: TypeOptions) -> dict[str, str]:
+    """Return the well-known types whose columns are converted to bytes first, and what they hold."""
+    plain = ("timestamp", "duration", "inner")
+    return {name: reading for name, reading in options.readings().items() if reading not in plain}
+
+
+class _EncodePlan:
+    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
+        self.columns = columns
+        self.options = options
+        self.readings = options.readings()
+
+    def kind(self, column: int) -> pa.DataType:
+        return self.columns[column].type
+
+    def mismatch(self, column: int, name: str, wanted: str) -> Node:
+        reason = f"{self.kind(column)} cannot be written as {wanted}"
+        return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
+
+    def message(self, message: MessageType, column: int, name: str, depth: int) -> Node:
+        if depth > MAX_NESTING:
+            raise SchemaError(f"{name}: types are nested deeper than {MAX_NESTING} levels")
+        if not pa.types.is_struct(self.kind(column)):
+            return self.mismatch(column, name, f"the message {message.name}")
+        below: dict[str, int] = {}
+        oneofs = list(dict.fromkeys(each.oneof for each in message.fields if each.oneof))
+        unknown = -1
+        for child in self.columns[column].children:
+            label = self.columns[child].name
+            if label == UNKNOWN_FIELDS and label not in message.by_name:
+                unknown = child
+                continue
+            reason = ""
+            if label in below:
+                reason = f"two columns are named {label}"
+            elif label not in message.by_name and label not in oneofs:
+                reason = f"the message {message.name} has no field for the column {label}"
+            if reason:
+                return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
+            below[label] = child
+        children = []
+        for field in message.by_number.values():
+            if field.name in below:
+                node = self.field(field, below[field.name], depth)
+                if isinstance(node, FieldNode) and field.oneof:
+                    node = replace(node, oneof=oneofs.index(field.oneof))
+                children.append(node)
+            elif field.required:
+                reason = f"the required field {field.name} has no column"
+                children.append(Node(Op.FAIL, -1, field.name, code="missing_required", reason=reason))
+        return MessageNode(
+            Op.MESSAGE, column, children=tuple(children), symbols=tuple(oneofs), unknown=unknown
+        )
+
+    def field(self, field: FieldType, column: int, depth: int) -> Node:
+        if not field.repeated:
+            node = self.value(field, column, depth)
+            label = "required" if field.required else "singular"
+            return (
+                replace(node, label=label, presence=field.presence) if isinstance(node, FieldNode) else node
+            )
+        kind, below = self.kind(column), self.columns[column].children
+        if field.is_map:
+            assert field.message is not None
+            if not pa.types.is_map(kind):
+                return self.mismatch(column, field.name, "a map")
+            parts = [
+                self.value(field.message.by_number[number], child, depth)
+                for number, child in zip((1, 2), below, strict=True)
+            ]
+            # Keys and values are always written.
+            children = tuple(
+                replace(part, presence=True, label="entry") if isinstance(part, FieldNode) else part
+                for part in parts
+            )
+            entry = MessageNode(Op.MESSAGE, children=children)
+            return _node(field, column, "message", (entry,), label="map")
+        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+            return self.mismatch(column, field.name, "a list")
+        node = self.value(field, below[0], depth)
+        if not isinstance(node, FieldNode):
+            return replace(node, column=column)
+        return replace(node, column=column, label="repeated", packed=field.packed)
+
+    def value(self, field: FieldType, column: int, depth: int) -> Node:
+        """Plan a value of a field, whatever its cardinality."""
+        kind = self.kind(column)
+        if field.message is not None:
+            return self.message_value(field, field.message, column, depth)
+        node = _node(field, column, field.type)
+        if field.enum is not None:
+            node = replace(
+                node,
+                numbers=tuple(field.enum.numbers.values()),
+                symbols=tuple(field.enum.numbers),
+                closed=field.enum.closed,
+                strict=field.enum.closed or self.options.unknown_enums == "error",
+                size=field.enum.values[0][1] if field.enum.values else 0,
+            )
+            fits = pa.types.is_integer(kind) or _is_text(kind)
+        elif field.type in ("string", "bytes"):
+            fits = _is_bytes(kind)
+        elif field.type in ("float", "double"):
+            fits = pa.types.is_floating(kind)
+        elif field.type == "bool":
+            fits = pa.types.is_boolean(kind)
+        else:
+            wide = pa.types.is_decimal128(kind) and kind.scale == 0 and field.type.endswith("64")
+            fits = pa.types.is_integer(kind) or wide
+            # Unsigned numbers of columns with the signed ones of the same bits.
+            node = replace(node, strict=self.options.unsigned != "signed")
+        return node if fits else self.mismatch(column, field.name, field.type)
+
+    def message_value(self, field: FieldType, message: MessageType, column: int, depth: int) -> Node:
+        kind = self.kind(column)
+        reading = (
+            "" if field.type == "group" or pa.types.is_struct(kind) else self.readings.get(message.name, "")
+        )
+        if reading in ("timestamp", "duration"):
+            fits = pa.types.is_duration(kind)
+            if reading == "timestamp":
+                fits = pa.types.is_timestamp(kind) and kind.tz is not None
+            if not fits:
+                return self.mismatch(column, field.name, message.name)
+            return _node(field, column, reading, factor=_PER_SECOND[kind.unit])
+        if reading == "inner":
+            child = self.field(message.fields[0], column, depth)
+            if not isinstance(child, FieldNode):
+                return child
+            inner = MessageNode(Op.MESSAGE, children=(replace(child, name="", presence=False),))
+            return _node(field, column, field.type, (inner,))
+        if reading:
+            return (
+                _node(field, column, "raw")
+                if _is_bytes(kind)
+                else self.mismatch(column, field.name, message.name)
+            )
+        below = self.message(message, column, field.name, depth + 1)
+        return below if below.op is Op.FAIL else _node(field, column, field.type, (below,))
+
+
+def _node(
+    field: FieldType,
+    column: int,
+    kind: str,
+    children: tuple[Node, ...] = (),
+    label: str = "",
+    factor: int = 1,
+) -> FieldNode:
+    return FieldNode(
+        Op.FIELD, column, field.name, children, factor=factor, number=field.number, kind=kind, label=label
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(_is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
