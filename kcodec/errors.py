@@ -69,6 +69,7 @@ CODES: dict[str, str] = {
     "delimited_syntax": "the text is not a record of delimited text",
     "column_count": "the record does not have one cell for each column",
     "missing_required": "a required field is not set",
+    "unknown_field": "the message has no field of this name",
 }
 
 

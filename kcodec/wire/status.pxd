@@ -51,6 +51,7 @@ cdef enum Status:
     DELIMITED_SYNTAX
     COLUMN_COUNT
     MISSING_REQUIRED
+    UNKNOWN_FIELD
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY
