@@ -135,5 +135,10 @@ class MessageType:
         """The fields by their declared names."""
         return {each.name: each for each in self.fields}
 
+    @cached_property
+    def by_json_name(self) -> dict[str, FieldType]:
+        """The fields by the names that JSON may give them: that of JSON, and the declared one."""
+        return {name: each for each in self.fields for name in (each.name, each.json_name or each.name)}
+
     def __repr__(self) -> str:
         return f"<message {self.name}>"

@@ -3,8 +3,8 @@
 This is the way of one message at a time, for its JSON form; columns have a row loop of their own.
 """
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
@@ -38,7 +38,7 @@ _WIRE_TYPES = {
 _ITEM, _ITEM_TYPE, _ITEM_MESSAGE = 1, 2, 3
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Message:
     """A message.
 
@@ -65,9 +65,9 @@ class Message:
     """
 
     type: MessageType
-    values: dict[int, Any] = field(default_factory=dict)
-    unknown: bytearray = field(default_factory=bytearray)
-    _members: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+    values: dict[int, Any] = dataclasses.field(default_factory=dict)
+    unknown: bytearray = dataclasses.field(default_factory=bytearray)
+    _members: dict[str, int] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     def set(self, field: FieldType, value: Any) -> None:
         """Set a field, and no other member of its oneof."""
@@ -84,11 +84,11 @@ class Message:
         return None if number is None else self.type.by_number[number]
 
     def fields(self) -> Iterator[tuple[FieldType, Any]]:
-        """Yield what is set in the order of the numbers, without empty lists and maps, and defaults without presence."""
+        """Yield what is set, by number: no empty lists and maps, no defaults of fields without presence."""
         for number in sorted(self.values):
             field = self.type.by_number.get(number) or self.type.extensions[number]
             value = self.values[number]
-            if value or (not field.repeated and (field.presence or field.message)):
+            if value or (field.presence and not field.repeated):
                 yield field, value
 
 
@@ -107,13 +107,17 @@ def read_message(type: MessageType, data: bytes, *, extensions: bool = False) ->
     _Reader(data, extensions).merge(message, 0, len(data), MAX_DEPTH)
     missing = missing_fields(message)
     if missing:
-        raise RowError("missing_required", None, missing[0], f"required fields are not set: {', '.join(missing)}")
+        raise RowError(
+            "missing_required", None, missing[0], f"required fields are not set: {', '.join(missing)}"
+        )
     return message
 
 
 def missing_fields(message: Message) -> list[str]:
     """Return the paths of required fields that are not set, in the message and all in it."""
-    missing = [each.name for each in message.type.fields if each.required and each.number not in message.values]
+    missing = [
+        each.name for each in message.type.fields if each.required and each.number not in message.values
+    ]
     for each, value in message.fields():
         if each.message is None:
             continue
@@ -191,10 +195,8 @@ class _Reader:
             end = at + length
         if not depth:
             raise RowError("depth_limit", at)
-        if field.repeated:
-            inner = Message(field.message)
-        else:
-            inner = owner.values.get(field.number) or Message(field.message)
+        inner = None if field.repeated else owner.values.get(field.number)
+        inner = inner or Message(field.message)
         after = self.merge(inner, at, end, depth - 1, group)
         if field.is_map:
             self.entry(owner, field, inner, self.data[at:after])
@@ -358,7 +360,7 @@ def _scalar(field: FieldType, value: int) -> bytes:
     return bytes(out)
 
 
-def _write_bytes(out: bytearray, number: int, data: bytes) -> None:
+def _write_bytes(out: bytearray, number: int, data: bytes | bytearray) -> None:
     write_tag(out, number, BYTES)
     write_varint(out, len(data))
     out += data
