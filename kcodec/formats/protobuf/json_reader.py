@@ -13,6 +13,7 @@ from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.message import Message, missing_fields, write_message
 from kcodec.formats.protobuf.well_known import (
     WRAPPERS,
+    find_type,
     form_of,
     parse_duration,
     parse_paths,
@@ -44,7 +45,7 @@ def from_json(
     type : MessageType
         What it is to become.
     types : mapping of str to MessageType
-        What an Any may hold.
+        What an Any may hold beside google.protobuf's own.
     ignore_unknown : bool
         Whether names that the message does not have, and unknown names of enums, are passed over.
 
@@ -347,9 +348,10 @@ class _Reader(Tokens):
             else:
                 at = self.at
                 url = self.decoded(self.text(path), at, path)
-                type = self.types.get(url.rpartition("/")[2]) if "/" in url else None
-                if type is None:
-                    raise RowError("unresolvable", at, path, f"the type {url!r} of an Any is not known")
+                try:
+                    type = find_type(url, self.types)
+                except RowError as error:
+                    raise RowError(error.code, at, path, error.reason) from None
         if is_empty:
             return
         if type is None:

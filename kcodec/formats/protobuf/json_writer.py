@@ -10,6 +10,7 @@ from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.message import Message, default_of, read_message
 from kcodec.formats.protobuf.well_known import (
     WRAPPERS,
+    find_type,
     form_of,
     format_duration,
     format_paths,
@@ -49,7 +50,7 @@ class JsonWriting(NamedTuple):
 
 
 def to_json(message: Message, types: Mapping[str, MessageType], how: JsonWriting | None = None) -> str:
-    """Return a message as JSON; `types` are those that an Any may hold.
+    """Return a message as JSON; `types` are those that an Any may hold beside google.protobuf's own.
 
     Examples
     --------
@@ -177,10 +178,7 @@ class _Writer:
         url, data = message.values.get(1, ""), message.values.get(2, b"")
         if not url and not data:
             return "{}"
-        _, slash, name = url.rpartition("/")
-        type = self.types.get(name) if slash else None
-        if type is None:
-            raise RowError("unresolvable", None, "type_url", f"the type {url!r} of an Any is not known")
+        type = find_type(url, self.types)
         try:
             inner = read_message(type, data)
         except RowError as error:

@@ -4,6 +4,7 @@ This is the way of one message at a time, for its JSON form; columns have a row 
 """
 
 import dataclasses
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -94,11 +95,16 @@ class Message:
 
 def default_of(field: FieldType) -> Any:
     """Return the value of a field that is not set, in the form of `Message.values`; None for messages."""
+    declared = field.default
     if field.message:
         return None
     if field.enum:
-        return field.enum.values[0][1]
-    return {"string": "", "bytes": b"", "bool": False}.get(field.type, 0)
+        return field.enum.values[0][1] if declared is None else field.enum.numbers[declared]
+    if declared is None:
+        return {"string": "", "bytes": b"", "bool": False}.get(field.type, 0)
+    if field.type in ("float", "double"):
+        return int.from_bytes(struct.pack("<f" if field.type == "float" else "<d", declared), "little")
+    return declared
 
 
 def read_message(type: MessageType, data: bytes, *, extensions: bool = False) -> Message:

@@ -2,12 +2,17 @@
 
 import datetime
 import re
+from collections.abc import Mapping
+from functools import cache
 
 from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.known import KNOWN, known_file
+from kcodec.formats.protobuf.link import link
 from kcodec.plan.failure import RowError
 
 __all__ = [
     "WRAPPERS",
+    "find_type",
     "form_of",
     "format_duration",
     "format_paths",
@@ -57,6 +62,26 @@ def form_of(type: MessageType) -> str:
         return ""
     found = ["repeated " * each.repeated + each.type for each in type.by_number.values()]
     return type.name if found == wanted and list(type.by_number) == [*range(1, len(wanted) + 1)] else ""
+
+
+def find_type(url: str, types: Mapping[str, MessageType]) -> MessageType:
+    """Return the type of what an Any holds: one of these, or of google.protobuf's own.
+
+    Examples
+    --------
+    >>> find_type("type.googleapis.com/google.protobuf.Duration", {})
+    <message google.protobuf.Duration>
+    """
+    _, slash, name = url.rpartition("/")
+    type = types.get(name) or _types().get(name) if slash else None
+    if type is None:
+        raise RowError("unresolvable", None, "", f"the type {url!r} of an Any is not known")
+    return type
+
+
+@cache
+def _types() -> Mapping[str, MessageType]:
+    return link({path: known_file(path) for path in KNOWN if path.startswith("google/protobuf/")}).messages
 
 
 def format_timestamp(seconds: int, nanos: int) -> str:
