@@ -1,18 +1,23 @@
 """Protobuf: a message type as a codec of columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec.codec import Codec
-from kcodec.errors import Fault
+from kcodec.errors import ConfigError, DecodeError, Fault
 from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.json_reader import from_json
+from kcodec.formats.protobuf.json_writer import DEFAULTS, JsonWriting, to_json
 from kcodec.formats.protobuf.kernel import kernel
+from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import WELL_KNOWN, TypeOptions
 from kcodec.plan import Limits, Plan
+from kcodec.plan.failure import RowError
 from kcodec.plan.programs import Programs
 
 __all__ = ["ProtobufCodec", "ProtobufReader"]
@@ -86,3 +91,85 @@ class ProtobufCodec(Codec):
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._reader.decode(array, stop=stop)
+
+    def to_json(
+        self,
+        data: bytes,
+        *,
+        indent: bool = False,
+        defaults: str = "none",
+        proto_names: bool = False,
+        extensions: bool = False,
+    ) -> str:
+        """Return one message as JSON, as protobuf-java's ``JsonFormat`` prints it.
+
+        Parameters
+        ----------
+        data : bytes
+            The message.
+        indent : bool
+            Print each field in a line of its own.
+        defaults : {"none", "no_presence", "all"}
+            Which fields that are not set are printed: none; those without presence, and lists and maps; also the
+            scalars of proto2 and editions, with the default that they declare.
+        proto_names : bool
+            Print names as they are declared, rather than in camel case.
+        extensions : bool
+            Print the extensions that the schema has, as ``[full.name]``. Else they are left out, as unknown fields
+            always are.
+
+        Raises
+        ------
+        DecodeError
+            If the bytes are not a message, or one that JSON cannot express: a time out of its range, an Any of a
+            type that neither the schema nor google.protobuf has.
+
+        Examples
+        --------
+        >>> codec = ProtobufCodec('syntax = "proto3"; message Order { int64 order_id = 1; repeated string tags = 2; }')
+        >>> codec.to_json(bytes.fromhex("0807120161"))
+        '{"orderId":"7","tags":["a"]}'
+        """
+        if defaults not in DEFAULTS:
+            raise ConfigError(f"defaults={defaults!r} is not one of {', '.join(DEFAULTS)}")
+        with _single():
+            message = read_message(self._reader.message, bytes(data), extensions=extensions)
+            return to_json(message, self._schema.messages, JsonWriting(indent, defaults, proto_names))
+
+    def from_json(self, text: str | bytes, *, ignore_unknown: bool = False) -> bytes:
+        """Return the bytes of a message that is given as JSON, with fields in the order of their numbers.
+
+        Parameters
+        ----------
+        text : str or bytes
+            The JSON, with fields in any order and under either name, extensions as ``[full.name]``. 64-bit integers
+            may be numbers, numbers may be strings, ``null`` is a field that is not set.
+        ignore_unknown : bool
+            Pass over fields that the message does not have, and names that an enum does not have.
+
+        Raises
+        ------
+        DecodeError
+            If the text is not valid JSON, or not of this message.
+
+        Examples
+        --------
+        >>> codec = ProtobufCodec('syntax = "proto3"; message Order { int64 order_id = 1; repeated string tags = 2; }')
+        >>> codec.from_json('{"tags": ["a"], "order_id": 7}').hex()
+        '0807120161'
+        """
+        with _single():
+            data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+            message = from_json(
+                data, self._reader.message, self._schema.messages, ignore_unknown=ignore_unknown
+            )
+            return write_message(message)
+
+
+@contextmanager
+def _single() -> Iterator[None]:
+    """Raise what is wrong with a single message for users."""
+    try:
+        yield
+    except RowError as error:
+        raise DecodeError(*error.fault(0)) from None

@@ -21,7 +21,10 @@ from kcodec.java.numbers import format_java_double, format_java_float
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError
 
-__all__ = ["JsonWriting", "to_json"]
+__all__ = ["DEFAULTS", "JsonWriting", "to_json"]
+
+#: Which fields are printed that are not set; see `JsonWriting`.
+DEFAULTS = ("none", "no_presence", "all")
 
 #: An object (names and values in order), an array, or a text that is JSON already.
 Tree = tuple[tuple[str, Any], ...] | list[Any] | str
@@ -38,8 +41,8 @@ class JsonWriting(NamedTuple):
     indent : bool
         Whether each field has a line of its own.
     defaults : str
-        Which fields that are not set are printed: ``"none"``; ``"no_presence"``, those without presence, lists and
-        maps; ``"all"``, also scalars of proto2 and editions, with the default that they declare.
+        Which fields that are not set are printed, of `DEFAULTS`: ``"none"``; ``"no_presence"``, those without
+        presence, lists and maps; ``"all"``, also scalars of proto2 and editions, with the default that they declare.
     proto_names : bool
         Whether names are as declared, rather than in camel case.
     """

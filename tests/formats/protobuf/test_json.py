@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protobuf_vectors import ROWS, SCHEMAS, VECTORS, type_of
 
+from kcodec import ConfigError, DecodeError
+from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.formats.protobuf.json_reader import from_json
 from kcodec.formats.protobuf.json_writer import JsonWriting, to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
@@ -402,3 +404,24 @@ def test_damaged_texts_are_read_or_refused(data):
         json.loads(damaged)
         assert read_message(kind, write_message(message)).fields()
     assert 0 <= offset <= len(damaged.encode())
+
+
+def test_codec():
+    codec = ProtobufCodec(TEXT, "M", recursive_depth=1)
+    data = codec.from_json('{"s": "é", "int32": 1}')
+    assert data.hex() == "08013202c3a9"
+    assert codec.to_json(data) == '{"int32":1,"s":"é"}'
+    assert codec.to_json(data, indent=True, proto_names=True) == '{\n  "int_32": 1,\n  "s": "é"\n}'
+    assert '"r":[]' in codec.to_json(memoryview(data), defaults="no_presence")
+    assert codec.from_json(b'{"nothing": 1}', ignore_unknown=True) == b""
+    with pytest.raises(DecodeError) as caught:
+        codec.from_json('{"rm": [{"s": 1}]}')
+    assert (caught.value.offset, caught.value.path, caught.value.code) == (14, "rm[0].s", "json_type")
+    with pytest.raises(DecodeError) as caught:
+        codec.from_json('{"s": "\ud800"}')
+    assert caught.value.code == "invalid_utf8"
+    with pytest.raises(DecodeError) as caught:
+        codec.to_json(b"\x08")
+    assert (caught.value.offset, caught.value.path, caught.value.code) == (1, "int_32", "truncated")
+    with pytest.raises(ConfigError):
+        codec.to_json(b"", defaults="some")
