@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError
 
-__all__ = ["add_columns", "arrange", "hide_nulls", "replace_rows", "unpack"]
+__all__ = ["add_columns", "arrange", "hide_nulls", "rebuild", "replace_rows", "unpack"]
 
 #: Rows are replaced one by one if at most one row in so many is.
 _ROWS_PER_SLICE = 50
@@ -166,6 +166,13 @@ def _again(array: pa.Array, parts: Sequence[pa.Array], fields: Sequence[pa.Field
         return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
     kind = _lists(kind, fields[0], parts[0])
     return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], offset=array.offset, children=parts)
+
+
+def rebuild(array: pa.Array, parts: Sequence[pa.Array]) -> pa.Array:
+    """Return a struct, list or map of other parts, which have as many values; its own fields, but for their types."""
+    if pa.types.is_map(array.type):
+        return _again(array, parts, [pa.field("entries", parts[0].type, False)])
+    return _again(array, parts, [array.type.field(number) for number in range(len(parts))])
 
 
 def replace_rows(array: pa.Array, rows: Sequence[int], values: pa.Array) -> pa.Array:

@@ -1,0 +1,272 @@
+"""Messages that are one value of a column, such as Struct as JSON text, between their bytes and that value.
+
+They are rare and small, so they are handled one by one. The kernels read and write their bytes; see ``"raw"`` of
+`kcodec.formats.protobuf.plan.FieldNode`.
+"""
+
+import datetime
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.columns.nested import rebuild
+from kcodec.errors import Fault
+from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.json_reader import from_json
+from kcodec.formats.protobuf.json_writer import to_json
+from kcodec.formats.protobuf.message import Message, read_message, write_message
+from kcodec.plan.failure import RowError, prefix
+
+__all__ = ["Conversions"]
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+#: How far from the point the digits of a decimal may stand.
+_MAX_SCALE = 1000
+
+
+class _Lost(NamedTuple):
+    """A value that cannot be converted: its place in the array, and why."""
+
+    place: int
+    error: RowError
+
+
+class Conversions:
+    """The values of a message type's columns that are converted from and to bytes.
+
+    Parameters
+    ----------
+    message : MessageType
+        The type.
+    readings : mapping of str to str
+        What types are read as that are not read as messages.
+    types : mapping of str to MessageType
+        What an Any may hold.
+    """
+
+    def __init__(
+        self, message: MessageType, readings: Mapping[str, str], types: Mapping[str, MessageType]
+    ) -> None:
+        self.message = message
+        self.readings = readings
+        self.types = types
+
+    def decoded(self, array: pa.Array, kind: pa.DataType, *, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Convert the bytes in an array of messages; the result is of a type that only differs in these."""
+        if array.type == kind:
+            return array, []
+        return self._faults(*self._message(array, self.message, kind), stop)
+
+    def encoded(self, array: pa.Array, *, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Convert the values in an array of messages to bytes."""
+        return self._faults(*self._message(array, self.message, None), stop)
+
+    @staticmethod
+    def _faults(array: pa.Array, lost: list[_Lost], stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Make rows null in which a value cannot be converted."""
+        first = {each.place: each.error for each in reversed(lost)}
+        faults = [first[row].fault(row) for row in sorted(first)]
+        if faults and not stop:
+            bad = pa.array([row in first for row in range(len(array))])
+            array = pc.if_else(bad, pa.nulls(len(array), array.type), array)
+        return array, faults
+
+    def _message(
+        self, array: pa.Array, message: MessageType, kind: pa.DataType | None
+    ) -> tuple[pa.Array, list[_Lost]]:
+        if not pa.types.is_struct(array.type):
+            return array, []
+        parts, lost = [], []
+        for number, field in enumerate(array.type):
+            part = array.field(number)
+            known = message.by_name.get(field.name)
+            if known is not None:
+                below = None if kind is None else kind.field(number).type
+                part, found = self._field(part, known, below)
+                valid = array.is_valid()
+                lost += [
+                    _Lost(place, error.within(field.name)) for place, error in found if valid[place].as_py()
+                ]
+            parts.append(part)
+        return rebuild(array, parts), lost
+
+    def _field(
+        self, array: pa.Array, field: FieldType, kind: pa.DataType | None
+    ) -> tuple[pa.Array, list[_Lost]]:
+        types = pa.types
+        if not field.repeated:
+            return self._value(array, field, kind)
+        if field.is_map and types.is_map(array.type):
+            assert field.message is not None
+            below = None if kind is None else kind.item_type
+            keys, items = array.values.field(0), array.values.field(1)
+            items, found = self._value(items, field.message.by_number[2], below)
+            step = "].value"
+            result = rebuild(array, [rebuild(array.values, [keys, items])])
+        elif types.is_list(array.type) or types.is_large_list(array.type):
+            below = None if kind is None else kind.value_type
+            items, found = self._value(array.values, field, below)
+            step = "]"
+            result = rebuild(array, [items])
+        else:
+            return array, []
+        if not found:
+            return result, []
+        owners = self._owners(array)
+        lost = [
+            _Lost(owners[place][0], _within(error, f"[{owners[place][1]}{step}"))
+            for place, error in found
+            if place in owners
+        ]
+        return result, lost
+
+    @staticmethod
+    def _owners(array: pa.Array) -> dict[int, tuple[int, int]]:
+        """Return the list that each item belongs to, and its place there."""
+        offsets = array.offsets.to_pylist()
+        return {
+            item: (row, item - offsets[row])
+            for row in range(len(array))
+            if array[row].is_valid
+            for item in range(offsets[row], offsets[row + 1])
+        }
+
+    def _value(
+        self, array: pa.Array, field: FieldType, kind: pa.DataType | None
+    ) -> tuple[pa.Array, list[_Lost]]:
+        message = field.message
+        if message is None:
+            return array, []
+        reading = "" if field.type == "group" else self.readings.get(message.name, "")
+        if reading == "inner":
+            return self._field(array, message.fields[0], kind)
+        if reading in ("", "timestamp", "duration") or pa.types.is_struct(array.type):
+            return self._message(array, message, kind)
+        if kind is not None:
+            return _each(array, kind, lambda data: self._read(reading, message, data, kind))
+        if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
+            return array, []
+        return _each(array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type))
+
+    def _read(self, reading: str, message: MessageType, data: bytes, kind: pa.DataType) -> Any:
+        found = read_message(message, data)
+        if reading == "json":
+            return to_json(found, self.types)
+        return _READERS[reading](found, kind)
+
+    def _write(self, reading: str, message: MessageType, value: Any, kind: pa.DataType) -> bytes:
+        if reading == "json":
+            if not isinstance(value, str):
+                raise RowError("type_mismatch", None, "", f"{kind} cannot be written as {message.name}")
+            return write_message(from_json(value.encode("utf-8"), message, self.types))
+        found = Message(message)
+        for number, part in zip(message.by_number, _WRITERS[reading](value, kind), strict=True):
+            if part:
+                found.set(message.by_number[number], part)
+        return write_message(found)
+
+
+def _within(error: RowError, step: str) -> RowError:
+    return RowError(error.code, error.offset, prefix(step, error.path), error.reason)
+
+
+def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> tuple[pa.Array, list[_Lost]]:
+    """Convert each value; those that cannot be are what a type's empty value is."""
+    values: list[Any] = []
+    lost: list[_Lost] = []
+    if pa.types.is_time(array.type):
+        # Times of Python have no nanoseconds.
+        array = array.view(pa.int64() if array.type.bit_width == 64 else pa.int32())
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    stored = kind if text or binary else pa.int32() if pa.types.is_date(kind) else pa.int64()
+    for place, value in enumerate(array.to_pylist()):
+        try:
+            values.append(None if value is None else convert(value))
+        except RowError as error:
+            lost.append(_Lost(place, RowError(error.code, None, error.path, error.reason)))
+            values.append("" if text else b"" if binary else 0)
+    return pa.array(values, stored).cast(kind), lost
+
+
+def _numbers(message: Message) -> list[int]:
+    return [message.values.get(number, 0) for number in message.type.by_number]
+
+
+def _read_date(message: Message, kind: pa.DataType) -> int:
+    try:
+        return datetime.date(*_numbers(message)).toordinal() - _EPOCH
+    except ValueError:
+        raise RowError(
+            "out_of_range", None, "", "the date is not a whole one of the years 1 to 9999"
+        ) from None
+
+
+def _write_date(value: Any, kind: pa.DataType) -> tuple[int, int, int]:
+    if not isinstance(value, datetime.date):
+        raise RowError("type_mismatch", None, "", f"{kind} cannot be written as google.type.Date")
+    return value.year, value.month, value.day
+
+
+def _read_time(message: Message, kind: pa.DataType) -> int:
+    hours, minutes, seconds, nanos = _numbers(message)
+    if not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= seconds < 60 and 0 <= nanos < 10**9):
+        raise RowError("out_of_range")
+    total = (hours * 3600 + minutes * 60 + seconds) * 10**9 + nanos
+    value, rest = divmod(total, 1 if kind.unit == "ns" else 1000)
+    if rest:
+        raise RowError("inexact")
+    return value
+
+
+def _write_time(value: Any, kind: pa.DataType) -> tuple[int, int, int, int]:
+    if not pa.types.is_time(kind):
+        raise RowError("type_mismatch", None, "", f"{kind} cannot be written as google.type.TimeOfDay")
+    seconds, nanos = divmod(value * {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}[kind.unit], 10**9)
+    return seconds // 3600, seconds // 60 % 60, seconds % 60, nanos
+
+
+def _read_decimal(message: Message, kind: pa.DataType) -> str:
+    """Return a confluent.type.Decimal as plain text."""
+    unscaled, _, scale = (message.values.get(number) for number in message.type.by_number)
+    number = int.from_bytes(unscaled or b"", "big", signed=True)
+    scale = scale or 0
+    if abs(scale) > _MAX_SCALE:
+        raise RowError("out_of_range")
+    digits = str(abs(number)) + "0" * max(-scale, 0)
+    if scale > 0:
+        digits = digits.rjust(scale + 1, "0")
+        digits = f"{digits[:-scale]}.{digits[-scale:]}"
+    return f"-{digits}" if number < 0 else digits
+
+
+def _write_decimal(value: Any, kind: pa.DataType) -> tuple[bytes, int, int]:
+    try:
+        number = value if isinstance(value, Decimal) else Decimal(value)
+    except (InvalidOperation, TypeError, ValueError):
+        raise RowError("invalid_number") from None
+    sign, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int):
+        raise RowError("invalid_number")
+    if abs(exponent) > _MAX_SCALE:
+        raise RowError("out_of_range")
+    unscaled = int("".join(map(str, digits)))
+    if sign:
+        unscaled = -unscaled
+    size = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
+    return unscaled.to_bytes(size, "big", signed=True), len(digits), -exponent
+
+
+_READERS: dict[str, Callable[[Message, pa.DataType], Any]] = {
+    "date": _read_date,
+    "time_of_day": _read_time,
+    "decimal": _read_decimal,
+}
+_WRITERS: dict[str, Callable[[Any, pa.DataType], tuple[Any, ...]]] = {
+    "date": _write_date,
+    "time_of_day": _write_time,
+    "decimal": _write_decimal,
+}
