@@ -9,8 +9,9 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.known import KNOWN, known_file
-from kcodec.formats.protobuf.link import Linked, json_name, link
+from kcodec.formats.protobuf.known import known_file
+from kcodec.formats.protobuf.link import json_name, link
+from kcodec.formats.protobuf.names import with_known
 from kcodec.formats.protobuf.syntax import (
     Aggregate,
     Enum,
@@ -24,12 +25,14 @@ from kcodec.formats.protobuf.syntax import (
     Oneof,
     Option,
     Quoted,
+    Range,
     Reserved,
     Rpc,
     Service,
     Value,
     Word,
 )
+from kcodec.formats.protobuf.text import escape
 
 __all__ = ["read_descriptors"]
 
@@ -184,7 +187,7 @@ class _File:
 
     def __init__(self, proto: dict[str, Any]) -> None:
         self.counter = 0
-        self.unread: list[tuple[list[Option], list[tuple[int, int, Any]], str, str]] = []
+        self.unread: list[tuple[list[Option], list[tuple[int, int, Any]], str]] = []
         syntax = proto.get("syntax", "proto2")
         if syntax == "editions":
             edition = proto.get("edition")
@@ -203,9 +206,9 @@ class _File:
         ]
         imports += [Import(path, "option", self.place()) for path in proto.get("option_dependency", ())]
         self.tree = File(syntax, self.package, imports)
-        self.tree.options = self.options(proto, "FileOptions", self.package)
+        self.tree.options = self.options(proto, "FileOptions")
         self.tree.messages = [self.message(each, self.package) for each in proto.get("message_type", ())]
-        self.tree.enums = [self.enum(each, self.package) for each in proto.get("enum_type", ())]
+        self.tree.enums = [self.enum(each) for each in proto.get("enum_type", ())]
         self.tree.extends = self.extends(proto, self.package, [])
         self.tree.services = [self.service(each) for each in proto.get("service", ())]
 
@@ -213,7 +216,7 @@ class _File:
         self.counter += 1
         return self.counter
 
-    def options(self, proto: dict[str, Any], kind: str, scope: str) -> list[Option]:
+    def options(self, proto: dict[str, Any], kind: str) -> list[Option]:
         found = dict(proto.get("options", ()))
         unknown = found.pop(_UNKNOWN, [])
         found.pop("uninterpreted_option", None)
@@ -222,7 +225,7 @@ class _File:
         for name, value in found.items():
             options += [Option(path, each, self.place()) for path, each in _option((name,), message, value)]
         if unknown:
-            self.unread.append((options, unknown, kind, scope))
+            self.unread.append((options, unknown, kind))
         return options
 
     def message(self, proto: dict[str, Any], scope: str) -> Message:
@@ -230,10 +233,10 @@ class _File:
         full = f"{scope}.{name}" if scope else name
         message = Message(name, at=self.place())
         message.visibility = _visibility(proto)
-        message.options = self.options(proto, "MessageOptions", scope)
+        message.options = self.options(proto, "MessageOptions")
         nested = {f".{full}.{each.get('name', '')}": each for each in proto.get("nested_type", ())}
         oneofs = [
-            Oneof(each.get("name", ""), self.options(each, "OneofOptions", full), self.place())
+            Oneof(each.get("name", ""), self.options(each, "OneofOptions"), self.place())
             for each in proto.get("oneof_decl", ())
         ]
         fields = proto.get("field", ())
@@ -250,22 +253,17 @@ class _File:
             message.fields.append(field)
         message.extends = self.extends(proto, full, groups, nested)
         message.messages = [self.message(each, full) for path, each in nested.items() if path not in groups]
-        message.enums = [self.enum(each, full) for each in proto.get("enum_type", ())]
+        message.enums = [self.enum(each) for each in proto.get("enum_type", ())]
         for each in proto.get("extension_range", ()):
-            span = (each.get("start", 0), each.get("end", 0) - 1)
-            options = self.options(each, "ExtensionRangeOptions", full)
-            message.extensions.append(Extensions([span], options, self.place()))
+            options = self.options(each, "ExtensionRangeOptions")
+            message.extensions.append(Extensions([_range(each, 1)], options, self.place()))
         message.reserved = self.reserved(proto, 1)
         return message
 
     def reserved(self, proto: dict[str, Any], beyond: int) -> list[Reserved]:
         """Return reserved numbers and names; ranges of messages end one beyond their last number."""
-        ranges = [
-            (each.get("start", 0), each.get("end", 0) - beyond) for each in proto.get("reserved_range", ())
-        ]
-        names = proto.get("reserved_name", [])
-        found = [Reserved(ranges, [], self.place())] if ranges else []
-        return found + ([Reserved([], names, self.place())] if names else [])
+        ranges: list[Range | str] = [_range(each, beyond) for each in proto.get("reserved_range", ())]
+        return [Reserved(items, self.place()) for items in (ranges, proto.get("reserved_name")) if items]
 
     def field(
         self, proto: dict[str, Any], scope: str, nested: Mapping[str, dict[str, Any]], groups: list[str]
@@ -290,7 +288,7 @@ class _File:
         if proto.get("json_name", json_name(name)) != json_name(name) and "extendee" not in proto:
             value = Quoted((escape(proto["json_name"]),))
             field.options.append(Option(("json_name",), value, field.at))
-        field.options += self.options(proto, "FieldOptions", scope)
+        field.options += self.options(proto, "FieldOptions")
         if kind == "group":
             if typed in nested:
                 groups.append(typed)
@@ -316,16 +314,15 @@ class _File:
             found[-1].fields.append(self.field(each, scope, nested or {}, groups))
         return found
 
-    def enum(self, proto: dict[str, Any], scope: str) -> Enum:
+    def enum(self, proto: dict[str, Any]) -> Enum:
         name = proto.get("name", "")
         enum = Enum(name, visibility=_visibility(proto), at=self.place())
-        enum.options = self.options(proto, "EnumOptions", scope)
-        full = f"{scope}.{name}" if scope else name
+        enum.options = self.options(proto, "EnumOptions")
         enum.values = [
             EnumValue(
                 each.get("name", ""),
                 each.get("number", 0),
-                self.options(each, "EnumValueOptions", full),
+                self.options(each, "EnumValueOptions"),
                 self.place(),
             )
             for each in proto.get("value", ())
@@ -335,7 +332,7 @@ class _File:
 
     def service(self, proto: dict[str, Any]) -> Service:
         service = Service(proto.get("name", ""), at=self.place())
-        service.options = self.options(proto, "ServiceOptions", self.package)
+        service.options = self.options(proto, "ServiceOptions")
         service.rpcs = [
             Rpc(
                 each.get("name", ""),
@@ -343,12 +340,17 @@ class _File:
                 each.get("output_type", ""),
                 each.get("client_streaming", False),
                 each.get("server_streaming", False),
-                self.options(each, "MethodOptions", self.package),
+                self.options(each, "MethodOptions"),
                 self.place(),
             )
             for each in proto.get("method", ())
         ]
         return service
+
+
+def _range(proto: dict[str, Any], beyond: int) -> Range:
+    first, last = proto.get("start", 0), proto.get("end", 0) - beyond
+    return (first, last) if first != last else (first,)
 
 
 def _visibility(proto: dict[str, Any]) -> str:
@@ -406,7 +408,7 @@ def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, File]) 
     """Add options that extensions name."""
     linked = link(with_known(trees))
     for file in files.values():
-        for options, unknown, kind, scope in file.unread:
+        for options, unknown, kind in file.unread:
             message = linked.messages.get(f"google.protobuf.{kind}")
             if message is None:
                 continue
@@ -416,26 +418,3 @@ def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, File]) 
                     continue
                 for each in _values(field, wire, value, 0):
                     options.append(Option((f"({field.name})",), _value(field, each), file.place()))
-
-
-def with_known(files: Mapping[str, File]) -> dict[str, File]:
-    """Return files with those known files added that they import."""
-    found = dict(files)
-    pending = list(files.values())
-    while pending:
-        for each in pending.pop().imports:
-            if each.path not in found and each.path in KNOWN:
-                found[each.path] = known_file(each.path)
-                pending.append(found[each.path])
-    return found
-
-
-def escape(text: str) -> str:
-    """Return a text as it stands between quotation marks."""
-    return (
-        text.replace("\\", "\\\\")
-        .replace('"', '\\"')
-        .replace("\n", "\\n")
-        .replace("\r", "\\r")
-        .replace("\t", "\\t")
-    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn
 
-from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import SCALARS, EnumType, FieldType, MessageType
-from kcodec.formats.protobuf.parse import fail, integer, unquote, unquote_bytes
+from kcodec.formats.protobuf.names import Names, entry_name, entry_of
+from kcodec.formats.protobuf.parse import integer, unquote, unquote_bytes
 from kcodec.formats.protobuf.syntax import (
     MAX_NUMBER,
     Aggregate,
@@ -27,8 +27,6 @@ from kcodec.formats.protobuf.syntax import (
 )
 
 __all__ = ["Linked", "json_name", "link"]
-
-_Named = Union[MessageType, EnumType]
 
 #: What a file starts with, by syntax.
 _FEATURES = {
@@ -98,128 +96,96 @@ def link(files: Mapping[str, File]) -> Linked:
 
 class _Linker:
     def __init__(self, files: Mapping[str, File]) -> None:
-        self.files = files
+        self.names = Names(files)
         self.linked = Linked()
-        self.packages: dict[str, set[str]] = {}
-        self.owners: dict[str, str] = {}
-        self.visible: dict[str, set[str]] = {}
-        self.file = next(iter(files.values()))
-        self.path = next(iter(files))
-        self.seen: set[str] = set()
-        # What is resolved when all names are known.
-        self.bodies: list[tuple[str, MessageType, Message, dict[str, str]]] = []
-        self.extends: list[tuple[str, str, Extend, dict[str, str]]] = []
-        self.field_options: list[tuple[str, str, FieldType, list[Option]]] = []
-        for self.path, self.file in files.items():
-            self._declare()
-        for path, message, node, features in self.bodies:
-            self._enter(path)
-            message.fields = tuple(self._fields(message, node, features))
-        for path, scope, extend, features in self.extends:
-            self._enter(path)
-            self._extend(scope, extend, features)
-        for path, scope, owner, options in self.field_options:
-            self._enter(path)
-            self._read_options(scope, owner, options)
-
-    def _enter(self, path: str) -> None:
-        self.path, self.file = path, self.files[path]
-        if path not in self.visible:
-            self.visible[path] = {path, *self._imported(path)}
-        self.seen = self.visible[path]
-
-    def _imported(self, path: str) -> Iterator[str]:
-        """Yield what a file sees: its imports, and what those import publicly, circles or not."""
-        pending = [each.path for each in self.files[path].imports]
-        done = {path}
-        while pending:
-            each = pending.pop()
-            if each in done or each not in self.files:
-                continue
-            done.add(each)
-            yield each
-            pending += [more.path for more in self.files[each].imports if more.kind == "public"]
+        self.features: dict[str, dict[str, str]] = {}
+        self.field_options: list[tuple[str, FieldType, list[Option]]] = []
+        self.path = ""
+        self.made: list[str] = []
+        self._make_missing()
+        # It grows: a name that is looked for may be that of a known file.
+        for path in self.made:
+            self._fill_types(path)
+        for scope, field, options in self.field_options:
+            self._read_options(scope, field, options)
 
     def fail(self, at: int, message: str) -> NoReturn:
-        path = self.path if len(self.files) > 1 else ""
-        fail(self.file.text, at, message, path)
+        self.names.fail(self.path, at, message)
 
-    # Names
+    # Types
 
-    def _declare(self) -> None:
-        file = self.file
-        syntax = file.syntax or "proto2"
-        features = self._features(_FEATURES.get(syntax, _EDITION), file.options, 0)
-        package = file.package
-        for message in file.messages:
-            self._declare_message(package, message, features)
-        for enum in file.enums:
-            self._declare_enum(package, enum, features)
+    def _make_missing(self) -> None:
+        here = self.path
+        for path in self.names.files:
+            if path not in self.made:
+                self._make_types(path)
+        self.path = here
+
+    def _make_types(self, path: str) -> None:
+        """Make the types of a file, without their fields."""
+        self.made.append(path)
+        self.path = path
+        file = self.names.files[path]
+        features = self._features(_FEATURES.get(file.syntax or "proto2", _EDITION), file.options)
+        self.features[path] = features
+        self._make_messages(file.package, file.messages, features)
+        self._make_enums(file.package, file.enums, features)
+        self._make_groups(file.package, file.extends, features)
+
+    def _make_messages(self, scope: str, nodes: Iterable[Message], features: dict[str, str]) -> None:
+        for node in nodes:
+            full = f"{scope}.{node.name}" if scope else node.name
+            own = self.features[full] = self._features(features, node.options)
+            self.linked.messages[full] = MessageType(
+                full,
+                map_entry=is_map_entry(node),
+                message_set=find_option(node.options, "message_set_wire_format") == "true",
+                syntax=self._syntax,
+            )
+            nested = [each for member in node.fields if (each := member.group or entry_of(member))]
+            self._make_messages(full, [*node.messages, *nested], own)
+            self._make_enums(full, node.enums, own)
+            self._make_groups(full, node.extends, own)
+
+    def _make_enums(self, scope: str, nodes: Iterable[Enum], features: dict[str, str]) -> None:
+        for node in nodes:
+            full = f"{scope}.{node.name}" if scope else node.name
+            closed = self._features(features, node.options)["enum_type"] == "CLOSED"
+            values = tuple((each.name, each.number) for each in node.values)
+            self.linked.enums[full] = EnumType(full, values, closed)
+
+    def _make_groups(self, scope: str, extends: Iterable[Extend], features: dict[str, str]) -> None:
+        groups = [each.group for extend in extends for each in extend.fields if each.group]
+        self._make_messages(scope, groups, features)
+
+    @property
+    def _syntax(self) -> str:
+        return self.names.files[self.path].syntax or "proto2"
+
+    def _fill_types(self, path: str) -> None:
+        """Give the messages of a file their fields."""
+        self.path = path
+        file = self.names.files[path]
+        for full, node in list(self.names.types.items()):
+            if self.names.paths[full] == path and isinstance(node, Message):
+                message = self.linked.messages[full]
+                message.fields = tuple(self._fields(message, node, self.features[full]))
+                for extend in node.extends:
+                    self._extend(full, extend, self.features[full])
         for extend in file.extends:
-            self._declare_extend(package, extend, features)
+            self._extend(file.package, extend, self.features[path])
 
-    def _add(self, scope: str, name: str, at: int) -> str:
-        full = f"{scope}.{name}" if scope else name
-        if full in self.owners:
-            self.fail(at, f"{full} is declared twice")
-        self.owners[full] = self.path
-        return full
-
-    def _declare_message(self, scope: str, node: Message, features: dict[str, str]) -> MessageType:
-        full = self._add(scope, node.name, node.at)
-        features = self._features(features, node.options, node.at)
-        message = MessageType(
-            full,
-            map_entry=is_map_entry(node),
-            message_set=find_option(node.options, "message_set_wire_format") == "true",
-            syntax=self.file.syntax or "proto2",
-        )
-        self.linked.messages[full] = message
-        self.bodies.append((self.path, message, node, features))
-        for each in node.messages:
-            self._declare_message(full, each, features)
-        for enum in node.enums:
-            self._declare_enum(full, enum, features)
-        for extend in node.extends:
-            self._declare_extend(full, extend, features)
-        for field in node.fields:
-            if field.group is not None:
-                self._declare_message(full, field.group, features)
-            elif field.key:
-                self._declare_entry(full, field, features)
-        return message
-
-    def _declare_extend(self, scope: str, extend: Extend, features: dict[str, str]) -> None:
-        self.extends.append((self.path, scope, extend, features))
-        for field in extend.fields:
-            if field.group is not None:
-                self._declare_message(scope, field.group, features)
-
-    def _declare_entry(self, scope: str, field: Field, features: dict[str, str]) -> None:
-        """Declare the message that a map's entries are."""
-        name = entry_name(field.name)
-        value = Field("optional", field.type, "value", 2, at=field.at)
-        key = Field("optional", field.key, "key", 1, at=field.at)
-        node = Message(name, [key, value], options=[Option(("map_entry",), Word("true"))], at=field.at)
-        self._declare_message(scope, node, features)
-
-    def _declare_enum(self, scope: str, node: Enum, features: dict[str, str]) -> None:
-        full = self._add(scope, node.name, node.at)
-        features = self._features(features, node.options, node.at)
-        values = tuple((each.name, each.number) for each in node.values)
-        self.linked.enums[full] = EnumType(full, values, features["enum_type"] == "CLOSED")
-
-    def find(self, scope: str, name: str) -> _Named | None:
-        """Return the type of a name as seen from a scope: innermost first, imported files before others."""
-        for visible in (self.seen, None):
-            for full in _candidates(scope, name):
-                if full in self.owners and (visible is None or self.owners[full] in visible):
-                    return self.linked.messages.get(full) or self.linked.enums[full]
-        return None
+    def _find(self, scope: str, name: str) -> MessageType | EnumType | None:
+        full = self.names.find(self.path, scope, name)
+        if full is None:
+            return None
+        if full not in self.features and full not in self.linked.enums:
+            self._make_missing()
+        return self.linked.messages.get(full) or self.linked.enums[full]
 
     # Features
 
-    def _features(self, parent: dict[str, str], options: list[Option], at: int) -> dict[str, str]:
+    def _features(self, parent: dict[str, str], options: list[Option]) -> dict[str, str]:
         found: dict[str, str] = {}
         for option in options:
             if option.name[0] != "features":
@@ -256,13 +222,12 @@ class _Linker:
             yield field
 
     def _field(self, scope: str, node: Field, features: dict[str, str], extension: bool = False) -> FieldType:
-        syntax = self.file.syntax or "proto2"
-        edition = syntax not in _FEATURES
+        edition = self._syntax not in _FEATURES
         if not 0 < node.number <= MAX_NUMBER:
             self.fail(node.at, f"the number {node.number} of {node.name} is not from 1 to {MAX_NUMBER}")
         if node.oneof is not None:
-            features = self._features(features, node.oneof.options, node.at)
-        features = self._features(features, node.options, node.at)
+            features = self._features(features, node.oneof.options)
+        features = self._features(features, node.options)
         repeated = node.label == "repeated" or bool(node.key)
         field = FieldType(node.name, node.number, node.type, repeated=repeated)
         if node.group is not None:
@@ -270,7 +235,7 @@ class _Linker:
         elif node.key:
             field.message = self.linked.messages[f"{scope}.{entry_name(node.name)}"]
         elif node.type not in SCALARS:
-            found = self.find(scope, node.type)
+            found = self._find(scope, node.type)
             if found is None:
                 self.fail(node.at, f"{node.name} has the unknown type {node.type}")
             if isinstance(found, EnumType):
@@ -300,7 +265,7 @@ class _Linker:
             elif option.name == ("json_name",) and isinstance(option.value, Quoted):
                 field.json_name = unquote(option.value)
         if any(option.name[0] not in _ATTRIBUTES for option in node.options):
-            self.field_options.append((self.path, scope, field, node.options))
+            self.field_options.append((scope, field, node.options))
         return field
 
     def _is_packed(self, field: FieldType, node: Field, features: dict[str, str]) -> bool:
@@ -310,7 +275,7 @@ class _Linker:
         return said == "true" if said is not None else features["repeated_field_encoding"] == "PACKED"
 
     def _extend(self, scope: str, node: Extend, features: dict[str, str]) -> None:
-        target = self.find(scope, node.target)
+        target = self._find(scope, node.target)
         if not isinstance(target, MessageType):
             self.fail(node.at, f"{node.target} is not a message that can be extended")
         for each in node.fields:
@@ -327,23 +292,10 @@ class _Linker:
 
     def _default(self, field: FieldType, option: Option) -> Any:
         """Return the declared default of a field."""
-        value = option.value
-        kind = field.type
-        if isinstance(value, Quoted) and kind in ("string", "bytes"):
-            data = unquote_bytes(value)
-            return data if kind == "bytes" else data.decode("utf-8", "replace")
-        if isinstance(value, Word):
-            if kind == "enum" and field.enum is not None and value in field.enum.numbers:
-                return str(value)
-            if kind == "bool" and value in ("true", "false"):
-                return value == "true"
-            if kind in ("string", "bytes"):
-                # As the registry prints the default of bytes.
-                return value.encode() if kind == "bytes" else str(value)
-            found = number(value, kind)
-            if found is not None:
-                return found
-        self.fail(option.at, f"the default of {field.name} is not of type {field.type}")
+        found = _default(field, option.value)
+        if found is None:
+            self.fail(option.at, f"the default of {field.name} is not of type {field.type}")
+        return found
 
     def _read_options(self, scope: str, field: FieldType, options: list[Option]) -> None:
         root = self.linked.messages.get("google.protobuf.FieldOptions")
@@ -372,10 +324,7 @@ class _Linker:
 
     def _member(self, scope: str, message: MessageType | None, name: str) -> FieldType | None:
         if name[0] in "([":
-            for full in _candidates(scope, name[1:-1]):
-                if full in self.linked.extensions:
-                    return self.linked.extensions[full]
-            return None
+            return self.linked.extensions.get(self.names.find_extension(scope, name[1:-1]) or "")
         return message.by_name.get(name) if message is not None else None
 
     def _flatten(
@@ -421,15 +370,23 @@ class _Linker:
         return str(value) if read is None else read
 
 
-def entry_name(field: str) -> str:
-    """Return the name of the message that the entries of a map field are, without its scope.
-
-    Examples
-    --------
-    >>> entry_name("map_field")
-    'MapFieldEntry'
-    """
-    return "".join(each[:1].upper() + each[1:] for each in field.split("_")) + "Entry"
+def _default(field: FieldType, value: Value) -> Any:
+    kind = field.type
+    if isinstance(value, Quoted):
+        if kind not in ("string", "bytes"):
+            return None
+        data = unquote_bytes(value)
+        return data if kind == "bytes" else data.decode("utf-8", "replace")
+    if not isinstance(value, Word):
+        return None
+    if field.enum is not None:
+        return str(value) if value in field.enum.numbers else None
+    if kind == "bool":
+        return {"true": True, "false": False}.get(value)
+    if kind in ("string", "bytes"):
+        # The registry prints the default of bytes without quotation marks.
+        return value.encode() if kind == "bytes" else str(value)
+    return number(value, kind)
 
 
 def number(word: str, kind: str) -> int | float | None:
@@ -451,14 +408,3 @@ def number(word: str, kind: str) -> int | float | None:
     if kind.startswith(("uint", "fixed")):
         return found if 0 <= found < 2**bits else None
     return found if -(2 ** (bits - 1)) <= found < 2 ** (bits - 1) else None
-
-
-def _candidates(scope: str, name: str) -> Iterator[str]:
-    """Yield the full names that a name may mean, innermost scope first."""
-    if name.startswith("."):
-        yield name[1:]
-        return
-    while scope:
-        yield f"{scope}.{name}"
-        scope = scope.rpartition(".")[0]
-    yield name

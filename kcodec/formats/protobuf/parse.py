@@ -22,7 +22,7 @@ from kcodec.formats.protobuf.syntax import (
     Oneof,
     Option,
     Quoted,
-    Ranges,
+    Range,
     Reserved,
     Rpc,
     Service,
@@ -54,11 +54,10 @@ _TOKEN = re.compile(
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TYPE = re.compile(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _INTEGER = re.compile(r"-?(0[xX][0-9A-Fa-f]{1,32}|[0-9]{1,32})")
+_QUOTES = ('"', "'")
 _LABELS = frozenset(["optional", "required", "repeated"])
-_KEYS = frozenset(
-    ["int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"]
-    + ["bool", "string"]
-)
+_INTEGERS = ("int", "uint", "sint", "fixed", "sfixed")
+_KEYS = frozenset(["bool", "string", *(f"{kind}{bits}" for kind in _INTEGERS for bits in (32, 64))])
 _ESCAPE = re.compile(
     r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
 )
@@ -151,6 +150,8 @@ class _Parser:
         places += [len(text)] * 3
         self.next = 0
         self.syntax = ""
+        self.ends: set[int] = set()
+        self.refused: tuple[int, str] | None = None
 
     def _odd_character(self, match: re.Match[str]) -> None:
         at, char = match.start(5), match[5]
@@ -204,9 +205,19 @@ class _Parser:
         self.next += 1
         return found
 
+    def end(self) -> None:
+        """Take the semicolon after which a comment may describe the statement."""
+        self.ends.add(self.places[self.next])
+        self.expect(";")
+
+    def refuse(self, why: str, at: int | None = None) -> None:
+        """Note what the registry does not take."""
+        if self.refused is None:
+            self.refused = (self.places[self.next] if at is None else at, why)
+
     def quoted(self) -> Quoted:
         pieces = []
-        while self.words[self.next][:1] in ('"', "'") and self.words[self.next]:
+        while self.words[self.next][:1] in _QUOTES:
             pieces.append(self.words[self.next][1:-1])
             self.next += 1
         if not pieces:
@@ -227,6 +238,7 @@ class _Parser:
         file = File(comments=self.comments, text=self.text)
         visibility = ""
         names: set[str] = set()
+        services: set[str] = set()
         while word := self.words[self.next]:
             at = self.places[self.next]
             self.next += 1
@@ -259,11 +271,23 @@ class _Parser:
                 file.extends.append(self.extend(at))
             elif word == "service":
                 file.services.append(self.service(at))
+                self._once(services, file.services[-1].name, at)
             else:
                 self.next -= 1
                 self.unexpected("a message, an enum, an option, an import, an extension or a service")
             visibility = ""
+        self._check_comments()
+        file.refused = self.refused
         return file
+
+    def _check_comments(self) -> None:
+        """Refuse what follows a comment in its line, if that comment describes the statement before it."""
+        for start, end in self.comments:
+            if self.text.startswith("/*", start):
+                before = len(self.text[:start].rstrip(" \t")) - 1
+                rest = self.text[end:].partition("\n")[0]
+                if before in self.ends and rest.strip(" \t\r"):
+                    self.refuse("the registry takes nothing in the same line after a comment", end)
 
     def _once(self, names: set[str], name: str, at: int) -> None:
         if name in names:
@@ -280,6 +304,8 @@ class _Parser:
             self.fail(f"{word} {file.syntax!r} is not one of {', '.join(known)}", at)
         self.expect(";")
         self.syntax = file.syntax
+        if word == "edition":
+            self.refuse("the registry takes no editions", at)
 
     def message(self, at: int, visibility: str = "") -> Message:
         message = Message(self.name(), visibility=visibility, at=at)
@@ -335,6 +361,8 @@ class _Parser:
             if oneof is not None:
                 self.fail(f"{label} in a oneof")
             self.next += 1
+            if label == "required" and self.syntax == "proto3":
+                self.fail("required in proto3", at)
         else:
             label = ""
         word = words[self.next]
@@ -348,9 +376,8 @@ class _Parser:
         field = Field(label, kind, self.name(), 0, oneof=oneof, at=at)
         self.expect("=")
         field.number = self.number()
-        if words[self.next] == "[":
-            field.options = self.options()
-        self.expect(";")
+        field.options = self.options()
+        self.end()
         return field
 
     def _map(self, label: str, oneof: Oneof | None, at: int) -> Field:
@@ -367,13 +394,12 @@ class _Parser:
         field = Field("", kind, self.name(), 0, key=key, oneof=oneof, at=at)
         self.expect("=")
         field.number = self.number()
-        if self.words[self.next] == "[":
-            field.options = self.options()
-        self.expect(";")
+        field.options = self.options()
+        self.end()
         return field
 
     def _group(self, label: str, oneof: Oneof | None, at: int) -> Field:
-        if not label and oneof is None:
+        if not label and oneof is None and self.syntax in ("", "proto2"):
             self.unexpected("optional, required or repeated")
         self.next += 1
         name = self.name()
@@ -381,9 +407,12 @@ class _Parser:
         self.expect("=")
         field.number = self.number()
         if self.words[self.next] == "[":
-            field.options = self.options()
-        field.group = Message(name, at=at)
-        self.body(field.group)
+            self.refuse("the registry takes no options of a group")
+        field.options = self.options()
+        field.group = body = Message(name, at=at)
+        self.body(body)
+        if body.options or body.messages or body.enums or body.oneofs or body.reserved or body.extensions:
+            self.refuse("the registry takes nothing but fields in a group", at)
         return field
 
     def oneof(self, message: Message, at: int) -> None:
@@ -412,9 +441,8 @@ class _Parser:
                 value = EnumValue(self.name(), 0, at=at)
                 self.expect("=")
                 value.number = self.number()
-                if self.words[self.next] == "[":
-                    value.options = self.options()
-                self.expect(";")
+                value.options = self.options()
+                self.end()
                 enum.values.append(value)
         return enum
 
@@ -466,41 +494,43 @@ class _Parser:
         return stream, kind
 
     def reserved(self, at: int, last: int = MAX_NUMBER) -> Reserved:
-        reserved = Reserved([], [], at)
+        items: list[Range | str] = []
         while True:
             word = self.words[self.next]
-            if word[:1] in ('"', "'") and word:
-                reserved.names.append(unquote(self.quoted()))
+            if word[:1] in _QUOTES:
+                items.append(unquote(self.quoted()))
             elif self.syntax[:2] == "20" and _NAME.fullmatch(word):
-                reserved.names.append(self.name())
+                items.append(self.name())
             else:
-                self.range(reserved.ranges, last)
+                items.append(self.range(last))
             if not self.accept(","):
-                self.expect(";")
-                return reserved
+                self.end()
+                return Reserved(items, at)
 
     def extensions(self, at: int) -> Extensions:
-        extensions = Extensions([], at=at)
-        while True:
-            self.range(extensions.ranges, MAX_NUMBER)
-            if not self.accept(","):
-                break
-        if self.words[self.next] == "[":
-            extensions.options = self.options()
+        ranges = [self.range(MAX_NUMBER)]
+        while self.accept(","):
+            ranges.append(self.range(MAX_NUMBER))
+        options = self.options()
         self.expect(";")
-        return extensions
+        return Extensions(ranges, options, at)
 
-    def range(self, ranges: Ranges, last: int) -> None:
-        first = end = self.number()
-        if self.accept("to"):
-            end = last if self.accept("max") else self.number()
-        ranges.append((first, end))
+    def range(self, last: int) -> Range:
+        first = self.number()
+        if not self.accept("to"):
+            return (first,)
+        if self.accept("max"):
+            return first, last
+        if self.words[self.next].lower().startswith("0x"):
+            self.refuse("the registry takes no range that ends in hexadecimal digits")
+        return first, self.number()
 
     # Options
 
     def options(self) -> list[Option]:
-        """Return the options of a field or value, in brackets."""
-        self.expect("[")
+        """Return options in brackets, if there are any."""
+        if not self.accept("["):
+            return []
         options: list[Option] = []
         while True:
             options.append(self.option(self.places[self.next]))
@@ -539,10 +569,12 @@ class _Parser:
             return self.aggregate("}")
         if word == "[":
             return self.list()
-        if word[:1] in ('"', "'") and word:
+        if word[:1] in _QUOTES:
             return self.quoted()
         if not word or not (word[-1].isalnum() or word[-1] in "_."):
             self.unexpected("a value")
+        if "+" in word:
+            self.refuse("the registry takes no sign in an exponent")
         self.next += 1
         return Word(word)
 
@@ -557,6 +589,8 @@ class _Parser:
         return values
 
     def aggregate(self, end: str) -> Aggregate:
+        if end == ">":
+            self.refuse("the registry takes no values in angle brackets")
         self.next += 1
         entries: list[tuple[str, Value]] = []
         with self.nested():

@@ -8,8 +8,9 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import EnumType, MessageType
-from kcodec.formats.protobuf.descriptor_set import read_descriptors, with_known
+from kcodec.formats.protobuf.descriptor_set import read_descriptors
 from kcodec.formats.protobuf.link import Linked, link
+from kcodec.formats.protobuf.names import with_known
 from kcodec.formats.protobuf.parse import parse
 from kcodec.formats.protobuf.syntax import File, Message
 

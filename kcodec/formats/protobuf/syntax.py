@@ -23,7 +23,7 @@ __all__ = [
     "Oneof",
     "Option",
     "Quoted",
-    "Ranges",
+    "Range",
     "Reserved",
     "Rpc",
     "Service",
@@ -36,8 +36,8 @@ __all__ = [
 #: The highest field number; ``max`` in the ranges of a message.
 MAX_NUMBER = 2**29 - 1
 
-#: Ranges of numbers, both ends included.
-Ranges = list[tuple[int, int]]
+#: One number, or the first and the last of a range.
+Range = tuple[int, ...]
 
 
 class Word(str):
@@ -110,10 +110,9 @@ class Oneof:
 
 @dataclass(slots=True)
 class Reserved:
-    """One statement: ranges and names."""
+    """One statement: numbers, ranges and names."""
 
-    ranges: Ranges
-    names: list[str]
+    items: list[Range | str]
     at: int = 0
 
 
@@ -121,7 +120,7 @@ class Reserved:
 class Extensions:
     """One statement: ranges of numbers for extensions."""
 
-    ranges: Ranges
+    ranges: list[Range]
     options: list[Option] = field(default_factory=list)
     at: int = 0
 
@@ -209,6 +208,8 @@ class File:
         Where comments begin and end.
     text : str
         What was read, to find lines and columns in; empty if it was a descriptor.
+    refused : tuple of (int, str) or None
+        Where and why Confluent's registry does not take the text, although protoc does.
     """
 
     syntax: str = ""
@@ -221,6 +222,7 @@ class File:
     services: list[Service] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list, repr=False)
     text: str = field(default="", repr=False)
+    refused: tuple[int, str] | None = None
 
 
 def find_option(options: list[Option], *name: str) -> Value | None:

@@ -1,0 +1,173 @@
+"""What names of types and extensions mean, in files that import each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, NoReturn
+
+from kcodec.formats.protobuf.known import KNOWN, known_file
+from kcodec.formats.protobuf.parse import fail
+from kcodec.formats.protobuf.syntax import Enum, Extend, Field, File, Message, Option, Word
+
+__all__ = ["Extension", "Names", "entry_name", "with_known"]
+
+
+class Extension(NamedTuple):
+    """A field of another message, and where it was declared."""
+
+    path: str
+    scope: str
+    target: str
+    field: Field
+
+
+class Names:
+    """The declared names of some files.
+
+    Known files count as if they were imported, as the registry has it.
+
+    Attributes
+    ----------
+    files : dict of str to File
+        The files by path; known ones may be added when a name is looked for.
+    types : dict of str to Message or Enum
+        What each full name declares; entries of ``map<>`` fields too.
+    paths : dict of str to str
+        In which file.
+    extensions : dict of str to Extension
+        The extensions, by full name.
+    """
+
+    def __init__(self, files: Mapping[str, File]) -> None:
+        self.files = dict(files)
+        self.types: dict[str, Message | Enum] = {}
+        self.paths: dict[str, str] = {}
+        self.extensions: dict[str, Extension] = {}
+        self._visible: dict[str, set[str]] = {}
+        for path in files:
+            self._declare(path)
+
+    def find(self, path: str, scope: str, name: str) -> str | None:
+        """Return the full name of the type that a name means in a scope of a file; None if there is none.
+
+        The innermost scope comes first; names of files that are not imported are found last.
+        """
+        visible = self._visible_from(path)
+        for full in candidates(scope, name):
+            if self.paths.get(full) in visible:
+                return full
+        for full in candidates(scope, name):
+            if full in self.types:
+                return full
+        if self._declare_known():
+            return self.find(path, scope, name)
+        return None
+
+    def find_extension(self, scope: str, name: str) -> str | None:
+        """Return the full name of an extension; None if there is none."""
+        return next((full for full in candidates(scope, name) if full in self.extensions), None)
+
+    def fail(self, path: str, at: int, message: str) -> NoReturn:
+        """Raise a SchemaError at a place of a file."""
+        fail(self.files[path].text, at, message, path if len(self.files) > 1 else "")
+
+    def _visible_from(self, path: str) -> set[str]:
+        """Return the files that one sees: its imports, and what those import publicly, circles or not."""
+        if path not in self._visible:
+            seen = self._visible[path] = {path}
+            pending = [each.path for each in self.files[path].imports]
+            while pending:
+                each = pending.pop()
+                if each in self.files and each not in seen:
+                    seen.add(each)
+                    pending += [more.path for more in self.files[each].imports if more.kind == "public"]
+        return self._visible[path]
+
+    def _declare_known(self) -> bool:
+        """Add the known files that are missing; return whether there were any."""
+        missing = sorted(KNOWN - self.files.keys())
+        for path in missing:
+            file = known_file(path)
+            nodes: list[Message | Enum] = [*file.messages, *file.enums]
+            if not any(f"{file.package}.{each.name}" in self.types for each in nodes):
+                self.files[path] = file
+                self._declare(path)
+            else:
+                self.files[path] = File()
+        return bool(missing)
+
+    def _declare(self, path: str) -> None:
+        file = self.files[path]
+        self._declare_types(path, file.package, file.messages, file.enums)
+        self._declare_extensions(path, file.package, file.extends)
+
+    def _declare_types(self, path: str, scope: str, messages: list[Message], enums: list[Enum]) -> None:
+        for message in messages:
+            full = self._add(path, scope, message)
+            entries = [entry for field in message.fields if (entry := entry_of(field))]
+            groups = [field.group for field in message.fields if field.group]
+            self._declare_types(path, full, [*message.messages, *entries, *groups], message.enums)
+            self._declare_extensions(path, full, message.extends)
+        for enum in enums:
+            self._add(path, scope, enum)
+
+    def _declare_extensions(self, path: str, scope: str, extends: list[Extend]) -> None:
+        for extend in extends:
+            for field in extend.fields:
+                full = f"{scope}.{field.name}" if scope else field.name
+                self.extensions[full] = Extension(path, scope, extend.target, field)
+            self._declare_types(path, scope, [field.group for field in extend.fields if field.group], [])
+
+    def _add(self, path: str, scope: str, node: Message | Enum) -> str:
+        full = f"{scope}.{node.name}" if scope else node.name
+        if full in self.types:
+            self.fail(path, node.at, f"{full} is declared twice")
+        self.types[full] = node
+        self.paths[full] = path
+        return full
+
+
+def candidates(scope: str, name: str) -> Iterator[str]:
+    """Yield the full names that a name may mean, innermost scope first."""
+    if name.startswith("."):
+        yield name[1:]
+        return
+    while scope:
+        yield f"{scope}.{name}"
+        scope = scope.rpartition(".")[0]
+    yield name
+
+
+def entry_name(field: str) -> str:
+    """Return the name of the message that the entries of a map field are.
+
+    Examples
+    --------
+    >>> entry_name("map_field")
+    'MapFieldEntry'
+    """
+    return "".join(each[:1].upper() + each[1:] for each in field.split("_")) + "Entry"
+
+
+def entry_of(field: Field) -> Message | None:
+    """Return the message that the entries of a ``map<>`` are; None for another field."""
+    if not field.key:
+        return None
+    fields = [
+        Field("optional", field.key, "key", 1, at=field.at),
+        Field("optional", field.type, "value", 2, at=field.at),
+    ]
+    option = Option(("map_entry",), Word("true"), field.at)
+    return Message(entry_name(field.name), fields, options=[option], at=field.at)
+
+
+def with_known(files: Mapping[str, File]) -> dict[str, File]:
+    """Return files with those known files added that they import."""
+    found = dict(files)
+    pending = list(files.values())
+    while pending:
+        for each in pending.pop().imports:
+            if each.path not in found and each.path in KNOWN:
+                found[each.path] = known_file(each.path)
+                pending.append(found[each.path])
+    return found

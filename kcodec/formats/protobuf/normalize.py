@@ -1,0 +1,274 @@
+"""The tree that a registry keeps if asked to normalize: sorted, with full names, without what means nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+
+from kcodec.formats.protobuf.descriptor import SCALARS
+from kcodec.formats.protobuf.names import Names
+from kcodec.formats.protobuf.syntax import (
+    Aggregate,
+    Enum,
+    Extend,
+    Extensions,
+    Field,
+    File,
+    Import,
+    Message,
+    Option,
+    Range,
+    Reserved,
+    Rpc,
+    Service,
+    Value,
+    Word,
+    is_map_entry,
+)
+
+__all__ = ["check_names", "normalize"]
+
+
+def normalize(names: Names, path: str) -> File:
+    """Return the normalized tree of a file.
+
+    Raises
+    ------
+    SchemaError
+        If a type cannot be resolved.
+    """
+    return _Normalizer(names, path).file()
+
+
+def check_names(names: Names, path: str) -> None:
+    """Check that the types that a file names exist, those of maps excepted, as the registry does.
+
+    Raises
+    ------
+    SchemaError
+        With the place of one that does not.
+    """
+    _Normalizer(names, path).file()
+
+
+class _Normalizer:
+    def __init__(self, names: Names, path: str) -> None:
+        self.names = names
+        self.path = path
+
+    def type(self, scope: str, name: str, at: int) -> str:
+        """Return a type's full name with a dot in front."""
+        if name in SCALARS:
+            return name
+        full = self.names.find(self.path, scope, name)
+        if full is None:
+            self.names.fail(self.path, at, f"unknown type {name}")
+        return f".{full}"
+
+    def value_type(self, scope: str, name: str) -> str:
+        """Return the full name of the type of a map's values; the registry lets unknown ones pass."""
+        full = None if name in SCALARS else self.names.find(self.path, scope, name)
+        return name if full is None else f".{full}"
+
+    def file(self) -> File:
+        file = self.names.files[self.path]
+        scope = file.package
+        kinds = {kind: {each.path for each in file.imports if each.kind == kind} for kind in ("", "public")}
+        return File(
+            syntax=file.syntax if file.syntax != "proto2" else "",
+            package=file.package,
+            imports=[Import(path, kind) for kind, paths in kinds.items() for path in sorted(paths)],
+            options=self.options(scope, file.options),
+            messages=[self.message(scope, each) for each in file.messages if not is_map_entry(each)],
+            enums=[self.enum(scope, each) for each in file.enums],
+            extends=self.extends(scope, file.extends),
+            services=[self.service(scope, each) for each in file.services],
+        )
+
+    def message(self, scope: str, node: Message) -> Message:
+        full = f"{scope}.{node.name}" if scope else node.name
+        fields = self.fields(full, node.fields)
+        first = {id(each.oneof): each.number for each in reversed(fields)}
+        oneofs = {
+            id(each): replace(each, options=self.options(full, each.options))
+            for each in sorted(node.oneofs, key=lambda each: first.get(id(each), 0))
+            if id(each) in first
+        }
+        for each in fields:
+            each.oneof = oneofs[id(each.oneof)] if each.oneof is not None else None
+        return Message(
+            node.name,
+            fields,
+            list(oneofs.values()),
+            [self.message(full, each) for each in node.messages if not is_map_entry(each)],
+            [self.enum(full, each) for each in node.enums],
+            self.extends(full, node.extends),
+            self.extensions(full, node.extensions),
+            _reserved(node.reserved),
+            self.options(full, node.options),
+        )
+
+    def fields(self, scope: str, nodes: Iterable[Field]) -> list[Field]:
+        return sorted((self.field(scope, each) for each in nodes), key=lambda each: each.number)
+
+    def field(self, scope: str, node: Field) -> Field:
+        options = self.options(scope, node.options)
+        if node.group is not None:
+            group = replace(node.group, fields=self.fields(scope, node.group.fields))
+            return replace(node, group=group, options=options)
+        if node.key:
+            return replace(node, type=self.value_type(scope, node.type), options=options)
+        kind = self.type(scope, node.type, node.at)
+        entry = self.names.types.get(kind[1:]) if node.label == "repeated" else None
+        if isinstance(entry, Message) and is_map_entry(entry):
+            members = {each.number: each for each in entry.fields}
+            if 1 in members and 2 in members:
+                value = self.value_type(kind[1:], members[2].type)
+                return replace(node, label="", key=members[1].type, type=value, options=options)
+        return replace(node, type=kind, options=options)
+
+    def enum(self, scope: str, node: Enum) -> Enum:
+        values = [
+            replace(each, options=self.options(scope, each.options))
+            for each in sorted(node.values, key=lambda each: (each.number, each.name))
+        ]
+        return replace(
+            node,
+            values=values,
+            options=self.options(scope, node.options),
+            reserved=_reserved(node.reserved),
+        )
+
+    def extends(self, scope: str, nodes: list[Extend]) -> list[Extend]:
+        found: dict[str, list[Field]] = {}
+        for each in nodes:
+            found.setdefault(self.type(scope, each.target, each.at), []).extend(each.fields)
+        return [Extend(target, self.fields(scope, fields)) for target, fields in found.items()]
+
+    def extensions(self, scope: str, nodes: list[Extensions]) -> list[Extensions]:
+        found = [
+            Extensions([_shortened(numbers)], self.options(scope, each.options))
+            for each in nodes
+            for numbers in each.ranges
+        ]
+        return sorted(found, key=lambda each: each.ranges[0])
+
+    def service(self, scope: str, node: Service) -> Service:
+        rpcs = [self.rpc(scope, each) for each in node.rpcs]
+        return replace(node, rpcs=rpcs, options=self.options(scope, node.options))
+
+    def rpc(self, scope: str, node: Rpc) -> Rpc:
+        return replace(
+            node,
+            request=self.type(scope, node.request, node.at),
+            response=self.type(scope, node.response, node.at),
+            options=self.options(scope, node.options),
+        )
+
+    # Options
+
+    def options(self, scope: str, nodes: list[Option]) -> list[Option]:
+        """Return options sorted by name; what is said of one message in several statements is put together."""
+        found: list[Option] = []
+        merged: dict[str, Option] = {}
+        for each in nodes:
+            full = None
+            if each.name[0].startswith("("):
+                full = self.names.find_extension(scope, each.name[0][1:-1])
+            if full is None:
+                found.append(replace(each, value=_normal(each.value)))
+                continue
+            extension = self.names.extensions[full].field
+            option = Option((f"({full})",), _wrapped(each), each.at)
+            if extension.label == "repeated" or not isinstance(option.value, Aggregate):
+                found.append(option)
+            elif full in merged:
+                before = merged[full].value
+                assert isinstance(before, Aggregate)
+                merged[full].value = self.merge(self.message_of(full), before, option.value)
+            else:
+                merged[full] = option
+                found.append(option)
+        for each in found:
+            each.value = _normal(each.value)
+        return sorted(found, key=lambda each: each.name[0].strip("()"))
+
+    def message_of(self, extension: str) -> str | None:
+        """Return the full name of the message that an extension is."""
+        path, scope, _, field = self.names.extensions[extension]
+        return self.names.find(path, scope, field.type)
+
+    def merge(self, message: str | None, before: Aggregate, after: Aggregate) -> Aggregate:
+        """Join two values of one message.
+
+        Of messages whose types stand in the message that holds them the registry keeps the later only.
+        """
+        node = self.names.types.get(message or "")
+        members = {each.name: each for each in node.fields} if isinstance(node, Message) else {}
+        found = dict(before.entries)
+        for name, value in after.entries:
+            member, old = members.get(name), found.get(name)
+            if member is not None and (member.label == "repeated" or member.key) and old is not None:
+                lists = [each if isinstance(each, list) else [each] for each in (old, value)]
+                found[name] = lists[0] + lists[1]
+            elif isinstance(old, Aggregate) and isinstance(value, Aggregate) and member is not None:
+                path = self.names.paths[message or ""]
+                package = self.names.files[path].package
+                kind = self.names.find(path, package, member.type)
+                found[name] = value if kind is None else self.merge(kind, old, value)
+            else:
+                found[name] = value
+        return Aggregate(list(found.items()))
+
+
+def _wrapped(option: Option) -> Value:
+    """Return the value of an option with the names after its first as messages around it."""
+    value = option.value
+    for name in reversed(option.name[1:]):
+        value = Aggregate([(f"[{name[1:-1]}]" if name.startswith("(") else name, value)])
+    return value
+
+
+def _normal(value: Value) -> Value:
+    """Return a value with sorted names, lists of one element as that element, and numbers as the registry has them."""
+    if isinstance(value, Aggregate):
+        return Aggregate(
+            sorted(((name, _normal(each)) for name, each in value.entries), key=lambda each: each[0])
+        )
+    if isinstance(value, list):
+        values = [_normal(each) for each in value]
+        return values[0] if len(values) == 1 else values
+    return _number(value) if isinstance(value, Word) else value
+
+
+def _number(word: Word) -> Word:
+    """Return a number with at most three decimals, as Java's NumberFormat prints it; other words as they are."""
+    digits = word.removeprefix("-")
+    if not digits[:1].isdigit():
+        return word
+    try:
+        if digits[:2] in ("0x", "0X"):
+            value = Decimal(int(digits, 16))
+        elif digits.isdigit():
+            # As Java's Long.decode has it.
+            value = Decimal(int(digits, 8) if digits[0] == "0" else int(digits))
+        else:
+            value = Decimal(float(digits)).quantize(Decimal("0.001"), ROUND_HALF_EVEN)
+    except (ValueError, InvalidOperation):
+        return word
+    text = f"{value:f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return Word(f"-{text}" if word.startswith("-") else text)
+
+
+def _shortened(numbers: Range) -> Range:
+    return numbers[:1] if numbers[0] == numbers[-1] else numbers
+
+
+def _reserved(nodes: list[Reserved]) -> list[Reserved]:
+    """Return reserved numbers and names, one a statement, numbers first."""
+    items = [each for node in nodes for each in node.items]
+    numbers = sorted(_shortened(each) for each in items if not isinstance(each, str))
+    names = sorted(each for each in items if isinstance(each, str))
+    return [Reserved([each]) for each in [*numbers, *names]]

@@ -1,0 +1,257 @@
+"""From trees back to text, laid out as Confluent's registry stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kcodec.formats.protobuf.parse import unquote
+from kcodec.formats.protobuf.syntax import (
+    MAX_NUMBER,
+    Aggregate,
+    Enum,
+    Extend,
+    Extensions,
+    Field,
+    File,
+    Message,
+    Oneof,
+    Option,
+    Quoted,
+    Range,
+    Reserved,
+    Rpc,
+    Service,
+    Value,
+)
+
+__all__ = ["escape", "print_file"]
+
+_ESCAPES = {
+    "\\": "\\\\",
+    '"': '\\"',
+    "'": "\\'",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+_ESCAPED = str.maketrans(_ESCAPES)
+
+#: How names of Confluent's own extensions begin.
+_OWN = ("(confluent.", "(.confluent.")
+
+#: Lines of one element, without indentation.
+_Lines = list[str]
+
+
+def print_file(file: File, *, extensions: bool = True) -> str:
+    """Return a file's text.
+
+    Comments, weak imports and groups among extensions are lost, as the registry loses them.
+
+    Parameters
+    ----------
+    file : File
+        The tree.
+    extensions : bool
+        Whether extensions, their ranges and the options that they name are printed.
+    """
+    return "\n".join([*_Printer(extensions).file(file), ""])
+
+
+def escape(text: str) -> str:
+    """Return a text as it stands between quotation marks."""
+    return text.translate(_ESCAPED)
+
+
+def _indent(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _quoted(text: str) -> str:
+    return f'"{escape(text)}"'
+
+
+def _block(head: str, *blocks: _Lines, end: str = "}") -> _Lines:
+    """Return an element with its members in braces; an empty line separates groups of members."""
+    filled = [list(_indent(block)) for block in blocks if block]
+    if not filled:
+        return [f"{head} {{{end}"]
+    lines = [f"{head} {{", *filled[0]]
+    for block in filled[1:]:
+        lines += ["", *block]
+    return [*lines, end]
+
+
+class _Printer:
+    def __init__(self, extensions: bool) -> None:
+        self.extensions = extensions
+
+    def file(self, file: File) -> _Lines:
+        lines = [f'syntax = "{file.syntax}";'] if file.syntax else []
+        if file.package:
+            lines.append(f"package {file.package};")
+        imports = [f'import "{each.path}";' for each in file.imports if not each.kind]
+        imports += [f'import public "{each.path}";' for each in file.imports if each.kind == "public"]
+        extends = file.extends if self.extensions else []
+        blocks = [
+            imports,
+            self.declarations(file.options),
+            [*_join(map(self.message, file.messages)), *_join(map(self.enum, file.enums))],
+            _join(map(self.extend, extends)),
+            _join(map(self.service, file.services)),
+        ]
+        for block in blocks:
+            if block:
+                lines += ["", *block]
+        return lines
+
+    def message(self, message: Message) -> _Lines:
+        plain = [each for each in message.fields if each.oneof is None]
+        return _block(
+            f"message {message.name}",
+            [self.reserved(each) for each in message.reserved],
+            self.declarations(message.options),
+            _join(self.field(each) for each in plain if each.group is None),
+            _join(self.oneof(each, message.fields) for each in message.oneofs),
+            _join(self.group(each) for each in plain if each.group is not None),
+            _join(self.extension_range(each) for each in message.extensions) if self.extensions else [],
+            _join(map(self.extend, message.extends)) if self.extensions else [],
+            [*_join(map(self.message, message.messages)), *_join(map(self.enum, message.enums))],
+        )
+
+    def field(self, field: Field) -> _Lines:
+        label = f"{field.label} " if field.label else ""
+        kind = f"map<{field.key}, {field.type}>" if field.key else field.type
+        special = {"default": "", "json_name": ""}
+        options = []
+        for option in self.printed(field.options):
+            if len(option.name) == 1 and option.name[0] in special:
+                special[option.name[0]] = self.special(field, option)
+            else:
+                options.append(self.option(option))
+        options += [each for each in special.values() if each]
+        return _suffixed(f"{label}{kind} {field.name} = {field.number}", options)
+
+    def special(self, field: Field, option: Option) -> str:
+        """Return what looks like an option of a field but is none."""
+        name, value = option.name[0], option.value
+        raw = unquote(value) if isinstance(value, Quoted) else self.value(value)
+        return f"{name} = {_quoted(raw) if name == 'json_name' or field.type == 'string' else raw}"
+
+    def group(self, field: Field) -> _Lines:
+        label = f"{field.label} " if field.label else ""
+        fields = field.group.fields if field.group is not None else []
+        return _block(f"{label}group {field.type} = {field.number}", _join(map(self.field, fields)))
+
+    def oneof(self, oneof: Oneof, fields: Sequence[Field]) -> _Lines:
+        members = [each for each in fields if each.oneof is oneof]
+        return _block(
+            f"oneof {oneof.name}",
+            self.declarations(oneof.options),
+            _join(self.field(each) for each in members if each.group is None),
+            _join(self.group(each) for each in members if each.group is not None),
+        )
+
+    def enum(self, enum: Enum) -> _Lines:
+        values = [
+            line for each in enum.values for line in self.enum_value(each.name, each.number, each.options)
+        ]
+        reserved = [self.reserved(each) for each in enum.reserved]
+        return _block(f"enum {enum.name}", [*reserved, *self.declarations(enum.options), *values])
+
+    def enum_value(self, name: str, number: int, options: list[Option]) -> _Lines:
+        return _suffixed(f"{name} = {number}", [self.option(each) for each in self.printed(options)])
+
+    def extend(self, extend: Extend) -> _Lines:
+        fields = [each for each in extend.fields if each.group is None]
+        return _block(f"extend {extend.target}", _join(map(self.field, fields)))
+
+    def service(self, service: Service) -> _Lines:
+        return _block(
+            f"service {service.name}",
+            self.declarations(service.options),
+            _join(map(self.rpc, service.rpcs)),
+        )
+
+    def rpc(self, rpc: Rpc) -> _Lines:
+        request = f"{'stream ' * rpc.request_stream}{rpc.request}"
+        response = f"{'stream ' * rpc.response_stream}{rpc.response}"
+        head = f"rpc {rpc.name} ({request}) returns ({response})"
+        options = self.declarations(rpc.options)
+        return _block(head, options, end="};") if options else [f"{head};"]
+
+    def reserved(self, reserved: Reserved) -> str:
+        items = (f'"{each}"' if isinstance(each, str) else _range(each) for each in reserved.items)
+        return f"reserved {', '.join(items)};"
+
+    def extension_range(self, extensions: Extensions) -> _Lines:
+        head = f"extensions {', '.join(map(_range, extensions.ranges))}"
+        return _suffixed(head, [self.option(each) for each in self.printed(extensions.options)])
+
+    # Options
+
+    def printed(self, options: list[Option]) -> list[Option]:
+        """Return the options that are printed; Confluent's own always are."""
+        if self.extensions:
+            return options
+        return [each for each in options if each.name[0][0] != "(" or each.name[0].startswith(_OWN)]
+
+    def declarations(self, options: list[Option]) -> _Lines:
+        return _join(f"option {self.option(each)};".split("\n") for each in self.printed(options))
+
+    def option(self, option: Option) -> str:
+        return f"{'.'.join(option.name)} = {self.value(option.value)}"
+
+    def value(self, value: Value) -> str:
+        if isinstance(value, Quoted):
+            return _quoted(unquote(value))
+        if isinstance(value, Aggregate):
+            entries = [f"{name}: {self.value(each)}" for name, each in _merged(value).items()]
+            return f"{{\n{_listed(entries)}}}"
+        if isinstance(value, list):
+            return f"[\n{_listed([self.value(each) for each in value])}]"
+        return value
+
+
+def _merged(value: Aggregate) -> dict[str, Value]:
+    """Return the fields of an aggregate; those that repeat become lists."""
+    found: dict[str, Value] = {}
+    for name, each in value.entries:
+        if name not in found:
+            found[name] = each
+        else:
+            before = found[name]
+            found[name] = [
+                *(before if isinstance(before, list) else [before]),
+                *(each if isinstance(each, list) else [each]),
+            ]
+    return found
+
+
+def _listed(items: list[str]) -> str:
+    """Return items on lines of their own, indented."""
+    return "".join(f"{line}\n" for line in _indent(",\n".join(items).split("\n")) if items)
+
+
+def _suffixed(head: str, options: list[str]) -> _Lines:
+    """Return an element with its options in brackets: one on its line, several on lines of their own."""
+    if not options:
+        return [f"{head};"]
+    if len(options) == 1:
+        return f"{head} [{options[0]}];".split("\n")
+    return f"{head} [\n{_listed(options)}];".split("\n")
+
+
+def _range(numbers: Range) -> str:
+    if len(numbers) == 1:
+        return str(numbers[0])
+    last = "max" if numbers[1] in (MAX_NUMBER, 2**31 - 1) else numbers[1]
+    return f"{numbers[0]} to {last}"
+
+
+def _join(elements: Iterable[_Lines]) -> _Lines:
+    return [line for lines in elements for line in lines]
