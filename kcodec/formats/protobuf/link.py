@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from kcodec.formats.protobuf.descriptor import SCALARS, EnumType, FieldType, MessageType
 from kcodec.formats.protobuf.names import Names, entry_name, entry_of
-from kcodec.formats.protobuf.parse import integer, unquote, unquote_bytes
+from kcodec.formats.protobuf.options import OptionReader, flattened, number
+from kcodec.formats.protobuf.parse import unquote, unquote_bytes
 from kcodec.formats.protobuf.syntax import (
     MAX_NUMBER,
     Aggregate,
@@ -55,9 +55,7 @@ _VALUES = {
 }
 
 #: Options of a field that attributes of `FieldType` stand for.
-_ATTRIBUTES = frozenset(["default", "json_name", "packed"])
-
-_BITS = {"32": 32, "64": 64}
+_ATTRIBUTES = frozenset(["default", "json_name", "packed", "features"])
 
 
 @dataclass
@@ -106,8 +104,10 @@ class _Linker:
         # It grows: a name that is looked for may be that of a known file.
         for path in self.made:
             self._fill_types(path)
-        for scope, field, options in self.field_options:
-            self._read_options(scope, field, options)
+        reader = OptionReader(self.names, self.linked.extensions)
+        root = self.linked.messages.get("google.protobuf.FieldOptions")
+        for scope, owner, options in self.field_options:
+            owner.options.update(flattened(reader.read(scope, root, options)))
 
     def fail(self, at: int, message: str) -> NoReturn:
         self.names.fail(self.path, at, message)
@@ -264,8 +264,9 @@ class _Linker:
                 field.default = self._default(field, option)
             elif option.name == ("json_name",) and isinstance(option.value, Quoted):
                 field.json_name = unquote(option.value)
-        if any(option.name[0] not in _ATTRIBUTES for option in node.options):
-            self.field_options.append((scope, field, node.options))
+        options = [each for each in node.options if each.name[0] not in _ATTRIBUTES]
+        if options:
+            self.field_options.append((scope, field, options))
         return field
 
     def _is_packed(self, field: FieldType, node: Field, features: dict[str, str]) -> bool:
@@ -297,78 +298,6 @@ class _Linker:
             self.fail(option.at, f"the default of {field.name} is not of type {field.type}")
         return found
 
-    def _read_options(self, scope: str, field: FieldType, options: list[Option]) -> None:
-        root = self.linked.messages.get("google.protobuf.FieldOptions")
-        for option in options:
-            if option.name[0] in _ATTRIBUTES or option.name[0] == "features":
-                continue
-            self._read_option(field.options, scope, root, option.name, option.value)
-
-    def _read_option(
-        self,
-        found: dict[str, Any],
-        scope: str,
-        root: MessageType | None,
-        name: tuple[str, ...],
-        value: Value,
-    ) -> None:
-        """Add an option's values under their dotted names."""
-        parts: list[str] = []
-        kind: FieldType | None = None
-        message = root
-        for part in name:
-            kind = self._member(scope, message, part)
-            message = kind.message if kind is not None else None
-            parts.append(f"({kind.name})" if kind is not None and part.startswith("(") else part)
-        self._flatten(found, scope, ".".join(parts), kind, value)
-
-    def _member(self, scope: str, message: MessageType | None, name: str) -> FieldType | None:
-        if name[0] in "([":
-            return self.linked.extensions.get(self.names.find_extension(scope, name[1:-1]) or "")
-        return message.by_name.get(name) if message is not None else None
-
-    def _flatten(
-        self, found: dict[str, Any], scope: str, path: str, kind: FieldType | None, value: Value
-    ) -> None:
-        if isinstance(value, Aggregate) and (kind is None or not kind.repeated):
-            for name, each in value.entries:
-                member = self._member(scope, kind.message if kind is not None else None, name)
-                label = f"({member.name})" if member is not None and name[0] == "[" else name
-                self._flatten(found, scope, f"{path}.{label}", member, each)
-            return
-        read = self._plain(scope, kind, value)
-        if kind is not None and kind.is_map:
-            entries = read if isinstance(read, list) else [read]
-            found.setdefault(path, {}).update((each.get("key"), each.get("value")) for each in entries)
-        elif kind is not None and kind.repeated:
-            found.setdefault(path, []).extend(read if isinstance(read, list) else [read])
-        else:
-            found[path] = read
-
-    def _plain(self, scope: str, kind: FieldType | None, value: Value) -> Any:
-        """Return a value as Python has it, as its field says, or as it looks."""
-        if isinstance(value, list):
-            return [self._plain(scope, kind, each) for each in value]
-        if isinstance(value, Aggregate):
-            message = kind.message if kind is not None else None
-            return {
-                name: self._plain(scope, self._member(scope, message, name), each)
-                for name, each in value.entries
-            }
-        if isinstance(value, Quoted):
-            data = unquote_bytes(value)
-            return data if kind is not None and kind.type == "bytes" else data.decode("utf-8", "replace")
-        if value in ("true", "false"):
-            return value == "true"
-        if kind is not None and kind.type in SCALARS:
-            read = number(value, kind.type)
-            return str(value) if read is None else read
-        if kind is not None:
-            return str(value)
-        read = number(value, "int64")
-        read = number(value, "double") if read is None else read
-        return str(value) if read is None else read
-
 
 def _default(field: FieldType, value: Value) -> Any:
     kind = field.type
@@ -387,24 +316,3 @@ def _default(field: FieldType, value: Value) -> Any:
         # The registry prints the default of bytes without quotation marks.
         return value.encode() if kind == "bytes" else str(value)
     return number(value, kind)
-
-
-def number(word: str, kind: str) -> int | float | None:
-    """Return a number as a scalar type has it; None if it is none or out of its range."""
-    found = integer(word)
-    if kind in ("float", "double"):
-        if found is not None:
-            return float(found)
-        if word.lstrip("-") in ("inf", "nan", "infinity"):
-            return float(word)
-        try:
-            read = float(word.rstrip("fF")) if word[-1:].isascii() and "_" not in word else math.nan
-        except ValueError:
-            return None
-        return None if math.isnan(read) else read
-    if found is None or kind in ("string", "bytes", "bool"):
-        return None
-    bits = 64 if kind.endswith("64") else 32
-    if kind.startswith(("uint", "fixed")):
-        return found if 0 <= found < 2**bits else None
-    return found if -(2 ** (bits - 1)) <= found < 2 ** (bits - 1) else None

@@ -210,8 +210,7 @@ class _Normalizer:
         for name, value in after.entries:
             member, old = members.get(name), found.get(name)
             if member is not None and (member.label == "repeated" or member.key) and old is not None:
-                lists = [each if isinstance(each, list) else [each] for each in (old, value)]
-                found[name] = lists[0] + lists[1]
+                found[name] = [*_elements(old), *_elements(value)]
             elif isinstance(old, Aggregate) and isinstance(value, Aggregate) and member is not None:
                 path = self.names.paths[message or ""]
                 package = self.names.files[path].package
@@ -220,6 +219,10 @@ class _Normalizer:
             else:
                 found[name] = value
         return Aggregate(list(found.items()))
+
+
+def _elements(value: Value) -> list[Value]:
+    return value if isinstance(value, list) else [value]
 
 
 def _wrapped(option: Option) -> Value:
@@ -271,4 +274,4 @@ def _reserved(nodes: list[Reserved]) -> list[Reserved]:
     items = [each for node in nodes for each in node.items]
     numbers = sorted(_shortened(each) for each in items if not isinstance(each, str))
     names = sorted(each for each in items if isinstance(each, str))
-    return [Reserved([each]) for each in [*numbers, *names]]
+    return [*(Reserved([each]) for each in numbers), *(Reserved([each]) for each in names)]

@@ -1,0 +1,120 @@
+"""Values of options, as Python has them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kcodec.formats.protobuf.descriptor import SCALARS, FieldType, MessageType
+from kcodec.formats.protobuf.names import Names
+from kcodec.formats.protobuf.parse import integer, unquote_bytes
+from kcodec.formats.protobuf.syntax import Aggregate, Option, Quoted, Value
+
+__all__ = ["Fields", "OptionReader", "flattened", "number"]
+
+
+class Fields(dict[str, Any]):
+    """Fields of a message by name, extensions in parentheses; what is a plain dict is a map."""
+
+
+class OptionReader:
+    """Reads options by the types of their fields, where those are known, or as they look."""
+
+    def __init__(self, names: Names, extensions: Mapping[str, FieldType]) -> None:
+        self.names = names
+        self.extensions = extensions
+
+    def read(self, scope: str, root: MessageType | None, options: Sequence[Option]) -> Fields:
+        """Return all options that were given in one place as one message of the type `root`."""
+        found = Fields()
+        for option in options:
+            fields, message = found, root
+            for part in option.name[:-1]:
+                key, kind = self._member(scope, message, part)
+                inner = fields.setdefault(key, Fields())
+                fields = fields[key] = inner if isinstance(inner, Fields) else Fields()
+                message = None if kind is None else kind.message
+            self._put(fields, scope, message, option.name[-1], option.value)
+        return found
+
+    def _member(self, scope: str, message: MessageType | None, name: str) -> tuple[str, FieldType | None]:
+        """Return what a field is called in `Fields`, and the field."""
+        if name[0] in "([":
+            full = self.names.find_extension(scope, name[1:-1])
+            return f"({full or name[1:-1]})", self.extensions.get(full or "")
+        return name, None if message is None else message.by_name.get(name)
+
+    def _put(self, fields: Fields, scope: str, message: MessageType | None, name: str, value: Value) -> None:
+        key, kind = self._member(scope, message, name)
+        if kind is not None and kind.repeated:
+            values = [
+                self._value(scope, kind, each) for each in (value if isinstance(value, list) else [value])
+            ]
+            if kind.is_map:
+                entries = fields.setdefault(key, {})
+                entries.update(
+                    (each.get("key"), each.get("value")) for each in values if isinstance(each, dict)
+                )
+            else:
+                fields.setdefault(key, []).extend(values)
+        elif isinstance(value, Aggregate) and isinstance(fields.get(key), Fields):
+            self._fill(fields[key], scope, kind, value)
+        else:
+            fields[key] = self._value(scope, kind, value)
+
+    def _fill(self, fields: Fields, scope: str, kind: FieldType | None, value: Aggregate) -> Fields:
+        for name, each in value.entries:
+            self._put(fields, scope, None if kind is None else kind.message, name, each)
+        return fields
+
+    def _value(self, scope: str, kind: FieldType | None, value: Value) -> Any:
+        if isinstance(value, list):
+            return [self._value(scope, kind, each) for each in value]
+        if isinstance(value, Aggregate):
+            return self._fill(Fields(), scope, kind, value)
+        if isinstance(value, Quoted):
+            data = unquote_bytes(value)
+            return data if kind is not None and kind.type == "bytes" else data.decode("utf-8", "replace")
+        if value in ("true", "false"):
+            return value == "true"
+        if kind is not None and kind.type not in SCALARS:
+            return str(value)
+        kinds = ["int64", "double"] if kind is None else [kind.type]
+        return next((read for each in kinds if (read := number(value, each)) is not None), str(value))
+
+
+def flattened(fields: Fields, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of fields and of messages in them under dotted names."""
+    for name, value in fields.items():
+        if isinstance(value, Fields):
+            yield from flattened(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def number(word: str, kind: str) -> int | float | None:
+    """Return a number as a scalar type has it; None if it is none or out of its range.
+
+    Examples
+    --------
+    >>> number("0x1F", "int32"), number("-1", "uint32"), number("1e3", "float")
+    (31, None, 1000.0)
+    """
+    found = integer(word)
+    if kind in ("float", "double"):
+        if word.lstrip("-") in ("inf", "nan"):
+            return float(word)
+        if found is None and not word.lstrip("-")[:1].isdigit() and word.lstrip("-")[:1] != ".":
+            return None
+        try:
+            read = float(word.rstrip("fF") if found is None else found)
+        except ValueError:
+            return None
+        return None if math.isnan(read) or "_" in word else read
+    if found is None or kind in ("string", "bytes", "bool"):
+        return None
+    bits = 64 if kind.endswith("64") else 32
+    if kind.startswith(("uint", "fixed")):
+        return found if 0 <= found < 2**bits else None
+    return found if -(2 ** (bits - 1)) <= found < 2 ** (bits - 1) else None
