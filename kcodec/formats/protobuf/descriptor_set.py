@@ -11,7 +11,7 @@ from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.known import known_file
 from kcodec.formats.protobuf.link import json_name, link
-from kcodec.formats.protobuf.names import with_known
+from kcodec.formats.protobuf.names import Names, with_known
 from kcodec.formats.protobuf.syntax import (
     Aggregate,
     Enum,
@@ -84,7 +84,7 @@ def read_descriptors(data: bytes) -> dict[str, File]:
 @cache
 def _types() -> dict[str, MessageType]:
     path = "google/protobuf/descriptor.proto"
-    return link({path: known_file(path)}).messages
+    return link(Names({path: known_file(path)})).messages
 
 
 # Bytes
@@ -406,7 +406,7 @@ def _value(field: FieldType, value: Any) -> Value:
 
 def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, File]) -> None:
     """Add options that extensions name."""
-    linked = link(with_known(trees))
+    linked = link(Names(with_known(trees)))
     for file in files.values():
         for options, unknown, kind in file.unread:
             message = linked.messages.get(f"google.protobuf.{kind}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -16,7 +16,6 @@ from kcodec.formats.protobuf.syntax import (
     Enum,
     Extend,
     Field,
-    File,
     Message,
     Option,
     Quoted,
@@ -79,22 +78,20 @@ def json_name(name: str) -> str:
     return first + "".join(each[:1].upper() + each[1:] for each in rest)
 
 
-def link(files: Mapping[str, File]) -> Linked:
-    """Resolve files, of which the first is the main one, and all that they import must be among them.
-
-    Imports that are missing are an error only if a name is missing.
+def link(names: Names) -> Linked:
+    """Resolve files. Imports that are missing are an error only if a name is missing.
 
     Raises
     ------
     SchemaError
         With the place of what cannot be resolved.
     """
-    return _Linker(files).linked
+    return _Linker(names).linked
 
 
 class _Linker:
-    def __init__(self, files: Mapping[str, File]) -> None:
-        self.names = Names(files)
+    def __init__(self, names: Names) -> None:
+        self.names = names
         self.linked = Linked()
         self.features: dict[str, dict[str, str]] = {}
         self.field_options: list[tuple[str, FieldType, list[Option]]] = []

@@ -10,7 +10,7 @@ from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import EnumType, MessageType
 from kcodec.formats.protobuf.descriptor_set import read_descriptors
 from kcodec.formats.protobuf.link import Linked, link
-from kcodec.formats.protobuf.names import with_known
+from kcodec.formats.protobuf.names import Names, with_known
 from kcodec.formats.protobuf.parse import parse
 from kcodec.formats.protobuf.syntax import File, Message
 
@@ -26,8 +26,8 @@ class ProtobufSchema:
     ----------
     files : dict of str to File
         The trees by path: the main one, what it imports, and the known files among those.
-    main : File
-        The main file's tree.
+    path, main : str, File
+        The main file's path, often empty, and its tree.
 
     Examples
     --------
@@ -48,8 +48,7 @@ class ProtobufSchema:
             else:
                 files.setdefault(path, _parse(path if len(sources) > 1 else "", source))
         self.files = with_known(files)
-        self.main = next(iter(files.values()))
-        self._linked: Linked = link(self.files)
+        self.path, self.main = next(iter(files.items()))
 
     @classmethod
     def parse(cls, source: Any, imports: Mapping[str, str] | None = None) -> ProtobufSchema:
@@ -69,6 +68,13 @@ class ProtobufSchema:
         SchemaError
             With line and column of what is wrong.
         """
+        schema = cls.of(source, imports)
+        schema._linked  # noqa: B018 - it may fail
+        return schema
+
+    @classmethod
+    def of(cls, source: Any, imports: Mapping[str, str] | None = None) -> ProtobufSchema:
+        """Return the schema of any source, without looking whether its names mean anything; see `parse`."""
         more = tuple((imports or {}).items())
         if isinstance(source, ProtobufSchema):
             return source
@@ -84,6 +90,15 @@ class ProtobufSchema:
         if found is None:
             raise SchemaError(f"a Protobuf schema is not made from {type(source).__name__}")
         return cls((*found, *more))
+
+    @cached_property
+    def names(self) -> Names:
+        """What names mean in the files."""
+        return Names(self.files)
+
+    @cached_property
+    def _linked(self) -> Linked:
+        return link(self.names)
 
     @property
     def messages(self) -> dict[str, MessageType]:
