@@ -37,7 +37,10 @@ __all__ = [
 GROUP = "kcodec.schema_formats"
 
 #: The package's own, by schema type and by the serde's format; a package shipped as a zip has no entry points.
-_BUILT_IN = {"AVRO": ("kcodec.formats.avro.schema_format", "AvroFormat")}
+_BUILT_IN = {
+    "AVRO": ("kcodec.formats.avro.schema_format", "AvroFormat"),
+    "PROTOBUF": ("kcodec.formats.protobuf.schema_format", "ProtobufFormat"),
+}
 
 
 class NamedText(NamedTuple):
@@ -198,6 +201,16 @@ class SchemaFormat(ABC):
         """
         return self
 
+    def of_message(self, message: object) -> SchemaFormat:
+        """Return the format for payloads of one message of their schemas.
+
+        Raises
+        ------
+        ConfigError
+            If it is none, or schemas of this language have none.
+        """
+        raise ConfigError(f"the format {self.name} takes no message=")
+
     def options(self, options: object) -> Any:
         """Return how schemas are laid out in columns, checked; None stands for the defaults.
 
@@ -279,6 +292,18 @@ class SchemaFormat(ABC):
             raise ConfigError(f"a schema is its text or a Schema, not {type(schema).__name__}")
         return schema
 
+    def given_imports(self, schema: object) -> tuple[NamedText, ...]:
+        """Return the schemas that a user gives along with one, to be registered before it."""
+        return ()
+
+    def imports(self, text: str) -> tuple[str, ...]:
+        """Return the names of the schemas that one needs as references, in their order."""
+        return ()
+
+    def reference_subject(self, name: str) -> str:
+        """Return the subject that a schema which others import is registered under."""
+        return name
+
     def written_text(self, text: str) -> str:
         """Return the text that a writer registers or looks up for the one it was given."""
         return text
@@ -310,6 +335,23 @@ class SchemaFormat(ABC):
         """
 
     # Payloads
+
+    def reading(self, schema: Any, first: tuple[Any, tuple[int, ...]] | None) -> SchemaFormat | None:
+        """Return the format for the message that payloads are read as; None while that depends on the first one.
+
+        Parameters
+        ----------
+        schema : object
+            The reader's schema, parsed.
+        first : tuple or None
+            The parsed schema and the message indexes of the first payload, if there is one.
+
+        Raises
+        ------
+        SchemaError
+            If the indexes mean no message, or one that the reader's schema does not have.
+        """
+        return self
 
     @abstractmethod
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.registry.base import RegisteredSchema, Schema
-from kcodec.serde.topic import SchemaTexts, TopicSchemas
+from kcodec.serde.imports import with_references
+from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
 __all__ = ["Target", "choose"]
 
@@ -18,47 +19,59 @@ class Target(NamedTuple):
     given: SchemaTexts | None = None
 
 
-def choose(topic: TopicSchemas, schema: Schema, is_derived: bool) -> Target:
+def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
     """Choose what a column is written as, in the order of Confluent's ``AbstractKafkaAvroSerializer``.
 
     A schema that was derived from the column's type is not compared with the one that is chosen.
     """
     config, registry = topic.config, topic.registry
+    schema = given.schema
     text = topic.format.written_text(schema.text)
-    schema = Schema(text, schema.type, schema.references, schema.metadata)
-    subject = topic.subject(schema)
+    given = Given(Schema(text, schema.type, schema.references, schema.metadata), given.imports)
+    subject = topic.subject(given.schema)
     if subject is None:
         raise ConfigError("the subject name strategy gives no subject")
     if config.auto_register:
-        found = registry.register(subject, schema, normalize=config.normalize)
-        return Target(found.id, found.guid, topic.texts(schema))
-    given = None if is_derived else schema
+        schema = with_references(topic, given)
+        return _written(topic, schema, registry.register(subject, schema, normalize=config.normalize))
+    compared = None if is_derived else given
     if config.use_id is not None:
         found = registry.get(config.use_id)
-        return _target(topic, found, given, config.id_strict, "id")
+        return _target(topic, found, compared, config.id_strict, "id")
     if config.use_guid is not None:
         chosen = registry.get_by_guid(config.use_guid)
-        target = _target(topic, chosen, given, config.id_strict, "id")
+        target = _target(topic, chosen, compared, config.id_strict, "id")
         found = registry.lookup(subject, chosen.schema, normalize=config.normalize)
         return target._replace(schema_id=found.id)
     if config.use_metadata:
         found = registry.get_latest_with_metadata(subject, dict(config.use_metadata))
-        return _target(topic, found, given, False, "latest")
+        return _target(topic, found, compared, False, "latest")
     if config.use_latest:
         found = registry.get_version(subject)
-        return _target(topic, found, given, config.latest_strict, "latest")
-    found = registry.lookup(subject, schema, normalize=config.normalize)
-    return Target(found.id, found.guid, topic.texts(schema))
+        return _target(topic, found, compared, config.latest_strict, "latest")
+    schema = with_references(topic, given)
+    return _written(topic, schema, registry.lookup(subject, schema, normalize=config.normalize))
+
+
+def _written(topic: TopicSchemas, schema: Schema, found: RegisteredSchema) -> Target:
+    """Return a schema that the registry has; message indexes count in the text that it keeps."""
+    texts = topic.texts(schema)
+    if topic.format.message_indexes:
+        texts = topic.texts(found.schema)
+        if topic.config.normalize:
+            # Older servers answer with the id alone.
+            texts = texts._replace(text=topic.format.normalized(topic.parsed(texts)))
+    return Target(found.id, found.guid, texts)
 
 
 def _target(
-    topic: TopicSchemas, found: RegisteredSchema, schema: Schema | None, is_strict: bool, name: str
+    topic: TopicSchemas, found: RegisteredSchema, schema: Given | None, is_strict: bool, name: str
 ) -> Target:
     """Return what was found as the target; a schema that it was chosen for is compared with it."""
     chosen = topic.texts(found.schema)
     if schema is None:
         return Target(found.id, found.guid, chosen)
-    given = topic.texts(schema)
+    given = topic.given_texts(schema)
     reader, writer = topic.parsed(chosen), topic.parsed(given)
     if is_strict and topic.format.differences(reader, writer):
         raise SchemaError(

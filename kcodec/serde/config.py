@@ -66,6 +66,7 @@ class SerdeConfig:
     id_strict: bool = True
     latest_strict: bool = True
     normalize: bool = False
+    lookup_references: bool = False
     use_id: int | None = None
     use_guid: str | None = None
     use_metadata: tuple[tuple[str, str], ...] = ()
@@ -119,6 +120,7 @@ class SerdeConfig:
             id_strict=flag(config, "id.compatibility.strict", True),
             latest_strict=flag(config, "latest.compatibility.strict", True),
             normalize=flag(config, "normalize.schemas", False),
+            lookup_references=flag(config, "reference.lookup.only", False),
             use_id=_number(config, "use.schema.id"),
             use_guid=None if guid in (None, "") else str(guid),
             use_metadata=_pairs(config, "use.latest.with.metadata"),

@@ -10,12 +10,12 @@ import pyarrow as pa
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
-from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
 from kcodec.plan import Limits
-from kcodec.registry.base import RegisteredSchema, Schema
+from kcodec.registry.base import RegisteredSchema
 from kcodec.serde.frames import Framed, Key, framed_chunks, schema_key
 from kcodec.serde.metrics import Meter, logger
-from kcodec.serde.topic import SchemaTexts, TopicSchemas
+from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnReader", "Source"]
 
@@ -44,13 +44,14 @@ class ColumnReader:
     """
 
     def __init__(
-        self, topic: TopicSchemas, wanted: Schema | int | str | None, options: Any, limits: Limits
+        self, topic: TopicSchemas, wanted: Given | int | str | None, options: Any, limits: Limits
     ) -> None:
         self._topic = topic
         self._wanted = wanted
         self._options = options
         self._limits = limits
         self._texts: SchemaTexts | None = None
+        self._format: SchemaFormat | None = None
         self._sources: dict[Key, Source] = {}
         #: Writers' schemas, where payloads of one id may be of several messages.
         self._fetched: dict[int | bytes, RegisteredSchema] = {}
@@ -73,21 +74,28 @@ class ColumnReader:
         self.__dict__.update(state)
         self._start()
 
-    def decoder(self, first: RegisteredSchema | None = None) -> SchemaDecoder | None:
-        """Return what reads payloads; None while that depends on the schema of the first value."""
+    def decoder(
+        self, first: RegisteredSchema | None = None, indexes: tuple[int, ...] = ()
+    ) -> SchemaDecoder | None:
+        """Return what reads payloads; None while that depends on the schema and message of the first value."""
         with self._lock:
             if self._decoder is None:
                 texts = self._texts or self._find(first)
                 if texts is not None:
                     topic = self._topic
-                    self._decoder = topic.format.decoder(topic.parsed(texts), self._options, self._limits)
-                    self._texts = texts
+                    schema = topic.parsed(texts)
+                    if self._format is None:
+                        seen = None if first is None else (topic.parsed(topic.texts(first.schema)), indexes)
+                        self._format = topic.format.reading(schema, seen)
+                    if self._format is not None:
+                        self._decoder = self._format.decoder(schema, self._options, self._limits)
+                        self._texts = texts
             return self._decoder
 
     def _find(self, first: RegisteredSchema | None) -> SchemaTexts | None:
         wanted, topic, config, registry = self._wanted, self._topic, self._topic.config, self._topic.registry
-        if isinstance(wanted, Schema):
-            return topic.texts(wanted)
+        if isinstance(wanted, Given):
+            return topic.given_texts(wanted)
         if isinstance(wanted, int):
             return topic.texts(registry.get(wanted).schema)
         required = wanted is not None or config.use_latest or bool(config.use_metadata)
@@ -192,7 +200,7 @@ class ColumnReader:
             self._fetched[name] = registered
         schema_id = name if isinstance(name, int) else registered.id
         try:
-            decoder = self.decoder(registered)
+            decoder = self.decoder(registered, indexes)
             writer = topic.parsed(topic.texts(registered.schema))
             assert decoder is not None, "the first value's schema is read as itself if no other is named"
             source = Source(schema_id, decoder.program(writer, indexes))

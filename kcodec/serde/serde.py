@@ -14,7 +14,7 @@ from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.metrics import SerdeMetrics
 from kcodec.serde.read import ColumnReader
-from kcodec.serde.topic import TopicSchemas
+from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import ColumnWriter
 
 __all__ = ["Serde"]
@@ -54,6 +54,10 @@ class Serde:
     reader_schema : str, int, dict, list or kcodec.registry.Schema, optional
         What is read: a schema; ``"latest"`` or ``"version:3"`` of the subject; an id, as a number or
         ``"id:7"``.
+    message : str or list of str, optional
+        For Protobuf: which message of the schemas is read and written, by its full name, or the last part of it; by
+        default that of the first value that is read, and the first of the schema to write. A list of names
+        gives columns that are structs of these messages.
     config : mapping, optional
         Settings under Confluent's own keys, see `kcodec.serde.config.KEYS`; those of Avro alone are
         `kcodec.formats.avro.schema_format.AvroFormat.settings`.
@@ -101,6 +105,7 @@ class Serde:
         is_key: bool = False,
         schema: object | None = None,
         reader_schema: object | None = None,
+        message: object | None = None,
         config: Mapping[str, Any] | None = None,
         options: object | None = None,
         limits: Limits | None = None,
@@ -115,8 +120,11 @@ class Serde:
         limits = Limits.of(limits)
         known = SerdeConfig.of(settings, is_key, language.settings)
         handle = _registry(registry, settings.get("schema.registry.url"))
-        self._topic = TopicSchemas(language.configured(settings), handle, topic, is_key, known)
-        given = None if schema is None else _schema(language, schema)
+        language = language.configured(settings)
+        if message is not None:
+            language = language.of_message(message)
+        self._topic = TopicSchemas(language, handle, topic, is_key, known)
+        given = None if schema is None else _given(language, schema)
         self._reader = ColumnReader(self._topic, _wanted(language, reader_schema), checked, limits)
         self._writer = ColumnWriter(self._topic, given, checked, limits)
 
@@ -301,11 +309,13 @@ def _registry(registry: SchemaRegistry | str | None, url: Any) -> SchemaRegistry
     return registry
 
 
-def _schema(language: SchemaFormat, schema: object) -> Schema:
-    return schema if isinstance(schema, Schema) else Schema(language.given_text(schema), language.type)
+def _given(language: SchemaFormat, schema: object) -> Given:
+    if isinstance(schema, Schema):
+        return Given(schema)
+    return Given(Schema(language.given_text(schema), language.type), language.given_imports(schema))
 
 
-def _wanted(language: SchemaFormat, reader_schema: object) -> Schema | int | str | None:
+def _wanted(language: SchemaFormat, reader_schema: object) -> Given | int | str | None:
     """Return what a reader's schema is given as: itself, an id, or a version of the subject."""
     if reader_schema is None or reader_schema == "latest":
         return None if reader_schema is None else "latest"
@@ -315,4 +325,4 @@ def _wanted(language: SchemaFormat, reader_schema: object) -> Schema | int | str
         kind, colon, number = reader_schema.partition(":")
         if colon and kind in ("id", "version") and number.isdecimal():
             return int(number) if kind == "id" else reader_schema
-    return _schema(language, reader_schema)
+    return _given(language, reader_schema)

@@ -9,7 +9,14 @@ from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.references import named_texts
 from kcodec.serde.config import SerdeConfig
 
-__all__ = ["SchemaTexts", "TopicSchemas"]
+__all__ = ["Given", "SchemaTexts", "TopicSchemas"]
+
+
+class Given(NamedTuple):
+    """A schema as a user gives it, and the texts that it imports and that are perhaps not registered yet."""
+
+    schema: Schema
+    imports: tuple[NamedText, ...] = ()
 
 
 class SchemaTexts(NamedTuple):
@@ -43,6 +50,12 @@ class TopicSchemas:
             if error.status != 404:
                 raise
             raise SchemaError(f"a reference does not exist: {error}") from error
+
+    def given_texts(self, given: Given) -> SchemaTexts:
+        """Return the texts of a schema with its own imports, or fetch what it refers to."""
+        if given.imports:
+            return SchemaTexts(given.schema.text, given.imports)
+        return self.texts(given.schema)
 
     def parsed(self, texts: SchemaTexts) -> Any:
         """Parse a schema with what it refers to."""

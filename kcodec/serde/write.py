@@ -15,7 +15,7 @@ from kcodec.plan import Limits
 from kcodec.plan.kept import Kept
 from kcodec.registry.base import Schema
 from kcodec.serde.choose import Target, choose
-from kcodec.serde.topic import SchemaTexts, TopicSchemas
+from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
 __all__ = ["ColumnWriter"]
 
@@ -27,12 +27,12 @@ class ColumnWriter:
     that of a column is derived from its type.
     """
 
-    def __init__(self, topic: TopicSchemas, schema: Schema | None, options: Any, limits: Limits) -> None:
+    def __init__(self, topic: TopicSchemas, schema: Given | None, options: Any, limits: Limits) -> None:
         self._topic = topic
         self._schema = schema
         self._options = options
         self._limits = limits
-        self._targets: Kept[Schema, Target] = Kept()
+        self._targets: Kept[Given, Target] = Kept()
         self._start()
 
     def _start(self) -> None:
@@ -40,7 +40,7 @@ class ColumnWriter:
         # Of threads that come at once with a new schema, one asks the registry.
         self._lock = threading.Lock()
         self._encoders: Kept[tuple[SchemaTexts, SchemaTexts | None], SchemaEncoder] = Kept()
-        self._derived: Kept[pa.DataType, Schema] = Kept()
+        self._derived: Kept[pa.DataType, Given] = Kept()
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -78,7 +78,7 @@ class ColumnWriter:
 
     def _target(self, kind: pa.DataType) -> Target:
         schema = self._schema or self._derived.get(
-            kind, lambda: Schema(self._topic.format.derived_text(kind), self._topic.format.type)
+            kind, lambda: Given(Schema(self._topic.format.derived_text(kind), self._topic.format.type))
         )
         return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
 

@@ -155,6 +155,10 @@ class ProtobufSchema:
             raise SchemaError(f"{full} is not declared in the main file")
         return list(self._numbered[full])
 
+    def declared(self) -> list[str]:
+        """Return the full names of the messages that the main file declares, nested ones too."""
+        return [name for name in self._numbered if name in self.messages]
+
     @cached_property
     def _counted(self) -> File:
         """The file whose messages are counted: for one that only imports another publicly, that one."""

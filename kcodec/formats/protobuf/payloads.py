@@ -1,0 +1,123 @@
+"""Payloads behind Confluent's frame: of one message, or of several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.errors import Fault, SchemaError
+from kcodec.formats.protobuf.codec import ProtobufReader
+from kcodec.formats.protobuf.compatibility import message_differences
+from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.text import print_file
+from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.plan import Limits
+
+__all__ = ["MessageDecoder", "StructDecoder"]
+
+
+class MessageDecoder(SchemaDecoder):
+    """A reader's message; payloads of other messages are not read, unless `any_message` says so.
+
+    A program is the number of a message, here always 0.
+    """
+
+    def __init__(
+        self,
+        schema: ProtobufSchema,
+        name: str | None,
+        options: TypeOptions,
+        limits: Limits,
+        *,
+        any_message: bool = False,
+    ) -> None:
+        self.text = schema.main.text or print_file(schema.main)
+        self._reader = ProtobufReader(schema.message(name), options=options, limits=limits)
+        self.arrow_type = self._reader.arrow_type
+        self._any = any_message
+
+    def program(self, writer: ProtobufSchema, indexes: tuple[int, ...] = ()) -> int:
+        """Check that the message of a payload can be read."""
+        message = self._reader.message
+        if self._any:
+            return 0
+        written = writer.message(indexes)
+        if written.name != message.name:
+            raise SchemaError(
+                f"values of the message {written.name} are not read as {message.name}: message= chooses, and "
+                "protobuf.any.message reads any"
+            )
+        _check(message, written)
+        return 0
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array, of which all rows that are read at all are of the one message."""
+        chosen = _selected(selector, programs, 0)
+        return self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
+
+
+class StructDecoder(SchemaDecoder):
+    """Several messages: a struct with a column for each, of which one is not null."""
+
+    def __init__(
+        self, schema: ProtobufSchema, names: Sequence[str], options: TypeOptions, limits: Limits
+    ) -> None:
+        self.text = schema.main.text or print_file(schema.main)
+        self._readers = {
+            message.name: ProtobufReader(message, options=options, limits=limits)
+            for message in map(schema.message, names)
+        }
+        self.arrow_type = pa.struct([(name, each.arrow_type) for name, each in self._readers.items()])
+
+    def program(self, writer: ProtobufSchema, indexes: tuple[int, ...] = ()) -> int:
+        """Return the number of the column that the message of a payload belongs to."""
+        written = writer.message(indexes)
+        if written.name not in self._readers:
+            raise SchemaError(f"the message {written.name} is not one of {', '.join(self._readers)}")
+        _check(self._readers[written.name].message, written)
+        return list(self._readers).index(written.name)
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array once for each message that it holds."""
+        columns, faults = [], []
+        for number, reader in enumerate(self._readers.values()):
+            column: pa.Array = pa.nulls(len(values), reader.arrow_type)
+            if number in programs:
+                chosen = _selected(selector, programs, number)
+                column, bad = reader.decode(values, selector=chosen, starts=starts, stop=stop)
+                faults += bad
+            columns.append(column)
+        faults.sort(key=lambda fault: fault.row)
+        missing = pc.is_null(columns[0])
+        for column in columns[1:]:
+            missing = pc.and_(missing, pc.is_null(column))
+        array = pa.StructArray.from_arrays(columns, fields=list(self.arrow_type), mask=missing)
+        return array, faults[:1] if stop else faults
+
+
+def _check(reader: MessageType, writer: MessageType) -> None:
+    found = message_differences(reader, writer)
+    if found:
+        first = found[0]
+        raise SchemaError(f"{writer.name} cannot be read: {first.type} at {first.path}: {first.message}")
+
+
+def _selected(selector: Any, programs: Sequence[Any], number: int) -> Any:
+    """Return the selector of the rows of one program: 0 where it is theirs, -1 where it is not."""
+    numbers = np.frombuffer(selector, np.int32)
+    if all(program == number for program in programs):
+        return np.minimum(numbers, 0)
+    # A negative number picks from the end.
+    table = np.full(len(programs) + 2, -1, np.int32)
+    table[: len(programs)] = [0 if program == number else -1 for program in programs]
+    return table[np.maximum(numbers, -1)]

@@ -1,0 +1,272 @@
+"""Protobuf as a schema format: what registry, serde and Spark functions know of it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.protobuf.compatibility import message_differences
+from kcodec.formats.protobuf.known import KNOWN
+from kcodec.formats.protobuf.names import Names
+from kcodec.formats.protobuf.normalize import check_names, normalize
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.text import print_file
+from kcodec.formats.schema_format import (
+    Difference,
+    NamedText,
+    SchemaDecoder,
+    SchemaEncoder,
+    SchemaFormat,
+    flag,
+)
+
+if TYPE_CHECKING:
+    # A registry needs no Arrow.
+    import pyarrow as pa
+
+    from kcodec.formats.protobuf.types import TypeOptions
+    from kcodec.plan import Limits
+
+__all__ = ["ProtobufFormat"]
+
+_STRATEGIES = ("DefaultReferenceSubjectNameStrategy", "QualifiedReferenceSubjectNameStrategy")
+_PACKAGE = "io.confluent.kafka.serializers.subject."
+
+
+@dataclass(frozen=True)
+class ProtobufFormat(SchemaFormat):
+    """Protobuf, as Confluent's registry and serializers treat it.
+
+    Attributes
+    ----------
+    messages : tuple of str
+        Names of the messages that payloads are read or written as; empty for that of the first payload, or the
+        first of the schema.
+    is_struct : bool
+        Whether columns are structs of these messages, by name.
+    any_message : bool
+        Whether payloads are read as the message that is wanted, whatever their indexes name.
+    qualified : bool
+        Whether imports are registered under their names with dots.
+    skip_known : bool
+        Whether files that every registry knows are neither registered nor referred to.
+
+    Examples
+    --------
+    >>> protobuf = ProtobufFormat()
+    >>> schema = protobuf.parse('syntax = "proto3"; message M { repeated N n = 1; } message N { }')
+    >>> print(protobuf.normalized(schema))
+    syntax = "proto3";
+    <BLANKLINE>
+    message M {
+      repeated .N n = 1;
+    }
+    message N {}
+    <BLANKLINE>
+    >>> protobuf.record_name("package shop; message Order { } message Line { }")
+    'shop.Order'
+    """
+
+    type: ClassVar[str] = "PROTOBUF"
+    name: ClassVar[str] = "PROTOBUF"
+    message_indexes: ClassVar[bool] = True
+    settings: ClassVar[Mapping[str, str]] = {
+        "reference.subject.name.strategy": "DefaultReferenceSubjectNameStrategy (default): imports are registered "
+        "under their path; QualifiedReferenceSubjectNameStrategy: under a/b.proto's a.b",
+        "reference.lookup.only": "look imports up, and never register them (default false)",
+        "skip.known.types": "google/protobuf/*, google/type/* and confluent/* are not registered (default true)",
+        "protobuf.any.message": "read payloads as the message that is wanted, whatever message their indexes "
+        "name (default false)",
+        "derive.type": "accepted: there are no Java classes here",
+        "specific.protobuf.key.type": "accepted: there are no Java classes here",
+        "specific.protobuf.value.type": "accepted: there are no Java classes here",
+    }
+
+    messages: tuple[str, ...] = ()
+    is_struct: bool = False
+    any_message: bool = False
+    qualified: bool = False
+    skip_known: bool = True
+
+    def configured(self, config: Mapping[str, Any]) -> ProtobufFormat:
+        """Return the format with the flags of a serde's settings."""
+        strategy = str(config.get("reference.subject.name.strategy") or _STRATEGIES[0])
+        simple = strategy.removeprefix(_PACKAGE)
+        found = next((each for each in _STRATEGIES if each.startswith(simple) and simple), None)
+        if found is None:
+            raise ConfigError(
+                f"reference.subject.name.strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}"
+            )
+        return replace(
+            self,
+            any_message=flag(config, "protobuf.any.message", False),
+            qualified=found == _STRATEGIES[1],
+            skip_known=flag(config, "skip.known.types", True),
+        )
+
+    def of_message(self, message: object) -> ProtobufFormat:
+        """Return the format for messages of one name, or of several, by name."""
+        if isinstance(message, str):
+            return replace(self, messages=(message,))
+        if isinstance(message, (list, tuple)) and message and all(isinstance(each, str) for each in message):
+            return replace(self, messages=tuple(message), is_struct=True)
+        raise ConfigError(f"message={message!r} is not the name of a message, or a list of names")
+
+    def options(self, options: object) -> TypeOptions:
+        """Return `kcodec.formats.protobuf.types.TypeOptions`."""
+        from kcodec.formats.protobuf.types import TypeOptions
+
+        if options is None:
+            return TypeOptions()
+        if not isinstance(options, TypeOptions):
+            raise ConfigError(f"options= are the TypeOptions of Protobuf, not {type(options).__name__}")
+        return options
+
+    def named_options(self, named: Mapping[str, Any]) -> TypeOptions:
+        """Return `TypeOptions` of these fields."""
+        from kcodec.formats.protobuf.types import TypeOptions
+
+        return TypeOptions(**named)
+
+    def is_large(self, options: TypeOptions) -> bool:
+        """Return what the options say."""
+        return options.large
+
+    # Texts
+
+    def parse(self, text: str, references: Sequence[NamedText] = ()) -> ProtobufSchema:
+        """Parse a text, or a descriptor in Base64; references are known by their import paths."""
+        return _parse(text, tuple(references))
+
+    def canonical(self, schema: ProtobufSchema) -> str:
+        """Print a schema as the server does, without comments."""
+        self._check(schema)
+        check_names(schema.names, schema.path)
+        return print_file(schema.main)
+
+    def normalized(self, schema: ProtobufSchema) -> str:
+        """Print a schema sorted and with full names."""
+        self._check(schema)
+        return print_file(normalize(schema.names, schema.path))
+
+    def _check(self, schema: ProtobufSchema) -> None:
+        if schema.main.refused is not None:
+            schema.names.fail(schema.path, *schema.main.refused)
+
+    def record_name(self, text: str) -> str | None:
+        """Return the full name of the first message."""
+        file = self.parse(text).main
+        if not file.messages:
+            return None
+        return f"{file.package}.{file.messages[0].name}" if file.package else file.messages[0].name
+
+    def given_text(self, schema: object) -> str:
+        """Return the text of what a user gives: see `ProtobufSchema.parse`."""
+        if isinstance(schema, str):
+            return schema
+        given = _given(schema)
+        return given.main.text or print_file(given.main)
+
+    def given_imports(self, schema: object) -> tuple[NamedText, ...]:
+        """Return the texts of all imports that a user gives."""
+        if isinstance(schema, str):
+            return ()
+        given = _given(schema)
+        return tuple(
+            NamedText(path, file.text or print_file(file))
+            for path, file in given.files.items()
+            if path != given.path and path not in KNOWN
+        )
+
+    def imports(self, text: str) -> tuple[str, ...]:
+        """Return the paths that a text imports, publicly imported ones last."""
+        imports = sorted(self.parse(text).main.imports, key=lambda each: each.kind == "public")
+        paths = dict.fromkeys(each.path for each in imports)
+        return tuple(path for path in paths if not (self.skip_known and path in KNOWN))
+
+    def reference_subject(self, name: str) -> str:
+        """Return the path of an import, or with ``Qualified`` its parts with dots between them."""
+        return name.replace(".proto", "").replace("/", ".") if self.qualified else name
+
+    def derived_text(self, kind: pa.DataType) -> str:
+        """Return a text with one message, of the name that is wanted or ``TopLevelRecord``."""
+        from kcodec.formats.protobuf.derive import MESSAGE, derive_text
+
+        return derive_text(kind, self._message or MESSAGE)
+
+    # Comparison
+
+    def same(self, left: ProtobufSchema, right: ProtobufSchema) -> bool:
+        """Return whether two schemas have the same normalized texts."""
+        return left == right or self.normalized(left) == self.normalized(right)
+
+    def differences(self, reader: ProtobufSchema, writer: ProtobufSchema) -> list[Difference]:
+        """Compare the messages of the writer's main file with those of the same names in the reader's."""
+        found = []
+        for name in writer.declared():
+            path = f"#/{name}"
+            if name not in reader.messages:
+                found.append(Difference("MESSAGE_REMOVED", path, f"the reader has no message {name}"))
+            else:
+                found += message_differences(reader.messages[name], writer.messages[name])
+        return list(dict.fromkeys(found))
+
+    # Payloads
+
+    @property
+    def _message(self) -> str | None:
+        return self.messages[0] if self.messages and not self.is_struct else None
+
+    def reading(
+        self, schema: ProtobufSchema, first: tuple[ProtobufSchema, tuple[int, ...]] | None
+    ) -> ProtobufFormat | None:
+        """Return the format for the message of the first payload, where none is named and the schema has several."""
+        if self.messages:
+            return self
+        if first is None:
+            declared = [name for name in schema.declared() if not schema.messages[name].map_entry]
+            return self.of_message(declared[0]) if len(declared) == 1 else None
+        writer, indexes = first
+        name = writer.message(indexes).name
+        if name not in schema.messages and not self.any_message:
+            raise SchemaError(f"the reader's schema has no message {name}")
+        return self.of_message(name if name in schema.messages else schema.message().name)
+
+    def decoder(self, schema: ProtobufSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
+        """Return what reads payloads as messages of a schema."""
+        from kcodec.formats.protobuf.payloads import MessageDecoder, StructDecoder
+
+        if self.is_struct:
+            return StructDecoder(schema, self.messages, options, limits)
+        return MessageDecoder(schema, self._message, options, limits, any_message=self.any_message)
+
+    def encoder(
+        self, schema: ProtobufSchema, given: ProtobufSchema | None, options: TypeOptions, limits: Limits
+    ) -> SchemaEncoder:
+        """Return what writes columns as a message of a schema, or of the one given, which the schema has too."""
+        raise NotImplementedError
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str, references: tuple[NamedText, ...]) -> ProtobufSchema:
+    named = {each.name: each.text for each in references}
+    try:
+        return ProtobufSchema.of(text, named)
+    except SchemaError as error:
+        try:
+            data = base64.b64decode(text.strip(), validate=True)
+            return ProtobufSchema.of(data, named)
+        except (binascii.Error, ValueError):
+            raise error from None
+
+
+def _given(schema: object) -> ProtobufSchema:
+    try:
+        return ProtobufSchema.of(schema)
+    except SchemaError as error:
+        raise ConfigError(str(error)) from error
