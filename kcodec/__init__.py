@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcodec.formats.decimals import DecimalCodec
     from kcodec.formats.json.codec import JsonCodec
     from kcodec.formats.ksql.codec import KsqlCodec
+    from kcodec.formats.protobuf.codec import ProtobufCodec
     from kcodec.plan import Limits
     from kcodec.protocol.message.codec import MessageCodec
     from kcodec.serde.serde import Serde
@@ -45,6 +46,7 @@ __all__ = [
     "KsqlCodec",
     "Limits",
     "MessageCodec",
+    "ProtobufCodec",
     "RegistryError",
     "SchemaError",
     "Serde",
@@ -66,6 +68,7 @@ _MODULES = {
     "DecimalCodec": "kcodec.formats.decimals",
     "Limits": "kcodec.plan",
     "MessageCodec": "kcodec.protocol.message.codec",
+    "ProtobufCodec": "kcodec.formats.protobuf.codec",
     "Serde": "kcodec.serde.serde",
     "TypeOptions": "kcodec.formats.avro.types",
 }

@@ -7,7 +7,6 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from kcodec.columns._builder cimport set_null
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
@@ -36,7 +35,6 @@ cdef enum:
 cdef class ProtobufDecoder(Decoder):
     cdef Context context
     cdef const Message **messages   # per program
-    cdef int32_t *members           # per program: column of its message, 0 for the root
     cdef list again            # rows that the plain twin has read
     cdef list found            # and what it has found there
 
@@ -53,14 +51,12 @@ cdef class ProtobufDecoder(Decoder):
         self.context.columns = self.builder.columns
         self.context.wide = self.builder.wide
         self.messages = <const Message **>calloc(self.programs, sizeof(void *))
-        self.members = <int32_t *>calloc(self.programs, sizeof(int32_t))
-        if self.messages == NULL or self.members == NULL:
+        if self.messages == NULL:
             raise MemoryError
         for at in range(self.programs):
             program = self.compiled[at]
             if program is not None:
                 self.messages[at] = program.messages
-                self.members[at] = program.member
                 words = max(words, program.words)
                 ops = max(ops, program.count)
         self.context.seen = <uint64_t *>calloc(words + 1, sizeof(uint64_t))
@@ -72,7 +68,6 @@ cdef class ProtobufDecoder(Decoder):
         free(self.context.seen)
         free(self.context.times)
         free(self.messages)
-        free(self.members)
 
     cdef int prepare(self, Compiled program) except -1:
         self.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
@@ -90,9 +85,6 @@ cdef class ProtobufDecoder(Decoder):
         context.messages = self.messages[program]
         context.limit = slice.limit
         begin_row(&context.budget)
-        if self.members[program]:
-            set_null(self.builder.columns, 0, row, self.builder.wide)
-            self.builder.columns[self.members[program]].valid[row] = 1
         if self.builder.columns[0].valid != NULL:
             self.builder.columns[0].valid[row] = 1
         if unlikely(p == NULL):

@@ -138,7 +138,6 @@ cdef class ProtobufProgram(Program):
     cdef readonly int32_t words           # of all messages
     cdef readonly int32_t message_count
     cdef Message *messages
-    cdef readonly int32_t member          # column of the message in the struct of the root, 0 if it is the root
     cdef list made
 
     cdef int32_t compile_message(self, object node, tuple path) except -1

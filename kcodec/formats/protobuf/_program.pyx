@@ -50,9 +50,6 @@ cdef class ProtobufProgram(Program):
         self.ops = <Op *>self.table
         self.made = []
         root = plan.root
-        if root.op is Step.MEMBER:
-            root = root.children[0]
-            self.member = root.column
         if plan.direction == "decode":
             self.compile_message(root, ())
         else:

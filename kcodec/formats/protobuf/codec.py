@@ -1,5 +1,6 @@
 """Protobuf: a message type as a codec of columns."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -7,48 +8,188 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.codec import Codec
-from kcodec.errors import ConfigError, DecodeError, Fault
+from kcodec.columns.nested import unpack
+from kcodec.columns.types import plain_type
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
+from kcodec.formats.protobuf.compatibility import message_differences
+from kcodec.formats.protobuf.conversions import Conversions
 from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.encode_plan import encode_plan
 from kcodec.formats.protobuf.json_reader import from_json
 from kcodec.formats.protobuf.json_writer import DEFAULTS, JsonWriting, to_json
 from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.types import WELL_KNOWN, TypeOptions
+from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, TypeOptions
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
+from kcodec.plan.kept import Kept
 from kcodec.plan.programs import Programs
 
-__all__ = ["ProtobufCodec", "ProtobufReader"]
+__all__ = ["ProtobufCodec", "ProtobufReader", "ProtobufWriter"]
 
 
 class ProtobufReader:
-    """A message type with its columns, for payloads of any type that may be read as it."""
+    """A message type with its columns, for payloads of any type that may be read as it.
+
+    Parameters
+    ----------
+    message : MessageType
+        The type.
+    options : TypeOptions, optional
+        How it is laid out.
+    limits : Limits, optional
+        What one row may cost.
+    types : mapping of str to MessageType
+        What an Any may hold beside the types of google.protobuf.
+    """
 
     def __init__(
-        self, message: MessageType, *, options: TypeOptions | None = None, limits: Limits | None = None
+        self,
+        message: MessageType,
+        *,
+        options: TypeOptions | None = None,
+        limits: Limits | None = None,
+        types: Mapping[str, MessageType] | None = None,
     ) -> None:
         self.message = message
         self.options = options or TypeOptions()
         plan, self.arrow_type = decode_plan(message, self.options)
         self.program = Programs(plan, Limits.of(limits))
+        self._conversions = Conversions(message, self.options.readings(), types or {})
 
     def decode(
         self, values: pa.Array, *, selector: Any = None, starts: Any = None, stop: bool = False
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array; see `RowKernel.decode`."""
         module = kernel()
-        return module.decode(
+        array, faults = module.decode(
             values, [self.program.compiled(module)], selector=selector, starts=starts, stop=stop
         )
+        if (stop and faults) or array.type == self.arrow_type:
+            return array, faults
+        array, lost = self._conversions.decoded(array, self.arrow_type, stop=stop)
+        return array, sorted([*faults, *lost], key=lambda fault: fault.row)
+
+
+class ProtobufWriter:
+    """A message type that columns of any fitting type are encoded with; see `ProtobufReader`."""
+
+    def __init__(
+        self,
+        message: MessageType,
+        *,
+        options: TypeOptions | None = None,
+        limits: Limits | None = None,
+        types: Mapping[str, MessageType] | None = None,
+    ) -> None:
+        self.message = message
+        self.options = options or TypeOptions()
+        self.limits = Limits.of(limits)
+        self._programs: Kept[pa.DataType, Programs] = Kept()
+        self._conversions = Conversions(message, self.options.readings(), types or {})
+
+    def plan(self, kind: pa.DataType) -> Plan:
+        """Plan how columns of an Arrow type are written."""
+        return encode_plan(self.message, plain_type(kind), self.options)
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode one array; see `ProtobufKernel.encode`."""
+        module = kernel()
+        kind = plain_type(array.type)
+        plain = array if array.type == kind else unpack(array).cast(kind)
+        plain, faults = self._conversions.encoded(plain, stop=stop)
+        if stop and faults:
+            return plain, faults
+        kind = plain.type
+        program = self._programs.get(kind, lambda: Programs(self.plan(kind), self.limits)).compiled(module)
+        encoded, lost = module.encode(plain, program, prefix=prefix, large=large, stop=stop)
+        return encoded, sorted([*faults, *lost], key=lambda fault: fault.row)
 
 
 class ProtobufCodec(Codec):
+    r"""Protobuf messages of one type, without a frame.
+
+    Nothing is generated and no compiler is run: the schema is read by kcodec itself. Fields are columns of their
+    declared names; which Arrow type each has is told in docs/protobuf.md.
+
+    Parameters
+    ----------
+    schema : str, bytes, mapping or object
+        The text of a .proto file; texts by path, of which the first is the main one and the others are imported; the
+        bytes of a FileDescriptorSet; or a descriptor or generated class of google.protobuf.
+    message : str or sequence of int, optional
+        Which message: its name, with or without the package, or its indexes as Confluent's frames count. By default
+        that of a generated class, or the first of the main file.
+    reader : str, bytes, mapping or object, optional
+        What payloads are read as, if that is another schema: its message of the same name, or else the first. Fields
+        are matched by number; what Protobuf itself allows to change is read. By default `schema`.
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
+    fields : sequence of str, optional
+        The only fields to decode, one at least, dotted for those of messages below; the others are skipped, and not
+        looked into.
+    recursive_depth : int, optional
+        How many levels of a message that contains itself become columns; what is deeper is skipped. By default such
+        messages are refused.
+    unknown_fields : {"skip", "keep"}
+        Whether each message has a column ``_unknown_fields`` of the fields that the schema does not have, in
+        canonical order; `encode` writes them back.
+    enums : {"name", "number"}
+        Whether enums are text or int32.
+    unknown_enums : {"number", "error"}
+        What a number is that an open enum does not name: its digits as text, or an error of its row.
+    unsigned : {"wide", "native", "signed"}
+        What uint32, fixed32 and uint64, fixed64 are: int64 and decimal128(20, 0); uint32 and uint64; or int32 and
+        int64 of the same bits, as Spark has them.
+    absent : {"default", "null"}
+        What a field without presence is that has its default: this default, or null, as Spark has it.
+    unit : {"us", "ns"}
+        Unit of timestamps, durations and times of day.
+    round : {"error", "truncate"}
+        What becomes of a time with more digits than the unit, or out of the range of its type: an error of its row,
+        or cut.
+    oneofs : {"members", "case"}
+        Whether each oneof has a column of the name of the member that is set, behind those of the fields.
+    empty_messages : {"keep", "drop"}
+        Whether messages without fields are columns: structs without fields.
+    well_known : sequence of str
+        Which groups of well-known types are columns of one value rather than structs of their fields: ``"times"``
+        (Timestamp, Duration), ``"wrappers"`` (nullable values), ``"structs"`` (Struct, Value, ListValue: JSON text),
+        ``"any"`` (Any as JSON text; by default a struct of type URL and bytes), ``"field_masks"`` (lists of paths),
+        ``"dates"`` (google.type.Date, TimeOfDay), ``"decimals"`` (google.type.Decimal, confluent.type.Decimal: text).
+    limits : Limits, optional
+        What one row may cost.
+
+    Raises
+    ------
+    SchemaError
+        If a schema is wrong, has no such message, has no Arrow type, or cannot be read as the reader's.
+    ConfigError
+        If another argument is wrong.
+
+    Examples
+    --------
+    >>> codec = ProtobufCodec('''
+    ...     syntax = "proto3";
+    ...     message Order { int64 id = 1; repeated string tags = 2; optional string note = 3; }
+    ... ''')
+    >>> codec.decode([b"\x08\x07\x12\x01a\x12\x01b", None]).to_pylist()
+    [{'id': 7, 'tags': ['a', 'b'], 'note': None}, None]
+    >>> codec.encode(pa.array([{"id": 7, "tags": ["a", "b"]}])).to_pylist()
+    [b'\x08\x07\x12\x01a\x12\x01b']
+    >>> codec.decode([b"\x08"], errors="report")[1].to_pylist()[0]["path"]
+    'id'
+    """
+
     def __init__(
         self,
         schema: object,
         message: str | Sequence[int] | None = None,
+        reader: object | None = None,
         *,
         large: bool = False,
         fields: Sequence[str] | None = None,
@@ -62,35 +203,62 @@ class ProtobufCodec(Codec):
         round: str = "error",
         oneofs: str = "members",
         empty_messages: str = "keep",
-        well_known: Sequence[str] = tuple(name for name in WELL_KNOWN if name != "any"),
+        well_known: Sequence[str] = DEFAULT_WELL_KNOWN,
         limits: Limits | None = None,
     ) -> None:
+        self._schema = ProtobufSchema.of(schema)
+        self._message = self._schema.message(_chosen(schema, message))
+        reading = self._schema if reader is None else ProtobufSchema.of(reader)
         options = TypeOptions(
-            large,
-            fields,
-            recursive_depth,
-            unknown_fields,
-            enums,
-            unknown_enums,
-            unsigned,
-            absent,
-            unit,
-            round,
-            oneofs,
-            empty_messages,
-            well_known,
+            large=large,
+            fields=fields,
+            recursive_depth=recursive_depth,
+            unknown_fields=unknown_fields,
+            enums=enums,
+            unknown_enums=unknown_enums,
+            unsigned=unsigned,
+            absent=absent,
+            unit=unit,
+            round=round,
+            oneofs=oneofs,
+            empty_messages=empty_messages,
+            well_known=well_known,
         )
-        self._schema = ProtobufSchema.parse(schema)
-        self._reader = ProtobufReader(self._schema.message(message), options=options, limits=limits)
+        self._arguments: dict[str, Any] = {
+            "schema": self._schema,
+            "message": self._message.name,
+            "reader": None if reader is None else reading,
+            **dataclasses.asdict(options),
+            "limits": Limits.of(limits),
+        }
+        wanted = self._message
+        if reader is not None:
+            known = self._message.name in reading.messages
+            wanted = reading.message(self._message.name if known else _chosen(reader, None))
+            differences = message_differences(wanted, self._message)
+            if differences:
+                raise SchemaError("; ".join(f"{each.path}: {each.message}" for each in differences[:3]))
+        self._reader = ProtobufReader(wanted, options=options, limits=limits, types=reading.messages)
+        self._writer = ProtobufWriter(
+            self._message, options=options, limits=limits, types=self._schema.messages
+        )
         self.arrow_type = self._reader.arrow_type
+        self._encoded_type = pa.large_binary() if large else pa.binary()
 
     @property
     def plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
         return self._reader.program.plan
 
+    def encode_plan(self, kind: pa.DataType) -> Plan:
+        """Return the plan by which columns of an Arrow type are written."""
+        return self._writer.plan(kind)
+
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         return self._reader.decode(array, stop=stop)
+
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        return self._writer.encode(array, large=self._arguments["large"], stop=stop)
 
     def to_json(
         self,
@@ -164,6 +332,14 @@ class ProtobufCodec(Codec):
                 data, self._reader.message, self._schema.messages, ignore_unknown=ignore_unknown
             )
             return write_message(message)
+
+
+def _chosen(schema: object, message: str | Sequence[int] | None) -> str | Sequence[int] | None:
+    """Return which message is meant: by default that of a generated class, or of a descriptor of one."""
+    if message is not None:
+        return message
+    name = getattr(getattr(schema, "DESCRIPTOR", schema), "full_name", None)
+    return name if isinstance(name, str) else None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec.errors import ConfigError
 
-__all__ = ["SCALAR_TYPES", "WELL_KNOWN", "TypeOptions"]
+__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "TypeOptions"]
 
 #: Arrow types of scalars, but for unsigned integers, enums, text and bytes.
 SCALAR_TYPES = {
@@ -47,6 +47,9 @@ WELL_KNOWN = {
     "decimals": {"google.type.Decimal": "inner", "confluent.type.Decimal": "decimal"},
 }
 
+#: All but the one that is JSON only for those who know all types in advance.
+DEFAULT_WELL_KNOWN = tuple(name for name in WELL_KNOWN if name != "any")
+
 _CHOICES = {
     "unknown_fields": ("skip", "keep"),
     "enums": ("name", "number"),
@@ -82,7 +85,7 @@ class TypeOptions:
     round: str = "error"
     oneofs: str = "members"
     empty_messages: str = "keep"
-    well_known: Sequence[str] = tuple(name for name in WELL_KNOWN if name != "any")
+    well_known: Sequence[str] = DEFAULT_WELL_KNOWN
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
