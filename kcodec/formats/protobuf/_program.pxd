@@ -28,6 +28,10 @@ cdef enum Code:
     READ_GROUP
     READ_DROPPED
     # Encoding: what is written.
+    PUT_VARINT32        # from a column of the same signed bits, which need no check
+    PUT_VARINT64
+    PUT_BITS32          # the same for fixed-width numbers of any kind
+    PUT_BITS64
     PUT_INTEGER         # varint
     PUT_SINT            # zigzag varint
     PUT_FIXED32

@@ -31,6 +31,12 @@ _WIDE = {
     "uint32": READ_UINT32_WIDE, "uint64": READ_UINT64_WIDE,
     "fixed32": READ_FIXED32_WIDE, "fixed64": READ_FIXED64_WIDE,
 }
+#: Values that are written as they stand in a column.
+_PLAIN = {
+    ("int32", pa.int32()): PUT_VARINT32, ("enum", pa.int32()): PUT_VARINT32, ("int64", pa.int64()): PUT_VARINT64,
+    ("sfixed32", pa.int32()): PUT_BITS32, ("fixed32", pa.uint32()): PUT_BITS32, ("float", pa.float32()): PUT_BITS32,
+    ("sfixed64", pa.int64()): PUT_BITS64, ("fixed64", pa.uint64()): PUT_BITS64, ("double", pa.float64()): PUT_BITS64,
+}
 _SECONDS = {"timestamp": (-62135596800, 253402300799), "duration": (-315576000000, 315576000000)}
 
 
@@ -225,12 +231,14 @@ cdef class ProtobufProgram(Program):
             code = PUT_FIXED64 if kind.endswith("64") else PUT_FIXED32
         else:
             code = PUT_SINT if kind.startswith("sint") else PUT_INTEGER
+        code = _PLAIN.get((kind, value), code) if not (kind == "enum" and field.strict) else code
         at = self.add_put(code, field, (*path, None) if repeated else path)
         op = &self.ops[at]
         op.number = field.number
         op.wire_type = (
             GROUP_START if code == PUT_GROUP else LENGTH if code in (PUT_TIME, PUT_TEXT, PUT_MESSAGE)
-            else FIXED64 if code in (PUT_FIXED64, PUT_DOUBLE) else FIXED32 if code in (PUT_FIXED32, PUT_FLOAT) else VARINT
+            else FIXED64 if code in (PUT_FIXED64, PUT_DOUBLE, PUT_BITS64)
+            else FIXED32 if code in (PUT_FIXED32, PUT_FLOAT, PUT_BITS32) else VARINT
         )
         tag = field.number << 3 | (LENGTH if field.packed else op.wire_type)
         data = bytearray()

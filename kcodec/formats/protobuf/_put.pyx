@@ -12,9 +12,9 @@ from libc.string cimport memcmp, memcpy, memmove
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats.protobuf._program cimport (
-    CHECKED, DURATION, ENTRIES, ITEMS, PACKED, PRESENT, PUT_BOOL, PUT_DOUBLE, PUT_ENUM, PUT_ENUM_NAME, PUT_FAIL,
-    PUT_FIXED32, PUT_FIXED64, PUT_FLOAT, PUT_GROUP, PUT_INTEGER, PUT_MESSAGE, PUT_SINT, PUT_TEXT, PUT_TIME, REQUIRED,
-    STRICT, UNSIGNED, Message, Names, Op, Text,
+    CHECKED, DURATION, ENTRIES, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_ENUM, PUT_ENUM_NAME, PUT_FAIL,
+    PUT_FIXED32, PUT_FIXED64, PUT_FLOAT, PUT_GROUP, PUT_INTEGER, PUT_MESSAGE, PUT_SINT, PUT_TEXT, PUT_TIME,
+    PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, Message, Names, Op, Text,
 )
 from kcodec.wire.cursor cimport copy32, likely, store_le32, store_le64, unlikely, write_varint
 from kcodec.wire.status cimport (
@@ -196,13 +196,28 @@ cdef uint8_t *put_time(Writing *writing, const Op *op, int64_t value, uint8_t *o
     return out
 
 
-cdef inline uint8_t *put_value(
+cdef inline uint8_t *put_text(const Op *op, const Input *column, int64_t index, uint8_t *out) noexcept nogil:
+    """Write text or bytes behind tag and length."""
+    cdef int64_t start = start_of(column, index)
+    cdef int64_t size = start_of(column, index + 1) - start
+    cdef const uint8_t *data = column.data + start
+    store_le64(out, op.tag)
+    out += op.tag_size
+    if likely(size <= 32 and column.limit - data >= 32):
+        out[0] = <uint8_t>size
+        copy32(out + 1, data)
+        return out + 1 + size
+    out = write_varint(out, size)
+    memcpy(out, data, size)
+    return out + size
+
+
+cdef uint8_t *put_value(
     Writing *writing, const Op *op, const Input *column, int64_t index, uint8_t *out, bint tagged, bint always
 ) noexcept nogil:
     """Write a value that is not null, behind its tag; nothing if it is the default, but for `always`."""
     cdef int64_t value
     cdef int64_t size
-    cdef const uint8_t *data
     cdef uint8_t *start
     cdef double real
     cdef float single
@@ -211,18 +226,9 @@ cdef inline uint8_t *put_value(
     if op.code == PUT_TEXT:
         value = start_of(column, index)
         size = start_of(column, index + 1) - value
-        data = column.data + value
-        if unlikely(op.flags & CHECKED) and not utf8_valid(data, size):
+        if unlikely(op.flags & CHECKED) and not utf8_valid(column.data + value, size):
             return fail(writing, INVALID_UTF8, op)
-        if size == 0 and not always:
-            return out
-        out = put_tag(op, out)
-        out = write_varint(out, size)
-        if likely(size <= 32 and column.limit - data >= 32):
-            copy32(out, data)
-        else:
-            memcpy(out, data, size)
-        return out + size
+        return put_text(op, column, index, out) if size or always else out
     elif op.code == PUT_MESSAGE:
         out = put_tag(op, out)
         start = out + 1
@@ -254,6 +260,10 @@ cdef inline uint8_t *put_value(
         status = read_enum(op, column, index, &value)
         if unlikely(status != OK):
             return fail(writing, status, op)
+    elif op.code == PUT_VARINT64 or op.code == PUT_BITS64:
+        value = (<const int64_t *>column.data)[index]
+    elif op.code == PUT_VARINT32 or op.code == PUT_BITS32:
+        value = (<const int32_t *>column.data)[index]
     elif op.code == PUT_BOOL:
         value = column.data[(column.first + index) >> 3] >> ((column.first + index) & 7) & 1
     elif not read_integer(op, column, index, &value):
@@ -262,10 +272,10 @@ cdef inline uint8_t *put_value(
         return out
     if tagged:
         out = put_tag(op, out)
-    if op.code == PUT_FIXED64 or op.code == PUT_DOUBLE:
+    if op.code == PUT_FIXED64 or op.code == PUT_DOUBLE or op.code == PUT_BITS64:
         store_le64(out, <uint64_t>value)
         return out + 8
-    if op.code == PUT_FIXED32 or op.code == PUT_FLOAT:
+    if op.code == PUT_FIXED32 or op.code == PUT_FLOAT or op.code == PUT_BITS32:
         store_le32(out, <uint32_t>value)
         return out + 4
     if op.code == PUT_SINT:
@@ -281,6 +291,7 @@ cdef uint8_t *put_items(
     cdef int64_t last = start_of(list, index + 1)
     cdef int64_t item
     cdef uint8_t *start = NULL
+    cdef uint8_t *end
     if first == last:
         return out
     if op.flags & PACKED:
@@ -291,6 +302,16 @@ cdef uint8_t *put_items(
         if unlikely(not is_valid(items, item)):
             fail(writing, NULL_VALUE, op)
             return leave(writing, item - first)
+        if op.code == PUT_TEXT and not op.flags & CHECKED:
+            out = put_text(op, items, item, out)
+            continue
+        if op.code == PUT_MESSAGE:
+            out = put_tag(op, out) + 1
+            end = put_message(writing, &writing.messages[op.message], item, out)
+            if unlikely(end == NULL):
+                return leave(writing, item - first)
+            out = put_length(out, end)
+            continue
         out = put_value(writing, op, items, item, out, start == NULL, True)
         if unlikely(out == NULL):
             return leave(writing, item - first)
@@ -422,8 +443,42 @@ cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t inde
     cdef const Input *column
     cdef int64_t start
     cdef int64_t size
+    cdef int64_t value
+    cdef uint8_t *end
     while op != stop:
         column = &writing.columns[op.column]
+        if likely(op.oneof < 0 and not op.flags & ITEMS and is_valid(column, index)):
+            # What nearly all fields are.
+            if op.code == PUT_TEXT and not op.flags & CHECKED:
+                if op.flags & PRESENT or start_of(column, index + 1) > start_of(column, index):
+                    out = put_text(op, column, index, out)
+                op += 1
+                continue
+            if op.code == PUT_VARINT64 or op.code == PUT_VARINT32:
+                value = (
+                    (<const int64_t *>column.data)[index] if op.code == PUT_VARINT64
+                    else (<const int32_t *>column.data)[index]
+                )
+                if value or op.flags & PRESENT:
+                    out = write_varint(put_tag(op, out), <uint64_t>value)
+                op += 1
+                continue
+            if op.code == PUT_BITS64:
+                value = (<const int64_t *>column.data)[index]
+                if value or op.flags & PRESENT:
+                    out = put_tag(op, out)
+                    store_le64(out, <uint64_t>value)
+                    out += 8
+                op += 1
+                continue
+            if op.code == PUT_MESSAGE:
+                out = put_tag(op, out) + 1
+                end = put_message(writing, &writing.messages[op.message], index, out)
+                if unlikely(end == NULL):
+                    return NULL
+                out = put_length(out, end)
+                op += 1
+                continue
         if op.code == PUT_FAIL:
             if op.column < 0 or is_valid(column, index):
                 return fail(writing, <Status>op.status, op)

@@ -23,6 +23,8 @@ from kcodec.plan.failure import RowError, prefix
 __all__ = ["Conversions"]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
+#: What is converted here, of the readings that types have.
+_CONVERTED = ("json", "date", "time_of_day", "decimal")
 #: How far from the point the digits of a decimal may stand.
 _MAX_SCALE = 1000
 
@@ -32,6 +34,22 @@ class _Lost(NamedTuple):
 
     place: int
     error: RowError
+
+
+def _holds(message: MessageType, names: set[str]) -> bool:
+    """Return whether a message of one of these names stands anywhere below a message."""
+    seen: set[str] = set()
+    pending = [message]
+    while pending:
+        each = pending.pop()
+        if each.name in seen:
+            continue
+        seen.add(each.name)
+        below = [field.message for field in each.fields if field.message is not None]
+        if any(inner.name in names for inner in below):
+            return True
+        pending += below
+    return False
 
 
 class Conversions:
@@ -53,6 +71,7 @@ class Conversions:
         self.message = message
         self.readings = readings
         self.types = types
+        self.needed = _holds(message, {name for name, reading in readings.items() if reading in _CONVERTED})
 
     def decoded(self, array: pa.Array, kind: pa.DataType, *, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Convert the bytes in an array of messages; the result is of a type that only differs in these."""
@@ -62,6 +81,8 @@ class Conversions:
 
     def encoded(self, array: pa.Array, *, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Convert the values in an array of messages to bytes."""
+        if not self.needed:
+            return array, []
         return self._faults(*self._message(array, self.message, None), stop)
 
     @staticmethod
@@ -91,7 +112,7 @@ class Conversions:
                     _Lost(place, error.within(field.name)) for place, error in found if valid[place].as_py()
                 ]
             parts.append(part)
-        return rebuild(array, parts), lost
+        return (rebuild(array, parts) if parts else array), lost
 
     def _field(
         self, array: pa.Array, field: FieldType, kind: pa.DataType | None
