@@ -73,8 +73,7 @@ class EmbeddedRegistry:
     (normalization would come just before), references are resolved, the subject is searched for the same
     content, and the new version is stored (the subject's compatibility level would be checked just before).
     Schemas of any compatibility are accepted, as by a server whose level is NONE, and ``normalize`` changes
-    nothing. The text of a schema whose type has no `kcodec.formats.schema_format.SchemaFormat` is kept as it is:
-    JSON has to be an object or a boolean, Protobuf is not parsed.
+    nothing. The text of a JSON Schema is kept as it is; it has to be an object or a boolean.
     """
 
     def __init__(self, database: str) -> None:

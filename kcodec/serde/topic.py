@@ -7,6 +7,7 @@ from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.schema_format import NamedText, SchemaFormat
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.references import named_texts
+from kcodec.registry.subjects import ConfiguredSchema
 from kcodec.serde.config import SerdeConfig
 
 __all__ = ["Given", "SchemaTexts", "TopicSchemas"]
@@ -38,6 +39,10 @@ class TopicSchemas:
 
     def subject(self, schema: Schema | None) -> str | None:
         """Return the subject of a schema; see `SerdeConfig.subject`."""
+        if schema is not None:
+            schema = ConfiguredSchema(
+                schema.text, schema.type, schema.references, schema.metadata, self.format
+            )
         return self.config.subject(self.registry, self.topic, self.is_key, schema)
 
     def texts(self, schema: Schema) -> SchemaTexts:

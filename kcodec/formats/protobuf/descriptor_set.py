@@ -11,7 +11,7 @@ from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.known import known_file
 from kcodec.formats.protobuf.link import json_name, link
-from kcodec.formats.protobuf.names import Names, with_known
+from kcodec.formats.protobuf.names import with_known
 from kcodec.formats.protobuf.syntax import (
     Aggregate,
     Enum,
@@ -84,7 +84,7 @@ def read_descriptors(data: bytes) -> dict[str, File]:
 @cache
 def _types() -> dict[str, MessageType]:
     path = "google/protobuf/descriptor.proto"
-    return link(Names({path: known_file(path)})).messages
+    return link({path: known_file(path)}).messages
 
 
 # Bytes
@@ -188,13 +188,13 @@ class _File:
     def __init__(self, proto: dict[str, Any]) -> None:
         self.counter = 0
         self.unread: list[tuple[list[Option], list[tuple[int, int, Any]], str]] = []
-        syntax = proto.get("syntax", "proto2")
+        syntax = proto.get("syntax", "")
         if syntax == "editions":
             edition = proto.get("edition")
             if edition not in _EDITIONS:
                 raise SchemaError(f"{proto.get('name', '')}: the edition {edition} is not known")
             syntax = _EDITIONS[edition]
-        elif syntax not in ("proto2", "proto3"):
+        elif syntax not in ("", "proto2", "proto3"):
             raise SchemaError(f"{proto.get('name', '')}: the syntax {syntax!r} is not known")
         self.syntax = syntax
         self.package = proto.get("package", "")
@@ -273,7 +273,7 @@ class _File:
         assert kinds is not None
         kind = kinds.names.get(proto.get("type", 0), "").removeprefix("TYPE_").lower()
         label = _LABELS.get(proto.get("label", 1), "")
-        if label == "optional" and self.syntax != "proto2" and not proto.get("proto3_optional"):
+        if label == "optional" and self.syntax not in ("", "proto2") and not proto.get("proto3_optional"):
             label = ""
         typed = proto.get("type_name", "")
         field = Field(label, typed or kind, name, proto.get("number", 0), at=self.place())
@@ -406,7 +406,7 @@ def _value(field: FieldType, value: Any) -> Value:
 
 def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, File]) -> None:
     """Add options that extensions name."""
-    linked = link(Names(with_known(trees)))
+    linked = link(with_known(trees))
     for file in files.values():
         for options, unknown, kind in file.unread:
             message = linked.messages.get(f"google.protobuf.{kind}")

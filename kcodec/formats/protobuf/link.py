@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ from kcodec.formats.protobuf.syntax import (
     Enum,
     Extend,
     Field,
+    File,
     Message,
     Option,
     Quoted,
@@ -78,15 +79,15 @@ def json_name(name: str) -> str:
     return first + "".join(each[:1].upper() + each[1:] for each in rest)
 
 
-def link(names: Names) -> Linked:
-    """Resolve files. Imports that are missing are an error only if a name is missing.
+def link(files: Mapping[str, File] | Names) -> Linked:
+    """Resolve files, the main one first. Imports that are missing are an error only if a name is missing.
 
     Raises
     ------
     SchemaError
         With the place of what cannot be resolved.
     """
-    return _Linker(names).linked
+    return _Linker(files if isinstance(files, Names) else Names(files)).linked
 
 
 class _Linker:

@@ -9,17 +9,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.columns.nested import unpack
+from kcodec.columns.types import plain_type
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.protobuf.codec import ProtobufReader
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.encode_plan import encode_plan
+from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.protobuf.types import TypeOptions
-from kcodec.formats.schema_format import SchemaDecoder
-from kcodec.plan import Limits
+from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.plan import Limits, Plan
+from kcodec.plan.kept import Kept
+from kcodec.plan.programs import Programs
 
-__all__ = ["MessageDecoder", "StructDecoder"]
+__all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
 
 
 class MessageDecoder(SchemaDecoder):
@@ -103,6 +109,32 @@ class StructDecoder(SchemaDecoder):
             missing = pc.and_(missing, pc.is_null(column))
         array = pa.StructArray.from_arrays(columns, fields=list(self.arrow_type), mask=missing)
         return array, faults[:1] if stop else faults
+
+
+class MessageEncoder(SchemaEncoder):
+    """A message that columns are written as, and its place in a schema's text."""
+
+    def __init__(
+        self, message: MessageType, indexes: Sequence[int], options: TypeOptions, limits: Limits
+    ) -> None:
+        self.indexes = tuple(indexes)
+        self._message = message
+        self._options = options
+        self._limits = limits
+        self._programs: Kept[pa.DataType, Programs] = Kept()
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode an array; columns are matched with fields by name."""
+        module = kernel()
+        kind = plain_type(array.type)
+        program = self._programs.get(kind, lambda: Programs(self._plan(kind), self._limits)).compiled(module)
+        plain = array if array.type == kind else unpack(array).cast(kind)
+        return module.encode(plain, program, prefix=prefix, large=large, stop=stop)
+
+    def _plan(self, kind: pa.DataType) -> Plan:
+        return encode_plan(self._message, kind, self._options)
 
 
 def _check(reader: MessageType, writer: MessageType) -> None:

@@ -155,9 +155,13 @@ class ProtobufSchema:
             raise SchemaError(f"{full} is not declared in the main file")
         return list(self._numbered[full])
 
+    def numbered_names(self) -> list[str]:
+        """Return the full names of all that indexes may mean, in their order; no name needs to be resolved for that."""
+        return list(self._numbered)
+
     def declared(self) -> list[str]:
-        """Return the full names of the messages that the main file declares, nested ones too."""
-        return [name for name in self._numbered if name in self.messages]
+        """Return the full names of the messages that the main file declares, nested ones too, but no map entries."""
+        return [name for name in self._numbered if not self.messages[name].map_entry]
 
     @cached_property
     def _counted(self) -> File:

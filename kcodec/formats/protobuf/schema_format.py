@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.known import KNOWN
-from kcodec.formats.protobuf.names import Names
 from kcodec.formats.protobuf.normalize import check_names, normalize
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.text import print_file
@@ -159,11 +158,13 @@ class ProtobufFormat(SchemaFormat):
             schema.names.fail(schema.path, *schema.main.refused)
 
     def record_name(self, text: str) -> str | None:
-        """Return the full name of the first message."""
-        file = self.parse(text).main
-        if not file.messages:
-            return None
-        return f"{file.package}.{file.messages[0].name}" if file.package else file.messages[0].name
+        """Return the full name of the message that is wanted, or of the first."""
+        schema = self.parse(text)
+        names = schema.numbered_names()
+        if self._message is None:
+            return names[0] if names else None
+        found = [name for name in names if f".{name}".endswith(f".{self._message}")]
+        return self._message if self._message in found or len(found) != 1 else found[0]
 
     def given_text(self, schema: object) -> str:
         """Return the text of what a user gives: see `ProtobufSchema.parse`."""
@@ -206,7 +207,10 @@ class ProtobufFormat(SchemaFormat):
         return left == right or self.normalized(left) == self.normalized(right)
 
     def differences(self, reader: ProtobufSchema, writer: ProtobufSchema) -> list[Difference]:
-        """Compare the messages of the writer's main file with those of the same names in the reader's."""
+        """Compare the messages of the writer's main file with those of the same names in the reader's.
+
+        Entries of maps are compared with their maps.
+        """
         found = []
         for name in writer.declared():
             path = f"#/{name}"
@@ -229,7 +233,7 @@ class ProtobufFormat(SchemaFormat):
         if self.messages:
             return self
         if first is None:
-            declared = [name for name in schema.declared() if not schema.messages[name].map_entry]
+            declared = schema.declared()
             return self.of_message(declared[0]) if len(declared) == 1 else None
         writer, indexes = first
         name = writer.message(indexes).name
@@ -249,7 +253,12 @@ class ProtobufFormat(SchemaFormat):
         self, schema: ProtobufSchema, given: ProtobufSchema | None, options: TypeOptions, limits: Limits
     ) -> SchemaEncoder:
         """Return what writes columns as a message of a schema, or of the one given, which the schema has too."""
-        raise NotImplementedError
+        from kcodec.formats.protobuf.payloads import MessageEncoder
+
+        if self.is_struct:
+            raise ConfigError("columns of several messages are read, not written")
+        message = (given or schema).message(self._message)
+        return MessageEncoder(message, schema.indexes(message.name), options, limits)
 
 
 @lru_cache(maxsize=256)
