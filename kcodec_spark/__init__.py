@@ -8,6 +8,7 @@ from kcodec_spark.connect import from_connect_json, to_connect_json
 from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
 from kcodec_spark.ksql import from_ksql, to_ksql
 from kcodec_spark.metrics import metrics, schema_id
+from kcodec_spark.protobuf import from_protobuf, to_protobuf
 from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
 from kcodec_spark.register import register
 from kcodec_spark.segment import register_segments
@@ -25,6 +26,7 @@ __all__ = [
     "from_connect_json",
     "from_kafka_message",
     "from_ksql",
+    "from_protobuf",
     "metrics",
     "register",
     "register_segments",
@@ -34,4 +36,5 @@ __all__ = [
     "to_avro",
     "to_connect_json",
     "to_ksql",
+    "to_protobuf",
 ]

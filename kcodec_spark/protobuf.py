@@ -1,0 +1,262 @@
+"""``from_protobuf`` and ``to_protobuf``: as in Spark, and as in Databricks, without the jar.
+
+They take what ``pyspark.sql.protobuf.functions`` takes, in the same places, what Databricks adds to it for a schema
+registry, and schemas as texts. What they return is a `Column` of the session type that is active when they are called.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kcodec.errors import ConfigError
+from kcodec.formats.protobuf.codec import ProtobufCodec
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec_spark.codecs import Place, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
+from kcodec_spark.options import flag, integer, read_options
+from kcodec_spark.protobuf_shape import shaped_reader
+from kcodec_spark.udf import Writer, encode_packed
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+__all__ = ["from_protobuf", "to_protobuf"]
+
+#: Spark's options of Protobuf.
+_OPTIONS = (
+    "recursive.fields.max.depth",
+    "emit.default.values",
+    "enums.as.ints",
+    "upcast.unsigned.ints",
+    "unwrap.primitive.wrapper.types",
+    "convert.any.fields.to.json",
+    "retain.empty.message.types",
+)
+_MAX_DEPTH = 10
+#: Databricks' options of a registry.
+_SUBJECT, _ADDRESS = "schema.registry.subject", "schema.registry.address"
+_MESSAGE, _EVOLUTION = "schema.registry.protobuf.name", "schema.registry.schema.evolution.mode"
+_REGISTRY = (_SUBJECT, _ADDRESS, _MESSAGE, _EVOLUTION)
+
+
+def from_protobuf(
+    data: "Column | str",
+    messageName: Any = None,
+    descFilePath: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    binaryDescriptorSet: bytes | None = None,
+    *,
+    schema: Any = None,
+    subject: str | None = None,
+    schemaRegistryAddress: str | None = None,
+    fields: Sequence[str] | None = None,
+    deterministic: bool = False,
+) -> "Column":
+    """Decode a column of Protobuf.
+
+    Parameters
+    ----------
+    data : Column or str
+        Binary column. Null gives null.
+    messageName : str or codec or serde, optional
+        The message, by its full name or the last part of it; by default the schema's first. Or a codec or serde
+        (`kcodec.ProtobufCodec`, `kcodec.Serde`), without a schema.
+    descFilePath : str, optional
+        File of the schema as a FileDescriptorSet, which is read when the function is called.
+    options : dict, optional
+        ``mode``: FAILFAST (default: a row that cannot be decoded fails the query) or PERMISSIVE (it becomes a struct
+        of nulls); ``columnNameOfCorruptRecord``: with PERMISSIVE, a further field with ``reason``, ``code``,
+        ``offset``, ``path``, ``schema_id`` and ``bytes`` of such a row; as in Spark ``recursive.fields.max.depth``
+        (errors call it ``recursive_depth``), ``emit.default.values``, ``enums.as.ints``, ``upcast.unsigned.ints``,
+        ``unwrap.primitive.wrapper.types``, ``convert.any.fields.to.json``, ``retain.empty.message.types``; as in
+        Databricks ``schema.registry.subject``, ``schema.registry.address``, ``schema.registry.protobuf.name``, and
+        ``confluent.schema.registry.`` with a setting of confluent-kafka's registry client.
+    binaryDescriptorSet : bytes, optional
+        The schema as a FileDescriptorSet.
+    schema : str or mapping or class, optional
+        The schema as a .proto text, as texts by path of which the first is the main one, or as a generated class.
+        With a registry: the text to read as, rather than the subject's latest.
+    subject, schemaRegistryAddress : str, optional
+        Subject and address (any that `kcodec.registry.open` takes; without a scheme, http) of the registry: the
+        values are framed then, with whatever schema ids and messages, and read as the subject's latest when the
+        query is made. Executors fetch the other schemas when they meet their ids.
+    fields : sequence of str, optional
+        The only fields to decode, dotted below messages (also in lists and maps). The others are skipped in the
+        bytes.
+    deterministic : bool
+        Let Spark treat the function as it treats built-in ones: it may then stand in aggregates and join
+        conditions, but a filter on its result may decode twice.
+
+    Returns
+    -------
+    Column
+        Of the type that Spark's ``from_protobuf`` returns.
+
+    Raises
+    ------
+    SchemaError, ConfigError, RegistryError
+        When called. A bad row fails the query with `pyspark.errors.PythonException`, whose last line is that of the
+        `kcodec.DecodeError`.
+
+    Examples
+    --------
+    >>> from kcodec_spark import from_protobuf
+    >>> df.select(from_protobuf("value", "Order", "orders.desc"))                       # doctest: +SKIP
+    >>> df.select(from_protobuf("value", schema='syntax = "proto3"; message Order { int64 id = 1; }')
+    ...           .alias("order"))                                                      # doctest: +SKIP
+    >>> df.select(from_protobuf("value", subject="orders-value",                        # doctest: +SKIP
+    ...                         schemaRegistryAddress="http://registry:8081").alias("order"))
+    """
+    settings = read_options(options, (*_OPTIONS, *_REGISTRY))
+    codec_options = _codec_options(settings.format)
+    if fields is not None:
+        codec_options["fields"] = (fields,) if isinstance(fields, str) else fields
+    place = _place(subject, schemaRegistryAddress, settings.format, settings.registry)
+    source = _source(descFilePath, binaryDescriptorSet, schema)
+    retain = flag(settings.format, "retain.empty.message.types")
+    if place is not None:
+        from kcodec_spark.framed import framed_reader
+
+        codec_options["message"] = _message(messageName, settings.format)
+        reader = framed_reader("PROTOBUF", *place, source, codec_options)
+    elif source is not None:
+        parsed = ProtobufSchema.parse(source)
+        message = _message(messageName, {})
+        codec = ProtobufCodec(parsed, message, **codec_options)
+        reader = shaped_reader(codec.decode, codec.arrow_type, parsed, message, retain)
+    else:
+        own = {name: value for name, value in settings.format.items() if name in _OPTIONS}
+        given = own if fields is None else {**own, "fields": fields}
+        reader = reader_of(check_codec(_given(messageName), given, "messageName is"))
+    return decoded(data, reader, settings.rows, "from_protobuf", deterministic=deterministic)
+
+
+def to_protobuf(
+    data: "Column | str | Sequence[Column | str]",
+    messageName: Any = None,
+    descFilePath: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    binaryDescriptorSet: bytes | None = None,
+    *,
+    schema: Any = None,
+    subject: str | None = None,
+    schemaRegistryAddress: str | None = None,
+) -> "Column":
+    """Encode a column of structs, or several columns as one message, as Protobuf.
+
+    Parameters
+    ----------
+    data : Column or str or sequence of these
+        What to encode, such as ``struct("*")``; null gives null. Several columns are what ``struct`` of them is.
+    messageName, descFilePath, binaryDescriptorSet, schema
+        The schema to write as, and its message, as for `from_protobuf`; with a registry without a schema, the
+        subject's latest.
+    options : dict, optional
+        Databricks' of a registry, as for `from_protobuf`, or ``confluent.schema.registry.auto.register.schemas``.
+    subject, schemaRegistryAddress : str, optional
+        Subject and address of the registry: each value is framed with the id that the schema has there, and its
+        message's indexes. A schema that is not registered under the subject is an error, unless registering is asked
+        for.
+
+    Returns
+    -------
+    Column
+        Binary.
+
+    Raises
+    ------
+    SchemaError, ConfigError, RegistryError
+        When called. A value that cannot be written fails the query.
+
+    Examples
+    --------
+    >>> from kcodec_spark import to_protobuf
+    >>> df.select(to_protobuf(struct("*"), "Order", "orders.desc"))                     # doctest: +SKIP
+    >>> df.select(to_protobuf(["id", "name"], schema=text))                             # doctest: +SKIP
+    """
+    settings = read_options(options, (*_OPTIONS, *_REGISTRY))
+    place = _place(subject, schemaRegistryAddress, settings.format, settings.registry)
+    source = _source(descFilePath, binaryDescriptorSet, schema)
+    write: Writer
+    if place is not None:
+        from kcodec_spark.framed import framed_writer
+
+        write = framed_writer("PROTOBUF", *place, source)
+    elif source is not None:
+        write = ProtobufCodec(source, _message(messageName, {})).encode
+    else:
+        write = writer_of(check_codec(_given(messageName), {}, "messageName is"))
+    if is_several(data):
+        return encoded_by_shape(data, functools.partial(encode_packed, write), "to_protobuf")
+    return encoded(data, write, "to_protobuf")
+
+
+def _place(
+    subject: str | None, address: str | None, options: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Place | None:
+    """Return the registry's place, which Databricks takes as options."""
+    evolution = str(options.get(_EVOLUTION, "none"))
+    if evolution.lower() != "none":
+        raise ConfigError(
+            f"{_EVOLUTION} {evolution!r}: only none is supported, the schema stays what it was when the query was made"
+        )
+    for argument, name in ((subject, _SUBJECT), (address, _ADDRESS)):
+        if argument is not None and name in options:
+            raise ConfigError(f"the registry is given twice: as an argument, and as {name}")
+    return registry_place(options.get(_SUBJECT, subject), options.get(_ADDRESS, address), settings)
+
+
+def _source(path: str | None, descriptors: bytes | None, schema: Any) -> Any:
+    """Return the schema that was given in one of three ways; None without one."""
+    given = [each for each in (path, descriptors, schema) if each is not None]
+    if len(given) > 1:
+        raise ConfigError("one of descFilePath, binaryDescriptorSet and schema is given")
+    if descriptors is not None and not isinstance(descriptors, (bytes, bytearray)):
+        raise TypeError(f"binaryDescriptorSet is bytes, not {type(descriptors).__name__}")
+    if path is None:
+        return given[0] if given else None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"descFilePath {path!r} cannot be read: {error.strerror}") from None
+
+
+def _given(codec: Any) -> Any:
+    """Return a codec or a serde that stands in place of a message's name."""
+    if codec is None or isinstance(codec, str):
+        raise ConfigError(
+            "a schema is needed: descFilePath, binaryDescriptorSet, schema, or subject and schemaRegistryAddress"
+        )
+    return codec
+
+
+def _message(name: Any, options: Mapping[str, Any]) -> str | None:
+    """Return the message's name, which Databricks takes as an option."""
+    if name is not None and _MESSAGE in options:
+        raise ConfigError(f"the message is given twice: as messageName, and as {_MESSAGE}")
+    name = options.get(_MESSAGE, name)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"with a schema, messageName is a str, not {type(name).__name__}")
+    return name
+
+
+def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return Spark's options as those of `kcodec.ProtobufCodec`."""
+    depth = integer(given, "recursive.fields.max.depth")
+    if depth > _MAX_DEPTH:
+        raise ConfigError(f"recursive.fields.max.depth {depth} is more than {_MAX_DEPTH}")
+    well_known = ["times"]
+    if flag(given, "unwrap.primitive.wrapper.types"):
+        well_known.append("wrappers")
+    if flag(given, "convert.any.fields.to.json"):
+        well_known.append("any")
+    return {
+        "recursive_depth": depth if depth > 0 else None,
+        "absent": "default" if flag(given, "emit.default.values") else "null",
+        "enums": "number" if flag(given, "enums.as.ints") else "name",
+        "unsigned": "wide_varints" if flag(given, "upcast.unsigned.ints") else "signed",
+        "empty_messages": "keep" if flag(given, "retain.empty.message.types") else "drop",
+        "round": "truncate",
+        "well_known": tuple(well_known),
+    }
