@@ -107,7 +107,7 @@ def decode_plan(message: MessageType, options: TypeOptions) -> tuple[Plan, pa.Da
     maker = _DecodePlan(options)
     wanted = None if options.fields is None else field_tree(options.fields)
     maker.columns = 1
-    node, stored, final = maker.message(message, wanted, 0, {}, "", 0)
+    node, stored, final = maker.message(message, wanted, 0, {message.name: 1}, "", 0)
     return Plan("PROTOBUF", "decode", stored, node), final
 
 
