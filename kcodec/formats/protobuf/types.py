@@ -54,7 +54,7 @@ _CHOICES = {
     "unknown_fields": ("skip", "keep"),
     "enums": ("name", "number"),
     "unknown_enums": ("number", "error"),
-    "unsigned": tuple(_UNSIGNED),
+    "unsigned": (*_UNSIGNED, "wide_varints"),
     "absent": ("default", "null"),
     "unit": ("us", "ns"),
     "round": ("error", "truncate"),
@@ -110,7 +110,10 @@ class TypeOptions:
 
     def unsigned_type(self, kind: str) -> pa.DataType:
         """Return the Arrow type of an unsigned integer."""
-        return _UNSIGNED[self.unsigned]["64" in kind]
+        chosen = self.unsigned
+        if chosen == "wide_varints":
+            chosen = "signed" if kind.startswith("fixed") else "wide"
+        return _UNSIGNED[chosen]["64" in kind]
 
     def text_type(self) -> pa.DataType:
         """Return the type of text."""
