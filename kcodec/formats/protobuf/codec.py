@@ -142,9 +142,10 @@ class ProtobufCodec(Codec):
         Whether enums are text or int32.
     unknown_enums : {"number", "error"}
         What a number is that an open enum does not name: its digits as text, or an error of its row.
-    unsigned : {"wide", "native", "signed"}
+    unsigned : {"wide", "native", "signed", "wide_varints"}
         What uint32, fixed32 and uint64, fixed64 are: int64 and decimal128(20, 0); uint32 and uint64; or int32 and
-        int64 of the same bits, as Spark has them.
+        int64 of the same bits, as Spark has them. With ``"wide_varints"``, Spark's ``upcast.unsigned.ints``, only
+        uint32 and uint64 are wide.
     absent : {"default", "null"}
         What a field without presence is that has its default: this default, or null, as Spark has it.
     unit : {"us", "ns"}

@@ -136,8 +136,9 @@ class _EncodePlan:
         else:
             wide = pa.types.is_decimal128(kind) and kind.scale == 0 and field.type.endswith("64")
             fits = pa.types.is_integer(kind) or wide
-            # Unsigned numbers of columns with the signed ones of the same bits.
-            node = replace(node, strict=self.options.unsigned != "signed")
+            # Unsigned numbers may stand in columns as the signed ones of the same bits.
+            signed = (pa.int32(), pa.int64())["64" in field.type]
+            node = replace(node, strict=self.options.unsigned_type(field.type) != signed)
         return node if fits else self.mismatch(column, field.name, field.type)
 
     def message_value(self, field: FieldType, message: MessageType, column: int, depth: int) -> Node:
