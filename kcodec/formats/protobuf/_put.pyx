@@ -177,12 +177,25 @@ cdef inline uint8_t *put_length(uint8_t *start, uint8_t *end) noexcept nogil:
 
 cdef uint8_t *put_time(Writing *writing, const Op *op, int64_t value, uint8_t *out) noexcept nogil:
     cdef uint8_t *start = out + 1
-    cdef int64_t seconds = value // op.factor
-    cdef int64_t part = value - seconds * op.factor
+    cdef int64_t seconds
+    cdef int64_t part
+    # Divisions by constants are multiplications.
+    if op.factor == 1000000:
+        seconds = value // 1000000
+        part = (value - seconds * 1000000) * 1000
+    elif op.factor == 1000000000:
+        seconds = value // 1000000000
+        part = value - seconds * 1000000000
+    elif op.factor == 1000:
+        seconds = value // 1000
+        part = (value - seconds * 1000) * 1000000
+    else:
+        seconds = value
+        part = 0
     # C divides towards zero, as the parts of a Duration want it; those of a Timestamp count on from the second.
     if part < 0 and not op.flags & DURATION:
         seconds -= 1
-        part += op.factor
+        part += 1000000000
     if seconds < op.low or seconds > op.high:
         return fail(writing, OUT_OF_RANGE, op)
     out = start
@@ -191,7 +204,7 @@ cdef uint8_t *put_time(Writing *writing, const Op *op, int64_t value, uint8_t *o
         out = write_varint(out + 1, <uint64_t>seconds)
     if part:
         out[0] = 0x10
-        out = write_varint(out + 1, <uint64_t>(part * (1000000000 // op.factor)))
+        out = write_varint(out + 1, <uint64_t>part)
     (start - 1)[0] = <uint8_t>(out - start)
     return out
 
@@ -469,6 +482,12 @@ cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t inde
                     out = put_tag(op, out)
                     store_le64(out, <uint64_t>value)
                     out += 8
+                op += 1
+                continue
+            if op.code == PUT_TIME:
+                out = put_time(writing, op, (<const int64_t *>column.data)[index], put_tag(op, out))
+                if unlikely(out == NULL):
+                    return NULL
                 op += 1
                 continue
             if op.code == PUT_MESSAGE:
