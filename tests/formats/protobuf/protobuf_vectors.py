@@ -43,11 +43,11 @@ def value_of(message: Message):
     made = {"r": [[field.name, field_value(message, field)] for field in message.type.fields]}
     unknown = bytes(message.unknown)
     if unknown:
-        made["u"] = (_items(unknown) if message.type.message_set else canonical_unknown(unknown)).hex()
+        made["u"] = (items(unknown) if message.type.message_set else canonical_unknown(unknown)).hex()
     return made
 
 
-def _items(data):
+def items(data):
     """Return items of a message set as fields of their own, as the vectors show them."""
     out, at = bytearray(), 0
     while at < len(data):
