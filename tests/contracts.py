@@ -31,6 +31,7 @@ from kcodec import (
     JsonCodec,
     KsqlCodec,
     MessageCodec,
+    ProtobufCodec,
     Serde,
 )
 from kcodec._impl import IMPLEMENTATIONS, kernel
@@ -261,6 +262,10 @@ MESSAGE = """{"type": "data", "name": "Order", "validVersions": "0", "flexibleVe
     {"name": "Note", "type": "string", "versions": "0+", "nullableVersions": "0+"},
     {"name": "Tags", "type": "[]string", "versions": "0+"},
     {"name": "Price", "type": "bytes", "versions": "0+", "taggedVersions": "0+", "tag": 0}]}"""
+PROTO = """
+    syntax = "proto3";
+    message Order { int32 id = 1; optional string note = 2; repeated string tags = 3; string price = 4; }
+"""
 SQL = "`id` INT, `note` STRING, `tags` ARRAY<STRING>, `price` DECIMAL(9, 2)"
 CELLS = "`id` INT, `note` STRING, `price` DECIMAL(9, 2)"
 UNWRITABLE = pa.array([{"id": 1 << 40, "note": None, "tags": [], "price": Decimal(1)}])
@@ -321,6 +326,16 @@ def examples() -> dict[str, Example]:
         ),
         "ksqlDB's NONE": Example(
             lambda: KsqlCodec("NONE", ""), [], [], None, "", None, lambda: KsqlCodec("NONE", "", large=True),
+        ),
+        "protobuf": Example(
+            lambda: ProtobufCodec(PROTO),
+            [
+                b"\x08\1\x22\0041.56",
+                b"\x08\xc0" + b"\xff" * 8 + b"\1\x12\x28" + "é".encode() * 20 + b"\x1a\1a\x1a\2bc\x22\5-0.01",
+                b"\x08\xff\xff\xff\xff\7\x12\0\x1a\x28" + b"x" * 40 + b"\x22\x0a9999999.99",
+            ],
+            [{**row, "price": str(row["price"])} for row in ROWS], b"\x08\1\x22\5", "truncated",
+            pa.array([{"id": 1 << 40}]), lambda: ProtobufCodec(PROTO, large=True),
         ),
         "messages": Example(
             lambda: MessageCodec(MESSAGE, 0),

@@ -1,0 +1,271 @@
+"""ProtobufCodec: schemas and messages chosen, types and options, what is refused, what hostile rows cost."""
+
+import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+import kcodec
+from kcodec import ConfigError, DecodeError, EncodeError, ProtobufCodec, SchemaError
+
+SHOP = """
+syntax = "proto3";
+package shop;
+import "google/protobuf/timestamp.proto";
+import "google/protobuf/duration.proto";
+import "google/protobuf/wrappers.proto";
+import "google/protobuf/struct.proto";
+import "google/protobuf/any.proto";
+import "google/protobuf/field_mask.proto";
+import "google/protobuf/empty.proto";
+import "google/type/date.proto";
+import "google/type/timeofday.proto";
+import "google/type/decimal.proto";
+import "confluent/type/decimal.proto";
+message Order {
+  uint32 u = 1; uint64 v = 2; fixed64 f = 3; Color color = 4; repeated Color colors = 5;
+  oneof way { string road = 6; Ship ship = 7; }
+  enum Color { RED = 0; BLUE = 2; }
+  message Ship { string name = 1; repeated int32 stops = 2; }
+}
+message Known {
+  google.protobuf.Timestamp at = 1; google.protobuf.Duration took = 2; google.protobuf.Int64Value count = 3;
+  google.protobuf.Struct extra = 4; google.protobuf.Any any = 5; google.protobuf.FieldMask mask = 6;
+  google.protobuf.Empty empty = 7; google.type.Date day = 8; google.type.TimeOfDay time = 9;
+  google.type.Decimal price = 10; confluent.type.Decimal exact = 11; repeated google.protobuf.Value values = 12;
+  map<string, google.protobuf.Timestamp> times = 13; repeated google.protobuf.StringValue names = 14;
+}
+"""
+TREE = """
+syntax = "proto3";
+message Tree { int32 v = 1; repeated Tree below = 2; Leaf leaf = 3; }
+message Leaf { int32 v = 1; }
+"""
+
+
+def row(codec, *rows, **options):
+    return codec.decode([bytes.fromhex(each) for each in rows], **options).to_pylist()
+
+
+# Schemas and messages
+
+
+def test_messages_are_chosen_by_name_and_indexes():
+    assert ProtobufCodec(SHOP, "shop.Known").arrow_type == ProtobufCodec(SHOP, [1]).arrow_type
+    assert ProtobufCodec(SHOP, "Ship").arrow_type == ProtobufCodec(SHOP, [0, 0]).arrow_type
+    assert ProtobufCodec(SHOP).arrow_type == ProtobufCodec(SHOP, "Order").arrow_type
+    with pytest.raises(SchemaError, match="Nothing"):
+        ProtobufCodec(SHOP, "Nothing")
+
+
+def test_a_generated_class_is_a_schema():
+    pytest.importorskip("google.protobuf")
+    from google.protobuf.duration_pb2 import Duration
+
+    codec = ProtobufCodec(Duration, well_known=())
+    assert codec.decode([Duration(seconds=3).SerializeToString()]).to_pylist() == [{"seconds": 3, "nanos": 0}]
+
+
+def test_files_import_each_other():
+    codec = ProtobufCodec(
+        {
+            "main.proto": 'syntax = "proto3"; import "dir/other.proto"; message M { other.N n = 1; }',
+            "dir/other.proto": 'syntax = "proto3"; package other; message N { int32 a = 1; }',
+        }
+    )
+    assert row(codec, "0a020805") == [{"n": {"a": 5}}]
+
+
+def test_a_reader_takes_what_protobuf_allows(impl):
+    old = 'syntax = "proto3"; message M { int32 a = 1; string b = 2; bool gone = 3; int64 one = 4; }'
+    new = (
+        'syntax = "proto3"; message M { int64 a = 1; bytes b = 2; repeated int64 one = 4; string added = 5; }'
+    )
+    codec = ProtobufCodec(old, reader=new)
+    assert row(codec, "08ffffffffffffffffff01" + "12026162" + "1801" + "2009") == [
+        {"a": -1, "b": b"ab", "one": [9], "added": ""}
+    ]
+    with pytest.raises(SchemaError, match="double"):
+        ProtobufCodec(old, reader='syntax = "proto3"; message M { double a = 1; }')
+
+
+# Types and options
+
+
+def test_unsigned_numbers(impl):
+    data = "08ffffffff0f" + "10ffffffffffffffffff01" + "19ffffffffffffffff"
+    wide = row(ProtobufCodec(SHOP), data)[0]
+    assert (wide["u"], wide["v"], wide["f"]) == (2**32 - 1, Decimal(2**64 - 1), Decimal(2**64 - 1))
+    native = ProtobufCodec(SHOP, unsigned="native")
+    assert row(native, data)[0]["v"] == 2**64 - 1
+    signed = ProtobufCodec(SHOP, unsigned="signed")
+    assert row(signed, data)[0]["u"] == row(signed, data)[0]["f"] == -1
+    for codec in (ProtobufCodec(SHOP), native, signed):
+        assert codec.encode(codec.decode([bytes.fromhex(data)]))[0].as_py().hex() == data
+    with pytest.raises(EncodeError, match="range"):
+        ProtobufCodec(SHOP).encode(pa.array([{"u": -1}]))
+
+
+def test_enums(impl):
+    names = ProtobufCodec(SHOP)
+    assert row(names, "2002" + "2a0300022a") == [
+        {"u": 0, "v": 0, "f": 0, "color": "BLUE", "colors": ["RED", "BLUE", "42"], "road": None, "ship": None}
+    ]
+    numbers = ProtobufCodec(SHOP, enums="number")
+    assert row(numbers, "202a")[0]["color"] == 42
+    strict = ProtobufCodec(SHOP, unknown_enums="error")
+    with pytest.raises(DecodeError) as caught:
+        row(strict, "2a0300022a")
+    assert (caught.value.code, caught.value.path, caught.value.offset) == ("enum_index", "colors[2]", 4)
+    assert names.encode(pa.array([{"color": "42"}]))[0].as_py().hex() == "202a"
+    with pytest.raises(EncodeError, match="symbol"):
+        names.encode(pa.array([{"color": "PINK"}]))
+    with pytest.raises(EncodeError, match="symbol"):
+        strict.encode(pa.array([{"color": "42"}]))
+
+
+def test_oneofs(impl):
+    codec = ProtobufCodec(SHOP, "Order", oneofs="case")
+    rows = row(codec, "32016e", "32016e" + "3a030a0161" + "1000", "3a030a0161" + "3203" + "616263", "")
+    assert [(each["road"], each["ship"], each["way"]) for each in rows] == [
+        ("n", None, "road"),
+        (None, {"name": "a", "stops": []}, "ship"),
+        ("abc", None, "road"),
+        (None, None, None),
+    ]
+    with pytest.raises(EncodeError) as caught:
+        codec.encode(pa.array([{"road": "n", "ship": {"name": "s"}}]))
+    assert caught.value.code == "union_members"
+
+
+def test_well_known_types_are_values(impl):
+    codec = ProtobufCodec(SHOP, "Known")
+    rows = [
+        {
+            "at": datetime.datetime(2026, 1, 2, 3, 4, 5, 678, datetime.timezone.utc),
+            "took": datetime.timedelta(seconds=-1, microseconds=-5),
+            "count": 0,
+            "extra": '{"a":[1.0,null,{"b":"c"}]}',
+            "any": {"type_url": "x/y", "value": b"z"},
+            "mask": ["a.b", "c"],
+            "empty": {},
+            "day": datetime.date(2026, 11, 22),
+            "time": datetime.time(23, 59, 59, 999999),
+            "price": "1.50",
+            "exact": "-12.340",
+            "values": ["1.0", '"x"', "null"],
+            "times": [("k", datetime.datetime(1969, 12, 31, tzinfo=datetime.timezone.utc))],
+            "names": ["", "n"],
+        },
+        dict.fromkeys(codec.arrow_type.names),
+    ]
+    rows[1] |= {"values": [], "times": [], "names": []}
+    array = pa.array(rows, codec.arrow_type)
+    values = codec.encode(array)
+    assert codec.decode(values).to_pylist() == rows
+    plain = ProtobufCodec(SHOP, "Known", well_known=(), recursive_depth=3)
+    assert plain.decode(values)[0].as_py()["at"] == {"seconds": 1767323045, "nanos": 678000}
+    assert plain.decode(values)[0].as_py()["count"] == {"value": 0}
+
+
+def test_times_are_exact_or_cut(impl):
+    # 1 s and 1,500 ns; 5,000,000 s and -1 ns.
+    rows = ["0a05080110dc0b", "0a1008c096b10210ffffffffffffffffff01"]
+    for data, code in zip(rows, ("inexact", "out_of_range"), strict=True):
+        with pytest.raises(DecodeError) as caught:
+            row(ProtobufCodec(SHOP, "Known"), data)
+        assert (caught.value.code, caught.value.path) == (code, "at")
+    cut = ProtobufCodec(SHOP, "Known", round="truncate")
+    assert row(cut, rows[0])[0]["at"].microsecond == 1
+    whole = ProtobufCodec(SHOP, "Known", unit="ns")
+    assert whole.decode([bytes.fromhex(rows[0])]).field("at").cast(pa.int64()).to_pylist() == [1_000_001_500]
+
+
+def test_a_value_that_cannot_be_converted_costs_its_row(impl):
+    codec = ProtobufCodec(SHOP, "Known")
+    # A date of the month 13, and a Value that is not a number of JSON.
+    bad = ["42060801100d1801", "620911000000000000f87f"]
+    array, faults = codec.decode([bytes.fromhex(each) for each in [*bad, ""]], errors="report")
+    assert array.is_valid().to_pylist() == [False, False, True]
+    assert faults.column("path").to_pylist() == ["day", "values[0].number_value"]
+
+
+def test_recursive_messages_have_a_depth(impl):
+    with pytest.raises(SchemaError, match="recursive_depth"):
+        ProtobufCodec(TREE)
+    codec = ProtobufCodec(TREE, recursive_depth=2)
+    assert row(codec, "0801" + "120a" + "0802" + "12020803" + "1a020804") == [
+        {"v": 1, "below": [{"v": 2, "leaf": {"v": 4}}], "leaf": None}
+    ]
+
+
+def test_fields_are_chosen(impl):
+    codec = ProtobufCodec(SHOP, fields=["ship.stops", "u"])
+    assert row(codec, "0805" + "32016e" + "3a060a0161" + "120107") == [{"u": 5, "ship": {"stops": [7]}}]
+    # What is not asked for is not looked into.
+    assert row(codec, "3201ff") == [{"u": 0, "ship": None}]
+    with pytest.raises(ConfigError, match="did you mean stops"):
+        ProtobufCodec(SHOP, fields=["ship.stop"])
+
+
+def test_unknown_fields_come_back(impl):
+    codec = ProtobufCodec(TREE, recursive_depth=2, unknown_fields="keep")
+    data = "0801" + "1a04" + "0802" + "4803" + "a20601ff" + "48ffffffffffffffffff01"
+    array = codec.decode([bytes.fromhex(data)])
+    assert array[0].as_py()["leaf"]["_unknown_fields"] == bytes.fromhex("4803")
+    assert array[0].as_py()["_unknown_fields"].hex() == "48ffffffffffffffffff01" + "a20601ff"
+    assert codec.encode(array)[0].as_py().hex() == data[:16] + "48ffffffffffffffffff01" + "a20601ff"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"enums": "names"},
+        {"unsigned": "yes"},
+        {"unit": "ms"},
+        {"recursive_depth": 0},
+        {"fields": "u"},
+        {"well_known": ["dates", "money"]},
+        {"large": 1},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_options_are_checked(options):
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        ProtobufCodec(SHOP, **options)
+
+
+# What hostile rows cost
+
+
+def test_a_message_that_comes_a_million_times_is_merged(impl):
+    count = 1_000_000 if impl == "native" else 2_000
+    codec = ProtobufCodec(SHOP)
+    data = b"\x3a\x03\x12\x01\x07" * count
+    assert codec.decode([data]).field("ship").field("stops").value_lengths().to_pylist() == [count]
+
+
+def test_many_items_of_no_bytes(impl):
+    codec = ProtobufCodec(TREE, recursive_depth=2)
+    count = 100_000 if impl == "native" else 1_000
+    assert codec.decode([b"\x12\x00" * count]).field("below").value_lengths().to_pylist() == [count]
+
+
+def test_names_of_enums_are_counted(impl):
+    name = "N" * 10_000
+    codec = ProtobufCodec(
+        f'syntax = "proto3"; message M {{ repeated E e = 1; }} enum E {{ {name} = 0; }}',
+        limits=kcodec.Limits(max_expansion=1 << 20),
+    )
+    array, faults = codec.decode([b"\x0a\x32" + bytes(50), b"\x0a\xe8\x07" + bytes(1000)], errors="report")
+    assert array.is_valid().to_pylist() == [True, False]
+    assert faults.column("code").to_pylist() == ["size_limit"]
+
+
+def test_a_map_holds_a_key_once(impl):
+    codec = ProtobufCodec('syntax = "proto3"; message M { map<int32, string> m = 1; }')
+    entries = "0a05080112" + "0161" + "0a05080212" + "0162" + "0a05080112" + "0163"
+    assert row(codec, entries) == [{"m": [(1, "c"), (2, "b")]}]
+    many = b"".join(b"\x0a\x02\x08" + bytes([number % 100]) for number in range(10_000))
+    assert len(codec.decode([many])[0].as_py()["m"]) == 100
