@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,8 @@ from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.known import known_file
 from kcodec.formats.protobuf.link import json_name, link
+from kcodec.formats.protobuf.message import Message as Decoded
+from kcodec.formats.protobuf.message import read_message
 from kcodec.formats.protobuf.names import with_known
 from kcodec.formats.protobuf.syntax import (
     Aggregate,
@@ -33,24 +35,14 @@ from kcodec.formats.protobuf.syntax import (
     Word,
 )
 from kcodec.formats.protobuf.text import escape
+from kcodec.plan.failure import RowError
 
 __all__ = ["read_descriptors"]
-
-#: How deep messages may be nested in a descriptor.
-_MAX_DEPTH = 100
 
 #: Key of the fields of a message that its type does not know.
 _UNKNOWN = ""
 
 _EDITIONS = {1000: "2023", 1001: "2024"}
-_FIXED = {
-    "fixed32": (4, "<I"),
-    "sfixed32": (4, "<i"),
-    "float": (4, "<f"),
-    "fixed64": (8, "<Q"),
-    "sfixed64": (8, "<q"),
-    "double": (8, "<d"),
-}
 _LABELS = {1: "optional", 2: "required", 3: "repeated"}
 
 
@@ -65,13 +57,12 @@ def read_descriptors(data: bytes) -> dict[str, File]:
         If the bytes are neither.
     """
     types = _types()
-    numbers = {number for number, _, _ in _wire(data, 0)}
-    if numbers <= {1}:
-        protos = _read(data, types["google.protobuf.FileDescriptorSet"], 0).get("file", [])
-    else:
-        protos = [_read(data, types["google.protobuf.FileDescriptorProto"], 0)]
-    if not protos:
-        raise SchemaError("the descriptor set holds no file")
+    try:
+        protos = _read(data, types["google.protobuf.FileDescriptorSet"]).get("file", [])
+    except SchemaError:
+        protos = []
+    if not protos or any(_UNKNOWN in proto for proto in protos):
+        protos = [_read(data, types["google.protobuf.FileDescriptorProto"])]
     files = {proto.get("name", ""): _File(proto) for proto in protos}
     imported = {each.path for file in files.values() for each in file.tree.imports}
     main = next((path for path in reversed(files) if path not in imported), next(iter(files)))
@@ -87,96 +78,30 @@ def _types() -> dict[str, MessageType]:
     return link({path: known_file(path)}).messages
 
 
-# Bytes
+def _read(data: bytes, kind: MessageType) -> dict[str, Any]:
+    try:
+        return _plain(read_message(kind, data, extensions=True))
+    except RowError as error:
+        raise SchemaError(f"these bytes are no {kind.name}: {error}") from None
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while shift < 70 and at < len(data):
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
-        shift += 7
-    raise SchemaError(f"the descriptor is damaged at byte {at}")
-
-
-def _wire(data: bytes, depth: int) -> Iterator[tuple[int, int, Any]]:
-    """Yield number, wire type and value of each field: an int, or its bytes; groups are given as their inner bytes."""
-    at = 0
-    end = len(data)
-    if depth > _MAX_DEPTH:
-        raise SchemaError("the descriptor is nested too deeply")
-    while at < end:
-        tag, at = _varint(data, at)
-        number, kind = tag >> 3, tag & 7
-        if kind == 0:
-            value, at = _varint(data, at)
-            yield number, kind, value
-            continue
-        if kind == 2:
-            size, at = _varint(data, at)
-        elif kind in (1, 5):
-            size = 8 if kind == 1 else 4
-        else:
-            raise SchemaError(f"the descriptor has a field of wire type {kind} at byte {at}")
-        if not number or size > end - at:
-            raise SchemaError(f"the descriptor is damaged at byte {at}")
-        yield number, kind, data[at : at + size]
-        at += size
-
-
-def _read(data: bytes, kind: MessageType, depth: int) -> dict[str, Any]:
-    """Return the fields of a message by name; those without a field in its type under `_UNKNOWN`."""
+def _plain(message: Decoded) -> dict[str, Any]:
+    """Return the fields of a message by name, options as they are; what its type does not know under `_UNKNOWN`."""
     found: dict[str, Any] = {}
-    for number, wire, value in _wire(data, depth):
-        field = kind.by_number.get(number) or kind.extensions.get(number)
-        values = None if field is None else list(_values(field, wire, value, depth))
-        if field is None or values is None:
-            found.setdefault(_UNKNOWN, []).append((number, wire, value))
-        elif field.repeated:
-            found.setdefault(field.name, []).extend(values)
-        else:
-            found[field.name] = values[-1]
+    for field, value in message.fields():
+        found[field.name] = [_plain_value(each) for each in value] if field.repeated else _plain_value(value)
+    if message.unknown:
+        found[_UNKNOWN] = bytes(message.unknown)
     return found
 
 
-def _values(field: FieldType, wire: int, value: Any, depth: int) -> Iterator[Any]:
-    kind = field.type
-    if wire == 2 and field.message is not None:
-        yield _read(value, field.message, depth + 1)
-    elif wire == 2 and kind == "string":
-        yield value.decode("utf-8", "replace")
-    elif wire == 2 and kind == "bytes":
-        yield value
-    elif wire == 2 and kind in _FIXED and field.repeated:
-        size, form = _FIXED[kind]
-        yield from (each for (each,) in struct.iter_unpack(form, value[: len(value) // size * size]))
-    elif wire == 2 and field.repeated:
-        at = 0
-        while at < len(value):
-            each, at = _varint(value, at)
-            yield _integer(field, each)
-    elif wire == 0:
-        yield _integer(field, value)
-    elif wire in (1, 5) and kind in _FIXED and _FIXED[kind][0] == len(value):
-        yield struct.unpack(_FIXED[kind][1], value)[0]
-    else:
-        raise SchemaError(f"the descriptor has a field {field.name} of wire type {wire}")
-
-
-def _integer(field: FieldType, value: int) -> int | bool:
-    kind = field.type
-    if kind == "bool":
-        return value != 0
-    if kind in ("sint32", "sint64"):
-        return value >> 1 ^ -(value & 1)
-    if kind.startswith("u"):
-        return value & 0xFFFFFFFF if kind == "uint32" else value
-    bits = 64 if kind == "int64" else 32
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> bits - 1 else value
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, str):
+        # Texts of descriptors are not checked.
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, Decoded) and not value.type.name.endswith("Options"):
+        return _plain(value)
+    return value
 
 
 # Trees
@@ -187,7 +112,7 @@ class _File:
 
     def __init__(self, proto: dict[str, Any]) -> None:
         self.counter = 0
-        self.unread: list[tuple[list[Option], list[tuple[int, int, Any]], str]] = []
+        self.unread: list[tuple[list[Option], Decoded]] = []
         syntax = proto.get("syntax", "")
         if syntax == "editions":
             edition = proto.get("edition")
@@ -206,7 +131,7 @@ class _File:
         ]
         imports += [Import(path, "option", self.place()) for path in proto.get("option_dependency", ())]
         self.tree = File(syntax, self.package, imports)
-        self.tree.options = self.options(proto, "FileOptions")
+        self.tree.options = self.options(proto)
         self.tree.messages = [self.message(each, self.package) for each in proto.get("message_type", ())]
         self.tree.enums = [self.enum(each) for each in proto.get("enum_type", ())]
         self.tree.extends = self.extends(proto, self.package, [])
@@ -216,27 +141,30 @@ class _File:
         self.counter += 1
         return self.counter
 
-    def options(self, proto: dict[str, Any], kind: str) -> list[Option]:
-        found = dict(proto.get("options", ()))
-        unknown = found.pop(_UNKNOWN, [])
-        found.pop("uninterpreted_option", None)
-        message = _types()[f"google.protobuf.{kind}"]
-        options = []
-        for name, value in found.items():
-            options += [Option(path, each, self.place()) for path, each in _option((name,), message, value)]
-        if unknown:
-            self.unread.append((options, unknown, kind))
+    def options(self, proto: dict[str, Any]) -> list[Option]:
+        found = proto.get("options")
+        options: list[Option] = []
+        if found is not None:
+            self.add_options(options, found)
+            if found.unknown:
+                self.unread.append((options, found))
         return options
+
+    def add_options(self, options: list[Option], message: Decoded) -> None:
+        for field, value in message.fields():
+            name = f"({field.name})" if field.number in message.type.extensions else field.name
+            for path, each in _option((name,), field, value):
+                options.append(Option(path, each, self.place()))
 
     def message(self, proto: dict[str, Any], scope: str) -> Message:
         name = proto.get("name", "")
         full = f"{scope}.{name}" if scope else name
         message = Message(name, at=self.place())
         message.visibility = _visibility(proto)
-        message.options = self.options(proto, "MessageOptions")
+        message.options = self.options(proto)
         nested = {f".{full}.{each.get('name', '')}": each for each in proto.get("nested_type", ())}
         oneofs = [
-            Oneof(each.get("name", ""), self.options(each, "OneofOptions"), self.place())
+            Oneof(each.get("name", ""), self.options(each), self.place())
             for each in proto.get("oneof_decl", ())
         ]
         fields = proto.get("field", ())
@@ -255,7 +183,7 @@ class _File:
         message.messages = [self.message(each, full) for path, each in nested.items() if path not in groups]
         message.enums = [self.enum(each) for each in proto.get("enum_type", ())]
         for each in proto.get("extension_range", ()):
-            options = self.options(each, "ExtensionRangeOptions")
+            options = self.options(each)
             message.extensions.append(Extensions([_range(each, 1)], options, self.place()))
         message.reserved = self.reserved(proto, 1)
         return message
@@ -288,7 +216,7 @@ class _File:
         if proto.get("json_name", json_name(name)) != json_name(name) and "extendee" not in proto:
             value = Quoted((escape(proto["json_name"]),))
             field.options.append(Option(("json_name",), value, field.at))
-        field.options += self.options(proto, "FieldOptions")
+        field.options += self.options(proto)
         if kind == "group":
             if typed in nested:
                 groups.append(typed)
@@ -317,12 +245,12 @@ class _File:
     def enum(self, proto: dict[str, Any]) -> Enum:
         name = proto.get("name", "")
         enum = Enum(name, visibility=_visibility(proto), at=self.place())
-        enum.options = self.options(proto, "EnumOptions")
+        enum.options = self.options(proto)
         enum.values = [
             EnumValue(
                 each.get("name", ""),
                 each.get("number", 0),
-                self.options(each, "EnumValueOptions"),
+                self.options(each),
                 self.place(),
             )
             for each in proto.get("value", ())
@@ -332,7 +260,7 @@ class _File:
 
     def service(self, proto: dict[str, Any]) -> Service:
         service = Service(proto.get("name", ""), at=self.place())
-        service.options = self.options(proto, "ServiceOptions")
+        service.options = self.options(proto)
         service.rpcs = [
             Rpc(
                 each.get("name", ""),
@@ -340,7 +268,7 @@ class _File:
                 each.get("output_type", ""),
                 each.get("client_streaming", False),
                 each.get("server_streaming", False),
-                self.options(each, "MethodOptions"),
+                self.options(each),
                 self.place(),
             )
             for each in proto.get("method", ())
@@ -357,64 +285,78 @@ def _visibility(proto: dict[str, Any]) -> str:
     return {1: "local", 2: "export"}.get(proto.get("visibility", 0), "")
 
 
-def _option(
-    path: tuple[str, ...], message: MessageType, value: Any
-) -> Iterator[tuple[tuple[str, ...], Value]]:
+def _option(path: tuple[str, ...], field: FieldType, value: Any) -> Iterator[tuple[tuple[str, ...], Value]]:
     """Yield an option as statements: features one by one, elements of lists too."""
-    field = message.by_name[path[-1]]
-    if path[0] == "features" and field.message is not None:
-        for name, each in value.items():
-            if name != _UNKNOWN:
-                yield from _option((*path, name), field.message, each)
-    elif field.repeated:
-        for each in value:
+    if path[0] == "features":
+        for inner, each in value.fields():
+            yield (*path, inner.name), _value(inner, each)
+    elif path[0] != "uninterpreted_option":
+        for each in _elements(field, value):
             yield path, _value(field, each)
-    else:
-        yield path, _value(field, value)
+
+
+def _elements(field: FieldType, value: Any) -> Iterable[Any]:
+    """Return what a repeated field holds, one at least of others; entries of maps are messages."""
+    if not field.is_map:
+        return value if field.repeated else [value]
+    assert field.message is not None
+    return [Decoded(field.message, {1: key, 2: each}) for key, each in value.items()]
 
 
 def _value(field: FieldType, value: Any) -> Value:
     """Return the value of an option as a text has it."""
-    if field.message is not None:
+    if isinstance(value, Decoded):
         entries: list[tuple[str, Value]] = []
-        for name, each in value.items():
-            member = field.message.by_name.get(name)
-            if name == _UNKNOWN:
-                continue
-            if member is None:
-                member = next(each for each in field.message.extensions.values() if each.name == name)
-                name = f"[{name}]"
-            entries += [(name, _value(member, one)) for one in (each if member.repeated else [each])]
+        for inner, values in value.fields():
+            name = f"[{inner.name}]" if inner.number in value.type.extensions else inner.name
+            entries += [(name, _value(inner, each)) for each in _elements(inner, values)]
         return Aggregate(entries)
     if field.enum is not None:
         return Word(field.enum.names.get(value, str(value)))
     if isinstance(value, bool):
         return Word("true" if value else "false")
     if isinstance(value, str):
-        return Quoted((escape(value),))
+        return Quoted((escape(_plain_value(value)),))
     if isinstance(value, bytes):
-        return Quoted(
-            (
-                "".join(
-                    chr(each) if 32 <= each < 127 and each not in b"\"'\\" else f"\\{each:03o}"
-                    for each in value
-                ),
-            )
-        )
+        return Quoted((escape_bytes(value),))
+    if field.type in ("float", "double"):
+        return Word(float_text(value, field.type))
     return Word(value)
+
+
+def escape_bytes(data: bytes) -> str:
+    r"""Return bytes as they stand between quotation marks.
+
+    Examples
+    --------
+    >>> print(escape_bytes(b"a\"\xff"))
+    a\"\377
+    """
+    plain = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
+    plain |= {each: f"\\{chr(each)}" for each in b"\"'\\"}
+    return "".join(plain.get(each) or (chr(each) if 32 <= each < 127 else f"\\{each:03o}") for each in data)
+
+
+def float_text(bits: int, kind: str) -> str:
+    """Return a float or double, given its bits, in as few digits as tell it from others.
+
+    Examples
+    --------
+    >>> float_text(0x3DCCCCCD, "float"), float_text(0x7FF0000000000000, "double")
+    ('0.1', 'inf')
+    """
+    size, form, least, most = (4, "<f", 6, 9) if kind == "float" else (8, "<d", 15, 17)
+    data = bits.to_bytes(size, "little")
+    (value,) = struct.unpack(form, data)
+    texts = (f"{value:.{digits}g}" for digits in range(least, most))
+    return next((each for each in texts if struct.pack(form, float(each)) == data), f"{value:.{most}g}")
 
 
 def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, File]) -> None:
     """Add options that extensions name."""
     linked = link(with_known(trees))
     for file in files.values():
-        for options, unknown, kind in file.unread:
-            message = linked.messages.get(f"google.protobuf.{kind}")
-            if message is None:
-                continue
-            for number, wire, value in unknown:
-                field = message.extensions.get(number)
-                if field is None:
-                    continue
-                for each in _values(field, wire, value, 0):
-                    options.append(Option((f"({field.name})",), _value(field, each), file.place()))
+        for options, message in file.unread:
+            kind = linked.messages.get(message.type.name)
+            if kind is not None:
+                file.add_options(options, read_message(kind, bytes(message.unknown), extensions=True))

@@ -9,21 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec.columns.nested import unpack
-from kcodec.columns.types import plain_type
 from kcodec.errors import Fault, SchemaError
-from kcodec.formats.protobuf.codec import ProtobufReader
+from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.descriptor import MessageType
-from kcodec.formats.protobuf.encode_plan import encode_plan
-from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.protobuf.types import TypeOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
-from kcodec.plan import Limits, Plan
-from kcodec.plan.kept import Kept
-from kcodec.plan.programs import Programs
+from kcodec.plan import Limits
 
 __all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
 
@@ -44,7 +38,9 @@ class MessageDecoder(SchemaDecoder):
         any_message: bool = False,
     ) -> None:
         self.text = schema.main.text or print_file(schema.main)
-        self._reader = ProtobufReader(schema.message(name), options=options, limits=limits)
+        self._reader = ProtobufReader(
+            schema.message(name), options=options, limits=limits, types=schema.messages
+        )
         self.arrow_type = self._reader.arrow_type
         self._any = any_message
 
@@ -78,7 +74,7 @@ class StructDecoder(SchemaDecoder):
     ) -> None:
         self.text = schema.main.text or print_file(schema.main)
         self._readers = {
-            message.name: ProtobufReader(message, options=options, limits=limits)
+            message.name: ProtobufReader(message, options=options, limits=limits, types=schema.messages)
             for message in map(schema.message, names)
         }
         self.arrow_type = pa.struct([(name, each.arrow_type) for name, each in self._readers.items()])
@@ -115,26 +111,23 @@ class MessageEncoder(SchemaEncoder):
     """A message that columns are written as, and its place in a schema's text."""
 
     def __init__(
-        self, message: MessageType, indexes: Sequence[int], options: TypeOptions, limits: Limits
+        self,
+        schema: ProtobufSchema,
+        name: str | None,
+        indexes: Sequence[int],
+        options: TypeOptions,
+        limits: Limits,
     ) -> None:
         self.indexes = tuple(indexes)
-        self._message = message
-        self._options = options
-        self._limits = limits
-        self._programs: Kept[pa.DataType, Programs] = Kept()
+        self._writer = ProtobufWriter(
+            schema.message(name), options=options, limits=limits, types=schema.messages
+        )
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode an array; columns are matched with fields by name."""
-        module = kernel()
-        kind = plain_type(array.type)
-        program = self._programs.get(kind, lambda: Programs(self._plan(kind), self._limits)).compiled(module)
-        plain = array if array.type == kind else unpack(array).cast(kind)
-        return module.encode(plain, program, prefix=prefix, large=large, stop=stop)
-
-    def _plan(self, kind: pa.DataType) -> Plan:
-        return encode_plan(self._message, kind, self._options)
+        return self._writer.encode(array, prefix=prefix, large=large, stop=stop)
 
 
 def _check(reader: MessageType, writer: MessageType) -> None:

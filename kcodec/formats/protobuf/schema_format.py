@@ -257,8 +257,9 @@ class ProtobufFormat(SchemaFormat):
 
         if self.is_struct:
             raise ConfigError("columns of several messages are read, not written")
-        message = (given or schema).message(self._message)
-        return MessageEncoder(message, schema.indexes(message.name), options, limits)
+        written = given or schema
+        name = written.message(self._message).name
+        return MessageEncoder(written, name, schema.indexes(name), options, limits)
 
 
 @lru_cache(maxsize=256)
