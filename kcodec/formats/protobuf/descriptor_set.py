@@ -37,7 +37,7 @@ from kcodec.formats.protobuf.syntax import (
 from kcodec.formats.protobuf.text import escape
 from kcodec.plan.failure import RowError
 
-__all__ = ["read_descriptors"]
+__all__ = ["descriptor_types", "escape_bytes", "float_text", "read_descriptors"]
 
 #: Key of the fields of a message that its type does not know.
 _UNKNOWN = ""
@@ -56,7 +56,7 @@ def read_descriptors(data: bytes) -> dict[str, File]:
     SchemaError
         If the bytes are neither.
     """
-    types = _types()
+    types = descriptor_types()
     try:
         protos = _read(data, types["google.protobuf.FileDescriptorSet"]).get("file", [])
     except SchemaError:
@@ -73,7 +73,8 @@ def read_descriptors(data: bytes) -> dict[str, File]:
 
 
 @cache
-def _types() -> dict[str, MessageType]:
+def descriptor_types() -> dict[str, MessageType]:
+    """Return the types of descriptor.proto."""
     path = "google/protobuf/descriptor.proto"
     return link({path: known_file(path)}).messages
 
@@ -197,7 +198,7 @@ class _File:
         self, proto: dict[str, Any], scope: str, nested: Mapping[str, dict[str, Any]], groups: list[str]
     ) -> Field:
         name = proto.get("name", "")
-        kinds = _types()["google.protobuf.FieldDescriptorProto"].by_name["type"].enum
+        kinds = descriptor_types()["google.protobuf.FieldDescriptorProto"].by_name["type"].enum
         assert kinds is not None
         kind = kinds.names.get(proto.get("type", 0), "").removeprefix("TYPE_").lower()
         label = _LABELS.get(proto.get("label", 1), "")

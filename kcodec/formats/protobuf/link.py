@@ -219,10 +219,14 @@ class _Linker:
                 field.presence = field.message is not None
             yield field
 
-    def _field(self, scope: str, node: Field, features: dict[str, str], extension: bool = False) -> FieldType:
+    def _field(
+        self, scope: str, node: Field, features: dict[str, str], target: MessageType | None = None
+    ) -> FieldType:
+        """Return a field, or an extension of a target."""
         edition = self._syntax not in _FEATURES
-        if not 0 < node.number <= MAX_NUMBER:
-            self.fail(node.at, f"the number {node.number} of {node.name} is not from 1 to {MAX_NUMBER}")
+        highest = MAX_NUMBER if target is None or not target.message_set else 2**31 - 2
+        if not 0 < node.number <= highest:
+            self.fail(node.at, f"the number {node.number} of {node.name} is not from 1 to {highest}")
         if node.oneof is not None:
             features = self._features(features, node.oneof.options)
         features = self._features(features, node.options)
@@ -248,7 +252,7 @@ class _Linker:
         )
         field.oneof = node.oneof.name if node.oneof is not None else ""
         field.presence = not repeated and (
-            extension
+            target is not None
             or field.message is not None
             or node.oneof is not None
             or bool(node.label)
@@ -278,7 +282,7 @@ class _Linker:
         if not isinstance(target, MessageType):
             self.fail(node.at, f"{node.target} is not a message that can be extended")
         for each in node.fields:
-            field = self._field(scope, each, features, extension=True)
+            field = self._field(scope, each, features, target)
             field.name = f"{scope}.{each.name}" if scope else each.name
             field.json_name = f"[{field.name}]"
             if field.number in target.extensions:

@@ -154,8 +154,8 @@ def entry_of(field: Field) -> Message | None:
     if not field.key:
         return None
     fields = [
-        Field("optional", field.key, "key", 1, at=field.at),
-        Field("optional", field.type, "value", 2, at=field.at),
+        Field("", field.key, "key", 1, at=field.at),
+        Field("", field.type, "value", 2, at=field.at),
     ]
     option = Option(("map_entry",), Word("true"), field.at)
     return Message(entry_name(field.name), fields, options=[option], at=field.at)

@@ -32,8 +32,9 @@ class OptionReader:
             fields, message = found, root
             for part in option.name[:-1]:
                 key, kind = self._member(scope, message, part)
-                inner = fields.setdefault(key, Fields())
-                fields = fields[key] = inner if isinstance(inner, Fields) else Fields()
+                if not isinstance(fields.get(key), Fields):
+                    fields[key] = Fields()
+                fields = fields[key]
                 message = None if kind is None else kind.message
             self._put(fields, scope, message, option.name[-1], option.value)
         return found
@@ -96,16 +97,24 @@ def flattened(fields: Fields, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def number(word: str, kind: str) -> int | float | None:
     """Return a number as a scalar type has it; None if it is none or out of its range.
 
+    Unlike the numbers of fields, values with a zero in front are octal.
+
     Examples
     --------
-    >>> number("0x1F", "int32"), number("-1", "uint32"), number("1e3", "float")
-    (31, None, 1000.0)
+    >>> number("0x1F", "int32"), number("010", "int32"), number("-1", "uint32"), number("1e3", "float")
+    (31, 8, None, 1000.0)
     """
     found = integer(word)
+    digits = word.lstrip("-")
+    if found is not None and len(digits) > 1 and digits[0] == "0" and digits.isdigit():
+        try:
+            found = int(word, 8)
+        except ValueError:
+            return None
     if kind in ("float", "double"):
-        if word.lstrip("-") in ("inf", "nan"):
+        if digits in ("inf", "nan"):
             return float(word)
-        if found is None and not word.lstrip("-")[:1].isdigit() and word.lstrip("-")[:1] != ".":
+        if found is None and not digits[:1].isdigit() and digits[:1] != ".":
             return None
         try:
             read = float(word.rstrip("fF") if found is None else found)

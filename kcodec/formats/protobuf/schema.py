@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from kcodec.errors import SchemaError
-from kcodec.formats.protobuf.descriptor import EnumType, MessageType
+from kcodec.formats.protobuf.descriptor import EnumType, FieldType, MessageType
 from kcodec.formats.protobuf.descriptor_set import read_descriptors
 from kcodec.formats.protobuf.link import Linked, link
 from kcodec.formats.protobuf.names import Names, with_known
@@ -109,6 +109,11 @@ class ProtobufSchema:
     def enums(self) -> dict[str, EnumType]:
         """All enums by full name."""
         return self._linked.enums
+
+    @property
+    def extensions(self) -> dict[str, FieldType]:
+        """All extensions by full name."""
+        return self._linked.extensions
 
     def message(self, name: str | Sequence[int] | None = None) -> MessageType:
         """Return a message.

@@ -1,0 +1,330 @@
+"""From trees to descriptors, as protoc makes them: what classes and pools of google.protobuf are built from."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.descriptor_set import descriptor_types, escape_bytes, float_text
+from kcodec.formats.protobuf.link import json_name
+from kcodec.formats.protobuf.message import Message as Encoded
+from kcodec.formats.protobuf.message import write_message
+from kcodec.formats.protobuf.names import Extension, entry_of
+from kcodec.formats.protobuf.options import Fields, OptionReader
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.syntax import (
+    MAX_NUMBER,
+    Enum,
+    Extend,
+    Field,
+    File,
+    Import,
+    Message,
+    Option,
+    Range,
+    Reserved,
+    Service,
+)
+
+__all__ = ["write_descriptor", "write_descriptor_set"]
+
+_LABELS = {"": 1, "optional": 1, "required": 2, "repeated": 3}
+_EDITIONS = {"2023": 1000, "2024": 1001}
+
+#: One more than the highest number of an extension of a message set.
+_MAX_SET = 2**31 - 1
+
+#: Options of a field that are no options in a descriptor.
+_SPECIAL = (("default",), ("json_name",))
+
+
+def write_descriptor_set(schema: ProtobufSchema, main: str = "main.proto") -> bytes:
+    """Return the bytes of a FileDescriptorSet of all files of a schema, each after those that it imports.
+
+    Parameters
+    ----------
+    schema : ProtobufSchema
+        The schema.
+    main : str
+        Path of the main file, if it has none.
+
+    Examples
+    --------
+    >>> schema = ProtobufSchema.parse('syntax = "proto3"; message M { int32 a = 1; }')
+    >>> again = ProtobufSchema.parse(write_descriptor_set(schema))
+    >>> again.path, again.message().name
+    ('main.proto', 'M')
+    """
+    ordered: list[str] = []
+    pending = [schema.path]
+    while pending:
+        path = pending[-1]
+        file = schema.files.get(path)
+        more = [each.path for each in file.imports] if file is not None else []
+        more = [each for each in more if each in schema.files and each not in ordered and each not in pending]
+        if more:
+            pending.append(more[0])
+            continue
+        pending.pop()
+        if file is not None:
+            ordered.append(path)
+    files = [_file(schema, path, path or main) for path in ordered]
+    return write_message(_made("FileDescriptorSet", file=files))
+
+
+def write_descriptor(schema: ProtobufSchema, path: str | None = None, main: str = "main.proto") -> bytes:
+    """Return the bytes of the FileDescriptorProto of one file, by default of the main one."""
+    path = schema.path if path is None else path
+    return write_message(_file(schema, path, path or main))
+
+
+def _file(schema: ProtobufSchema, path: str, name: str) -> Encoded:
+    return _File(schema, path).file(name)
+
+
+def _made(kind: str, **values: Any) -> Encoded:
+    """Return a message of descriptor.proto; empty values, None and False are not set."""
+    made = Encoded(descriptor_types()[f"google.protobuf.{kind}"])
+    for name, value in values.items():
+        if value or (value == 0 and value is not False):
+            made.values[made.type.by_name[name].number] = value
+    return made
+
+
+class _File:
+    def __init__(self, schema: ProtobufSchema, path: str) -> None:
+        self.schema = schema
+        self.tree: File = schema.files[path]
+        self.syntax = self.tree.syntax or "proto2"
+        self.reader = OptionReader(schema.names, schema.extensions)
+
+    def file(self, name: str) -> Encoded:
+        tree, scope = self.tree, self.tree.package
+        imports: list[Import] = [each for each in tree.imports if each.kind != "option"]
+        groups = _groups(tree.extends)
+        return _made(
+            "FileDescriptorProto",
+            name=name,
+            package=scope,
+            dependency=[each.path for each in imports],
+            public_dependency=[i for i, each in enumerate(imports) if each.kind == "public"],
+            weak_dependency=[i for i, each in enumerate(imports) if each.kind == "weak"],
+            option_dependency=[each.path for each in tree.imports if each.kind == "option"],
+            message_type=self.messages(scope, [*tree.messages, *groups]),
+            enum_type=[self.enum(scope, each) for each in tree.enums],
+            extension=self.extensions(scope, tree.extends),
+            service=[self.service(scope, each) for each in tree.services],
+            options=self.options("FileOptions", scope, tree.options),
+            syntax={"proto2": "", "proto3": "proto3"}.get(self.syntax, "editions"),
+            edition=_EDITIONS.get(self.syntax),
+        )
+
+    def messages(self, scope: str, nodes: Iterable[Message]) -> list[Encoded]:
+        """Return messages in the order in which they were declared, groups and maps included."""
+        return [self.message(scope, each) for each in sorted(nodes, key=lambda each: each.at)]
+
+    def message(self, scope: str, node: Message) -> Encoded:
+        full = f"{scope}.{node.name}" if scope else node.name
+        inner = [body for field in node.fields if (body := field.group or entry_of(field))]
+        optional = [each.name for each in node.fields if self.is_optional(each)]
+        oneofs = [
+            _made(
+                "OneofDescriptorProto",
+                name=each.name,
+                options=self.options("OneofOptions", full, each.options),
+            )
+            for each in node.oneofs
+        ]
+        oneofs += [_made("OneofDescriptorProto", name=f"_{name}") for name in optional]
+        types, is_set = self.schema.messages[full].by_name, self.schema.messages[full].message_set
+        fields = []
+        for each in node.fields:
+            index = None
+            if each.oneof is not None:
+                index = next(i for i, oneof in enumerate(node.oneofs) if oneof is each.oneof)
+            elif self.is_optional(each):
+                index = len(node.oneofs) + optional.index(each.name)
+            fields.append(self.field(full, each, types[each.name], index))
+        ranges = [
+            _made(
+                "DescriptorProto.ExtensionRange",
+                start=numbers[0],
+                end=numbers[-1] + 1 if numbers[-1] != MAX_NUMBER or not is_set else _MAX_SET,
+                options=self.options("ExtensionRangeOptions", full, each.options),
+            )
+            for each in node.extensions
+            for numbers in each.ranges
+        ]
+        return _made(
+            "DescriptorProto",
+            name=node.name,
+            field=fields,
+            nested_type=self.messages(full, [*node.messages, *inner, *_groups(node.extends)]),
+            enum_type=[self.enum(full, each) for each in node.enums],
+            extension_range=ranges,
+            extension=self.extensions(full, node.extends),
+            options=self.options("MessageOptions", full, node.options),
+            oneof_decl=oneofs,
+            reserved_range=_ranges("DescriptorProto.ReservedRange", node.reserved, 1),
+            reserved_name=_names(node.reserved),
+            visibility=_visibility(node.visibility),
+        )
+
+    def is_optional(self, field: Field) -> bool:
+        return self.syntax == "proto3" and field.label == "optional" and field.oneof is None
+
+    def field(
+        self, scope: str, node: Field, kind: FieldType, oneof: int | None, extendee: str | None = None
+    ) -> Encoded:
+        types = descriptor_types()["google.protobuf.FieldDescriptorProto"].by_name["type"].enum
+        assert types is not None
+        named = kind.message or kind.enum
+        # Only groups of texts are groups: what editions delimit is a message with a feature.
+        name = "group" if node.group is not None else "message" if kind.message is not None else kind.type
+        proto = {
+            "name": node.name,
+            "number": node.number,
+            "label": 3 if node.key else _LABELS[node.label],
+            "type": types.numbers[f"TYPE_{name.upper()}"],
+            "type_name": f".{named.name}" if named is not None else "",
+            "extendee": extendee,
+            "json_name": kind.json_name if extendee is None else json_name(node.name),
+            "oneof_index": oneof,
+            "options": self.options(
+                "FieldOptions", scope, [each for each in node.options if each.name not in _SPECIAL]
+            ),
+            "proto3_optional": self.is_optional(node),
+        }
+        made = _made("FieldDescriptorProto", **proto)
+        if kind.default is not None:
+            made.values[made.type.by_name["default_value"].number] = _default(kind)
+        return made
+
+    def extensions(self, scope: str, nodes: Iterable[Extend]) -> list[Encoded]:
+        found = []
+        for each in nodes:
+            for field in each.fields:
+                full = f"{scope}.{field.name}" if scope else field.name
+                declared: Extension = self.schema.names.extensions[full]
+                target = self.schema.names.find(declared.path, scope, each.target)
+                found.append(self.field(scope, field, self.schema.extensions[full], None, f".{target}"))
+        return found
+
+    def enum(self, scope: str, node: Enum) -> Encoded:
+        full = f"{scope}.{node.name}" if scope else node.name
+        values = [
+            _made(
+                "EnumValueDescriptorProto",
+                name=each.name,
+                number=each.number,
+                options=self.options("EnumValueOptions", full, each.options),
+            )
+            for each in node.values
+        ]
+        return _made(
+            "EnumDescriptorProto",
+            name=node.name,
+            value=values,
+            options=self.options("EnumOptions", full, node.options),
+            reserved_range=_ranges("EnumDescriptorProto.EnumReservedRange", node.reserved, 0),
+            reserved_name=_names(node.reserved),
+            visibility=_visibility(node.visibility),
+        )
+
+    def service(self, scope: str, node: Service) -> Encoded:
+        full = f"{scope}.{node.name}" if scope else node.name
+        methods = [
+            _made(
+                "MethodDescriptorProto",
+                name=each.name,
+                input_type=self.type_name(full, each.request),
+                output_type=self.type_name(full, each.response),
+                options=self.options("MethodOptions", full, each.options),
+                client_streaming=each.request_stream,
+                server_streaming=each.response_stream,
+            )
+            for each in node.rpcs
+        ]
+        options = self.options("ServiceOptions", full, node.options)
+        return _made("ServiceDescriptorProto", name=node.name, method=methods, options=options)
+
+    def type_name(self, scope: str, name: str) -> str:
+        path = next(path for path, file in self.schema.files.items() if file is self.tree)
+        return f".{self.schema.names.find(path, scope, name) or name}"
+
+    # Options
+
+    def options(self, kind: str, scope: str, options: Sequence[Option]) -> Encoded | None:
+        if not options:
+            return None
+        message = descriptor_types()[f"google.protobuf.{kind}"]
+        return self.encoded(self.reader.read(scope, message, options), message)
+
+    def encoded(self, fields: Fields, message: MessageType) -> Encoded:
+        """Return options as a message; what has no field, or not its type, is left out."""
+        made = Encoded(message)
+        for name, value in fields.items():
+            field = self.schema.extensions.get(name[1:-1]) if name[0] == "(" else message.by_name.get(name)
+            if field is None:
+                continue
+            if name[0] == "(":
+                # Of a message that may be that of another reading of descriptor.proto.
+                made.type.extensions.setdefault(field.number, field)
+            encoded = self.value(field, value)
+            if encoded is not None:
+                made.values[field.number] = encoded
+        return made
+
+    def value(self, field: FieldType, value: Any) -> Any:
+        if field.is_map:
+            assert field.message is not None
+            key, item = field.message.by_number[1], field.message.by_number[2]
+            return {self.one(key, each): self.one(item, one) for each, one in value.items()}
+        if field.repeated:
+            return [self.one(field, each) for each in value]
+        return self.one(field, value)
+
+    def one(self, field: FieldType, value: Any) -> Any:
+        if field.message is not None:
+            return self.encoded(value, field.message) if isinstance(value, Fields) else None
+        if field.enum is not None:
+            return field.enum.numbers.get(value)
+        if field.type in ("float", "double"):
+            return _bits(field.type, float(value))
+        return value
+
+
+def _groups(extends: Iterable[Extend]) -> list[Message]:
+    return [field.group for extend in extends for field in extend.fields if field.group is not None]
+
+
+def _ranges(kind: str, reserved: Iterable[Reserved], beyond: int) -> list[Encoded]:
+    numbers: list[Range] = [item for each in reserved for item in each.items if not isinstance(item, str)]
+    return [_made(kind, start=each[0], end=each[-1] + beyond) for each in numbers]
+
+
+def _names(reserved: Iterable[Reserved]) -> list[str]:
+    return [item for each in reserved for item in each.items if isinstance(item, str)]
+
+
+def _visibility(word: str) -> int | None:
+    return {"local": 1, "export": 2}.get(word)
+
+
+def _default(field: FieldType) -> str:
+    value = field.default
+    if isinstance(value, bytes):
+        return escape_bytes(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return float_text(_bits(field.type, value), field.type) if isinstance(value, float) else str(value)
+
+
+def _bits(kind: str, value: float) -> int:
+    try:
+        data = struct.pack("<f" if kind == "float" else "<d", value)
+    except OverflowError:
+        data = struct.pack("<f", float("inf") if value > 0 else float("-inf"))
+    return int.from_bytes(data, "little")
