@@ -8,6 +8,7 @@ from functools import cache
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.known import KNOWN, known_file
 from kcodec.formats.protobuf.link import link
+from kcodec.formats.protobuf.names import Names
 from kcodec.plan.failure import RowError
 
 __all__ = [
@@ -81,7 +82,8 @@ def find_type(url: str, types: Mapping[str, MessageType]) -> MessageType:
 
 @cache
 def _types() -> Mapping[str, MessageType]:
-    return link({path: known_file(path) for path in KNOWN if path.startswith("google/protobuf/")}).messages
+    files = {path: known_file(path) for path in KNOWN if path.startswith("google/protobuf/")}
+    return link(Names(files)).messages
 
 
 def format_timestamp(seconds: int, nanos: int) -> str:
