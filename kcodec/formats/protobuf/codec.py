@@ -21,6 +21,7 @@ from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.spark_layout import spark_layout
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, TypeOptions
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
@@ -55,9 +56,10 @@ class ProtobufReader:
     ) -> None:
         self.message = message
         self.options = options or TypeOptions()
-        plan, self.arrow_type = decode_plan(message, self.options)
+        plan, self._converted = decode_plan(message, self.options)
         self.program = Programs(plan, Limits.of(limits))
         self._conversions = Conversions(message, self.options.readings(), types or {})
+        self.arrow_type = self._laid_out(pa.array([], self._converted)).type
 
     def decode(
         self, values: pa.Array, *, selector: Any = None, starts: Any = None, stop: bool = False
@@ -67,10 +69,17 @@ class ProtobufReader:
         array, faults = module.decode(
             values, [self.program.compiled(module)], selector=selector, starts=starts, stop=stop
         )
-        if (stop and faults) or array.type == self.arrow_type:
+        if stop and faults:
             return array, faults
-        array, lost = self._conversions.decoded(array, self.arrow_type, stop=stop)
-        return array, sorted([*faults, *lost], key=lambda fault: fault.row)
+        if array.type != self._converted:
+            array, lost = self._conversions.decoded(array, self._converted, stop=stop)
+            faults = sorted([*faults, *lost], key=lambda fault: fault.row)
+        return self._laid_out(array), faults
+
+    def _laid_out(self, array: pa.Array) -> pa.Array:
+        if self.options.layout == "columns":
+            return array
+        return spark_layout(array, self.message, self.options.empty_messages == "keep")
 
 
 class ProtobufWriter:
@@ -157,6 +166,9 @@ class ProtobufCodec(Codec):
         Whether each oneof has a column of the name of the member that is set, behind those of the fields.
     empty_messages : {"keep", "drop"}
         Whether messages without fields are columns: structs without fields.
+    layout : {"columns", "spark"}
+        Whether columns are as Spark's own functions make them: nullable but for required fields, with the default that
+        a field of proto2 declares where it is not set, and with a field of nulls in messages without fields.
     well_known : sequence of str
         Which groups of well-known types are columns of one value rather than structs of their fields: ``"times"``
         (Timestamp, Duration), ``"wrappers"`` (nullable values), ``"structs"`` (Struct, Value, ListValue: JSON text),
@@ -204,6 +216,7 @@ class ProtobufCodec(Codec):
         round: str = "error",
         oneofs: str = "members",
         empty_messages: str = "keep",
+        layout: str = "columns",
         well_known: Sequence[str] = DEFAULT_WELL_KNOWN,
         limits: Limits | None = None,
     ) -> None:
@@ -223,6 +236,7 @@ class ProtobufCodec(Codec):
             round=round,
             oneofs=oneofs,
             empty_messages=empty_messages,
+            layout=layout,
             well_known=well_known,
         )
         self._arguments: dict[str, Any] = {

@@ -60,6 +60,7 @@ _CHOICES = {
     "round": ("error", "truncate"),
     "oneofs": ("members", "case"),
     "empty_messages": ("keep", "drop"),
+    "layout": ("columns", "spark"),
 }
 
 
@@ -85,6 +86,7 @@ class TypeOptions:
     round: str = "error"
     oneofs: str = "members"
     empty_messages: str = "keep"
+    layout: str = "columns"
     well_known: Sequence[str] = DEFAULT_WELL_KNOWN
 
     def __post_init__(self) -> None:
