@@ -69,6 +69,8 @@ def schema_reader(
 def schema_writer(format: str, codec_class: type, schema: Any, place: Place | None) -> Writer:
     """Return what encodes values of a schema; without one, of the registry's latest."""
     if place is not None:
+        if schema is not None and not isinstance(schema, str):
+            raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
         from kcodec_spark.framed import framed_writer
 
         writer: Writer = framed_writer(format, *place, schema)

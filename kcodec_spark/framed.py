@@ -38,19 +38,22 @@ def framed_reader(
     subject: str,
     address: str,
     settings: Mapping[str, Any],
-    reader_schema: str | None,
+    reader_schema: Any,
     options: Mapping[str, Any],
+    message: str | None = None,
 ) -> tuple[Any, pa.DataType]:
     """Return what decodes framed values, and the Arrow type of its result; without a schema, the subject's latest.
 
-    `settings` are those of the registry's client and of the serde, by Confluent's names; `options` those of the format.
+    `settings` are those of the registry's client and of the serde, by Confluent's names; `options` those of the format,
+    of which some have messages, of which one may be chosen.
     """
     language = schema_format(format)
     registry, config = _open(language, subject, address, settings)
     serde = Serde(
         format,
         registry,
-        reader_schema="latest" if reader_schema is None else Schema(reader_schema, language.type),
+        reader_schema="latest" if reader_schema is None else _given(reader_schema, language),
+        message=message,
         config=config,
         options=language.named_options(options),
     )
@@ -60,7 +63,13 @@ def framed_reader(
 
 
 def framed_writer(
-    format: str, subject: str, address: str, settings: Mapping[str, Any], schema: str | Any | None
+    format: str,
+    subject: str,
+    address: str,
+    settings: Mapping[str, Any],
+    schema: Any,
+    options: Mapping[str, Any] | None = None,
+    message: str | None = None,
 ) -> Any:
     """Return what encodes with a frame; without a schema, as the subject's latest.
 
@@ -73,11 +82,10 @@ def framed_writer(
         found = registry.get_version(subject)
         given = found.schema
         config = {**config, "auto.register.schemas": False, "use.schema.id": found.id}
-    elif isinstance(schema, str):
-        given = Schema(schema, language.type)
     else:
-        raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
-    serde = Serde(format, registry, schema=given, config=config)
+        given = _given(schema, language)
+    named = language.named_options(options) if options else None
+    serde = Serde(format, registry, schema=given, message=message, config=config, options=named)
     # Writing a value, whatever it is, makes the serde choose its schema and keep the id.
     serde.serialize(pa.array([True]), errors="null")
     return serde.serialize
@@ -93,6 +101,11 @@ def _open(
     client = {name: value for name, value in settings.items() if name not in known}
     url = address if "://" in address else f"http://{address}"
     return registries.open(url, client), {**config, "subject.name.strategy": Subject(subject)}
+
+
+def _given(schema: Any, language: SchemaFormat) -> Any:
+    """Return a schema that was given, whose text is not taken for the name of a version."""
+    return Schema(schema, language.type) if isinstance(schema, str) else schema
 
 
 def _versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:

@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kcodec import ProtobufCodec
 from kcodec.errors import ConfigError
-from kcodec.formats.protobuf.codec import ProtobufCodec
-from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec_spark.codecs import Place, check_codec, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
 from kcodec_spark.options import flag, integer, read_options
-from kcodec_spark.protobuf_shape import shaped_reader
 from kcodec_spark.udf import Writer, encode_packed
 
 if TYPE_CHECKING:
@@ -34,6 +32,8 @@ _OPTIONS = (
     "retain.empty.message.types",
 )
 _MAX_DEPTH = 10
+#: Spark has no unsigned integers: they are written from signed ones of the same bits.
+_SIGNED: dict[str, Any] = {"unsigned": "signed"}
 #: Databricks' options of a registry.
 _SUBJECT, _ADDRESS = "schema.registry.subject", "schema.registry.address"
 _MESSAGE, _EVOLUTION = "schema.registry.protobuf.name", "schema.registry.schema.evolution.mode"
@@ -114,17 +114,13 @@ def from_protobuf(
         codec_options["fields"] = (fields,) if isinstance(fields, str) else fields
     place = _place(subject, schemaRegistryAddress, settings.format, settings.registry)
     source = _source(descFilePath, binaryDescriptorSet, schema)
-    retain = flag(settings.format, "retain.empty.message.types")
     if place is not None:
         from kcodec_spark.framed import framed_reader
 
-        codec_options["message"] = _message(messageName, settings.format)
-        reader = framed_reader("PROTOBUF", *place, source, codec_options)
+        message = _message(messageName, settings.format)
+        reader = framed_reader("PROTOBUF", *place, source, codec_options, message)
     elif source is not None:
-        parsed = ProtobufSchema.parse(source)
-        message = _message(messageName, {})
-        codec = ProtobufCodec(parsed, message, **codec_options)
-        reader = shaped_reader(codec.decode, codec.arrow_type, parsed, message, retain)
+        reader = reader_of(ProtobufCodec(source, _message(messageName, {}), **codec_options))
     else:
         own = {name: value for name, value in settings.format.items() if name in _OPTIONS}
         given = own if fields is None else {**own, "fields": fields}
@@ -182,9 +178,10 @@ def to_protobuf(
     if place is not None:
         from kcodec_spark.framed import framed_writer
 
-        write = framed_writer("PROTOBUF", *place, source)
+        message = _message(messageName, settings.format)
+        write = framed_writer("PROTOBUF", *place, source, _SIGNED, message)
     elif source is not None:
-        write = ProtobufCodec(source, _message(messageName, {})).encode
+        write = ProtobufCodec(source, _message(messageName, {}), **_SIGNED).encode
     else:
         write = writer_of(check_codec(_given(messageName), {}, "messageName is"))
     if is_several(data):
@@ -258,5 +255,6 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
         "unsigned": "wide_varints" if flag(given, "upcast.unsigned.ints") else "signed",
         "empty_messages": "keep" if flag(given, "retain.empty.message.types") else "drop",
         "round": "truncate",
+        "layout": "spark",
         "well_known": tuple(well_known),
     }

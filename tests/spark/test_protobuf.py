@@ -9,7 +9,8 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as F
 from pyspark.sql.protobuf import functions as own
 
-from kcodec.formats.protobuf.codec import ProtobufCodec
+from kcodec import ProtobufCodec, RegistryError, registry
+from kcodec.registry import Schema
 from kcodec_spark import from_protobuf, register, to_protobuf
 
 UTC = datetime.timezone.utc
@@ -177,3 +178,106 @@ def test_sql_and_streams(orders, tmp_path):
     found = spark.sql("SELECT id FROM decoded").collect()
     query.stop()
     assert sorted(row[0] or 0 for row in found) == [0, 0, 2, 7]
+
+
+# --- to_protobuf --------------------------------------------------------------------------------------------
+
+
+def test_what_was_decoded_is_written_again(orders):
+    decoded = orders.select("value", from_protobuf("value", "Order", schema=ORDER).alias("o"))
+    back = decoded.select("value", to_protobuf("o", "Order", schema=ORDER).alias("b")).collect()
+    cut = CODEC.from_json(CODEC.to_json(FULL).replace("123456789", "123456"))
+    assert [row["b"] for row in back] == [cut, None, b"", ROWS[3]]
+
+
+def test_several_columns_are_the_struct_of_them(spark):
+    df = spark.range(2).select("id", F.lit("x").alias("name"), F.array(F.lit(1), F.lit(-2)).alias("sizes"))
+    pairs = df.select(
+        to_protobuf(["id", F.upper("name").alias("name"), "sizes"], "Order", schema=ORDER),
+        to_protobuf(F.struct("id", F.upper("name").alias("name"), "sizes"), "Order", schema=ORDER),
+        to_protobuf(["id", "sizes"], CODEC),
+    ).collect()
+    expected = [CODEC.from_json(f'{{"id": {row}, "name": "X", "sizes": [1, -2]}}') for row in range(2)]
+    assert [pair[0] for pair in pairs] == [pair[1] for pair in pairs] == expected
+    assert pairs[1][2] == CODEC.from_json('{"id": 1, "sizes": [1, -2]}')
+    assert df.select(to_protobuf(["id"], CODEC)).columns[0].startswith("to_protobuf(")
+
+
+def test_enums_and_nulls_are_written(spark):
+    df = spark.sql("SELECT 'PAID' AS status, CAST(NULL AS STRING) AS name, map('a', 1) AS tags")
+    assert df.select(to_protobuf(F.struct("*"), CODEC)).first()[0] == CODEC.from_json(
+        '{"status": "PAID", "tags": {"a": 1}}'
+    )
+    numbers = spark.sql("SELECT 1 AS status")
+    assert numbers.select(to_protobuf(F.struct("*"), CODEC)).first()[0] == CODEC.from_json('{"status": 1}')
+
+
+def test_what_cannot_be_written_fails_the_query(spark):
+    with pytest.raises(
+        PythonException, match=r"kcodec\.errors\.EncodeError: unknown_symbol: row 0, status: "
+    ):
+        spark.sql("SELECT 'GREEN' AS status").select(to_protobuf(F.struct("*"), CODEC)).collect()
+    with pytest.raises(PythonException, match=r"EncodeError: type_mismatch: row 0"):
+        spark.sql("SELECT 1 AS nothing").select(to_protobuf(F.struct("*"), CODEC)).collect()
+
+
+# --- with a registry ----------------------------------------------------------------------------------------
+
+FIRST = 'syntax = "proto3"; package s; message Other { string x = 1; } message Order { int64 id = 1; }'
+SECOND = FIRST.replace("int64 id = 1;", "int64 id = 1; optional string note = 2;")
+
+
+@pytest.fixture
+def address(tmp_path):
+    return f"sqlite:///{tmp_path / 'schemas.db'}"
+
+
+@pytest.fixture
+def framed(address):
+    handle = registry.open(address)
+    made = []
+    for text, row in ((FIRST, '{"id": 1}'), (SECOND, '{"id": 2, "note": "n"}')):
+        number = handle.register("orders-value", Schema(text, "PROTOBUF")).id
+        payload = ProtobufCodec(text, "Order").from_json(row)
+        # The indexes of the second message of the file.
+        made.append(b"\0" + number.to_bytes(4, "big") + b"\x02\x02" + payload)
+    return [*made, None]
+
+
+def test_framed_values(spark, address, framed):
+    df = frame(spark, framed)
+    databricks = {
+        "schema.registry.subject": "orders-value", "schema.registry.address": address,
+        "schema.registry.protobuf.name": "s.Order",
+    }  # fmt: skip
+    for column in (
+        from_protobuf("value", "Order", subject="orders-value", schemaRegistryAddress=address),
+        from_protobuf("value", options=databricks),
+        from_protobuf(
+            "value", "s.Order", subject="orders-value", schemaRegistryAddress=address, schema=SECOND
+        ),
+    ):
+        decoded = df.select(column.alias("o"))
+        assert decoded.schema["o"].dataType.simpleString() == "struct<id:bigint,note:string>"
+        assert [row["o"] for row in decoded.collect()] == [(1, None), (2, "n"), None]
+    only = from_protobuf("value", options=databricks, fields=["note"])
+    assert [row[0] for row in df.select(only).collect()] == [(None,), ("n",), None]
+    permissive = {**databricks, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    other = {**permissive, "schema.registry.protobuf.name": "Other"}
+    codes = df.select(from_protobuf("value", options=other).alias("o")).select("o._error.code").collect()
+    assert [row[0] for row in codes] == ["schema_error", "schema_error", None]
+
+
+def test_framed_values_are_written(spark, address, framed):
+    df = spark.sql("SELECT 2L AS id, 'n' AS note")
+    place = {"subject": "orders-value", "schemaRegistryAddress": address}
+    column = to_protobuf(["id", "note"], "Order", **place)
+    assert df.select(column).first()[0] == framed[1]
+    assert df.select(to_protobuf(F.struct("*"), "Order", schema=SECOND, **place)).first()[0] == framed[1]
+    third = SECOND.replace("optional string note", "string note")
+    with pytest.raises(RegistryError):
+        to_protobuf(["id"], "Order", schema=third, **place)
+    register_it = {"confluent.schema.registry.auto.register.schemas": "true"}
+    made = df.select(to_protobuf(["id"], "Order", options=register_it, schema=third, **place)).first()[0]
+    assert made[5:] == b"\x02\x02\x08\x02"
+    assert registry.open(address).get_version("orders-value").schema.text.count("optional") == 0

@@ -5,11 +5,8 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kcodec import ConfigError, SchemaError
-from kcodec.formats.protobuf.codec import ProtobufCodec
-from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec import ConfigError, ProtobufCodec, SchemaError
 from kcodec_spark.protobuf import _codec_options, from_protobuf
-from kcodec_spark.protobuf_shape import shaped_reader
 from kcodec_spark.types import from_arrow_type
 
 SCALARS = """
@@ -56,11 +53,8 @@ CHANGED = {
 
 def shaped(text, message=None, **options):
     options = {name.replace("_", "."): str(value).lower() for name, value in options.items()}
-    schema = ProtobufSchema.parse(text)
-    codec = ProtobufCodec(schema, message, **_codec_options(options))
-    retain = options.get("retain.empty.message.types") == "true"
-    reader, arrow_type = shaped_reader(codec.decode, codec.arrow_type, schema, message, retain)
-    return reader, from_arrow_type(arrow_type)
+    codec = ProtobufCodec(text, message, **_codec_options(options))
+    return codec.decode, from_arrow_type(codec.arrow_type)
 
 
 @pytest.mark.parametrize("option", [None, *CHANGED])
