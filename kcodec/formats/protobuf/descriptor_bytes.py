@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
@@ -137,7 +138,13 @@ class _File:
             )
             for each in node.oneofs
         ]
-        oneofs += [_made("OneofDescriptorProto", name=f"_{name}") for name in optional]
+        taken = {each.name for each in node.fields} | {each.name for each in node.oneofs}
+        for name in optional:
+            made = name if name[0] == "_" else f"_{name}"
+            while made in taken:
+                made = f"X{made}"
+            taken.add(made)
+            oneofs.append(_made("OneofDescriptorProto", name=made))
         types, is_set = self.schema.messages[full].by_name, self.schema.messages[full].message_set
         fields = []
         for each in node.fields:
@@ -260,18 +267,19 @@ class _File:
         if not options:
             return None
         message = descriptor_types()[f"google.protobuf.{kind}"]
-        return self.encoded(self.reader.read(scope, message, options), message)
+        made = self.encoded(self.reader.read(scope, message, options), message)
+        return made if made.values else None
 
     def encoded(self, fields: Fields, message: MessageType) -> Encoded:
         """Return options as a message; what has no field, or not its type, is left out."""
-        made = Encoded(message)
+        # A type of its own: extensions are those of this schema.
+        made = Encoded(replace(message, extensions={}))
         for name, value in fields.items():
             field = self.schema.extensions.get(name[1:-1]) if name[0] == "(" else message.by_name.get(name)
-            if field is None:
+            if field is None or field.options.get("retention") == "RETENTION_SOURCE":
                 continue
             if name[0] == "(":
-                # Of a message that may be that of another reading of descriptor.proto.
-                made.type.extensions.setdefault(field.number, field)
+                made.type.extensions[field.number] = field
             encoded = self.value(field, value)
             if encoded is not None:
                 made.values[field.number] = encoded

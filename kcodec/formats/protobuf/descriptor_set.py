@@ -339,7 +339,7 @@ def escape_bytes(data: bytes) -> str:
 
 
 def float_text(bits: int, kind: str) -> str:
-    """Return a float or double, given its bits, in as few digits as tell it from others.
+    """Return a float or double, given its bits, with the digits that protoc gives it.
 
     Examples
     --------
@@ -349,8 +349,8 @@ def float_text(bits: int, kind: str) -> str:
     size, form, least, most = (4, "<f", 6, 9) if kind == "float" else (8, "<d", 15, 17)
     data = bits.to_bytes(size, "little")
     (value,) = struct.unpack(form, data)
-    texts = (f"{value:.{digits}g}" for digits in range(least, most))
-    return next((each for each in texts if struct.pack(form, float(each)) == data), f"{value:.{most}g}")
+    text = f"{value:.{least}g}"
+    return text if struct.pack(form, float(text)) == data else f"{value:.{most}g}"
 
 
 def _read_custom_options(files: Mapping[str, _File], trees: Mapping[str, File]) -> None:

@@ -27,14 +27,18 @@ def messages(draw, name, types, syntax, depth) -> str:
     members = []
     numbers = draw(st.lists(st.integers(1, 3000), max_size=6, unique=True))
     for index, number in enumerate(numbers):
-        members.append(draw(fields(f"f{index}_{draw(st.sampled_from(['a', 'B_c', '']))}", number, types, syntax)))
+        members.append(
+            draw(fields(f"f{index}_{draw(st.sampled_from(['a', 'B_c', '']))}", number, types, syntax))
+        )
     if depth == 0:
         members.append(draw(messages("Inner", types, syntax, 1)))
     if draw(st.booleans()):
         kind = draw(st.sampled_from([*SCALARS, *types]))
         members.append(f"oneof one {{ {kind} x_ = 4001; string y_ = 4002 [deprecated = true]; }}")
     if draw(st.booleans()):
-        members.append('reserved 5000 to 5100, 6000; reserved "gone";' if syntax != "2023" else "reserved gone;")
+        members.append(
+            'reserved 5000 to 5100, 6000; reserved "gone";' if syntax != "2023" else "reserved gone;"
+        )
     members = draw(st.permutations(members))
     return f"message {name} {{ {' '.join(members)} }}"
 
