@@ -47,10 +47,11 @@ class Names:
         for path in files:
             self._declare(path)
 
-    def find(self, path: str, scope: str, name: str) -> str | None:
+    def find(self, path: str, scope: str, name: str, *, known: bool = True) -> str | None:
         """Return the full name of the type that a name means in a scope of a file; None if there is none.
 
-        The innermost scope comes first; names of files that are not imported are found last.
+        The innermost scope comes first; names of files that are not imported are found last, with `known` those of
+        known files too.
         """
         visible = self._visible_from(path)
         for full in candidates(scope, name):
@@ -59,7 +60,7 @@ class Names:
         for full in candidates(scope, name):
             if full in self.types:
                 return full
-        if self._declare_known():
+        if known and self._declare_known():
             return self.find(path, scope, name)
         return None
 

@@ -214,7 +214,7 @@ class _Normalizer:
             elif isinstance(old, Aggregate) and isinstance(value, Aggregate) and member is not None:
                 path = self.names.paths[message or ""]
                 package = self.names.files[path].package
-                kind = self.names.find(path, package, member.type)
+                kind = self.names.find(path, package, member.type, known=False)
                 found[name] = value if kind is None else self.merge(kind, old, value)
             else:
                 found[name] = value

@@ -1,0 +1,334 @@
+"""Texts, indexes and verdicts of Confluent's registry."""
+
+import pickle
+
+import pyarrow as pa
+import pytest
+from vector_files import read_vectors
+
+from kcodec import ConfigError, SchemaError
+from kcodec.formats.protobuf.codec import ProtobufCodec
+from kcodec.formats.protobuf.parse import parse
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.schema_format import ProtobufFormat
+from kcodec.formats.protobuf.text import print_file
+from kcodec.formats.schema_format import NamedText
+from kcodec.registry import Metadata, Reference, Schema
+from kcodec.registry.base import guid
+
+PROTOBUF = ProtobufFormat()
+
+
+def protobuf_lines(name):
+    return [line for line in read_vectors(name) if line.get("type", "PROTOBUF") == "PROTOBUF"]
+
+
+NORMALIZE = protobuf_lines("registry_normalize.jsonl.gz")
+INDEXES = protobuf_lines("registry_message_indexes.jsonl.gz")
+INVALID = protobuf_lines("registry_invalid.jsonl.gz")
+GUID = protobuf_lines("registry_guid.jsonl.gz")
+
+#: Names that the original looks for part by part, so that it finds another message, or none; and what is said here.
+INEXACT = {
+    "indexes/enum-name-asked/A.F": "an enum",
+    "indexes/missing/p.A.Nope": "no message",
+    "indexes/package-part-is-message/Foo.Foo.Bar": [0, 1],
+    "indexes/public-and-own/leaf.p.A.B": "declared in another file",
+}
+
+
+def by_id(lines):
+    return pytest.mark.parametrize("line", lines, ids=[line["id"] for line in lines])
+
+
+def parsed(line):
+    named = [NamedText(each["name"], each["schema"]) for each in line.get("references", ())]
+    return PROTOBUF.parse(line["schema"], named)
+
+
+@by_id(NORMALIZE)
+def test_canonical_and_normalized_texts(line):
+    schema = parsed(line)
+    assert PROTOBUF.canonical(schema) == line["canonical"]
+    assert print_file(schema.main, extensions=False) == line["ignore_extensions"]
+    assert PROTOBUF.normalized(schema) == line["normalized"]
+    # Both are texts of the same schema, and stay as they are.
+    for text in (line["canonical"], line["normalized"]):
+        again = parsed({**line, "schema": text})
+        assert PROTOBUF.canonical(again) == text
+        assert PROTOBUF.normalized(again) == line["normalized"]
+        assert again.messages.keys() >= {
+            name for name in schema.messages if not schema.messages[name].map_entry
+        }
+
+
+@by_id(GUID)
+def test_guids(line):
+    schema = parsed(line)
+    text = PROTOBUF.normalized(schema) if line.get("normalize") else PROTOBUF.canonical(schema)
+    assert text == line["canonical"]
+    if "ruleSet" in line:
+        # Part of the GUID, but not of what is registered here.
+        return
+    metadata = line.get("metadata")
+    metadata = metadata and Metadata.of(
+        metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")
+    )
+    references = [
+        Reference(each["name"], each["subject"], each["version"]) for each in line.get("references", ())
+    ]
+    if line.get("normalize"):
+        references.sort(key=lambda each: (each.subject, each.version))
+    assert guid(Schema(text, "PROTOBUF", references, metadata)) == line["guid"]
+
+
+@by_id(INDEXES)
+def test_message_indexes(line):
+    schema = parsed(line)
+    normalized = parsed({**line, "schema": PROTOBUF.normalized(schema)})
+    assert schema.message().name == line["default_name"]
+    if "probe" in line:
+        if line["probe_name"] is None:
+            with pytest.raises(SchemaError, match="no message of the indexes"):
+                schema.message(line["probe"])
+        else:
+            assert schema.message(line["probe"]).name == line["probe_name"]
+        return
+    expected = INEXACT.get(line["id"], line["indexes"])
+    if isinstance(expected, str):
+        with pytest.raises(SchemaError):
+            schema.indexes(line["message"])
+        return
+    assert schema.indexes(line["message"]) == expected
+    full = schema.message(line["message"])
+    assert schema.message(expected).name == full.name
+    if not full.map_entry and line["id"] not in INEXACT:
+        assert normalized.indexes(full.name) == line["indexes_normalized"]
+
+
+@by_id(INVALID)
+def test_verdicts(line):
+    try:
+        PROTOBUF.canonical(parsed(line))
+        answer = "ok"
+    except SchemaError:
+        answer = "refused"
+    assert answer == ("ok" if line["register"] == "ok" else "refused")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('edition = "2023"; message M { }', "line 1, column 1: the registry takes no editions"),
+        (
+            'syntax = "proto2"; message M { optional group G = 1 [deprecated = true] { } }',
+            "no options of a group",
+        ),
+        (
+            'syntax = "proto2"; message M { optional group G = 1 { message N { } } }',
+            "nothing but fields in a group",
+        ),
+        ('syntax = "proto2"; message M { extensions 1 to 0x10; }', "ends in hexadecimal digits"),
+        (
+            'syntax = "proto2"; message M { optional double a = 1 [default = 1e+3]; }',
+            "no sign in an exponent",
+        ),
+        (
+            'syntax = "proto3"; message M { int32 a = 1; /* b */ int32 c = 2; }',
+            "nothing in the same line after a comment",
+        ),
+    ],
+)
+def test_what_only_registries_refuse(text, message):
+    schema = ProtobufSchema.parse(text)
+    assert schema.message().name == "M"
+    with pytest.raises(SchemaError, match=message):
+        PROTOBUF.canonical(schema)
+    with pytest.raises(SchemaError, match=message):
+        PROTOBUF.normalized(schema)
+
+
+def test_what_only_registries_take():
+    text = 'syntax = "proto3"; message M { int32 a = 0; int32 b = 0; map<string, Nope> c = 010; }'
+    printed = (
+        'syntax = "proto3";\n\nmessage M {\n  int32 a = 0;\n  int32 b = 0;\n  map<string, Nope> c = 10;\n}\n'
+    )
+    assert PROTOBUF.canonical(PROTOBUF.parse(text)) == printed
+    with pytest.raises(SchemaError, match="line 1, column 32: the number 0 of a is not from 1 to 536870911"):
+        PROTOBUF.parse(text).messages  # noqa: B018
+
+
+def test_descriptors_in_base64_are_schemas():
+    line = NORMALIZE[0]
+    schema = PROTOBUF.parse(line["serialized"])
+    assert schema.message().name == "p.Opt"
+    assert schema.indexes("p.M") == [2]
+
+
+def test_names_and_imports():
+    text = 'package p; import public "b.proto"; import "a/c.proto"; import "google/protobuf/any.proto"; message M { }'
+    assert PROTOBUF.record_name(text) == "p.M"
+    assert (
+        PROTOBUF.of_message("N.O").record_name("package p; message M { } message N { message O { } }")
+        == "p.N.O"
+    )
+    assert PROTOBUF.record_name("enum E { A = 0; }") is None
+    assert PROTOBUF.imports(text) == ("a/c.proto", "b.proto")
+    known = PROTOBUF.configured({"skip.known.types": "false"})
+    assert known.imports(text) == ("a/c.proto", "google/protobuf/any.proto", "b.proto")
+    assert PROTOBUF.reference_subject("a/c.proto") == "a/c.proto"
+    qualified = PROTOBUF.configured({"reference.subject.name.strategy": "Qualified"})
+    assert qualified.reference_subject("a/c.proto") == "a.c"
+    assert pickle.loads(pickle.dumps(qualified)) == qualified
+    with pytest.raises(ConfigError, match=r"reference\.subject\.name\.strategy='Other' is not one of"):
+        PROTOBUF.configured({"reference.subject.name.strategy": "Other"})
+    for message in (7, [], ["a", 1]):
+        with pytest.raises(ConfigError, match="is not the name of a message"):
+            PROTOBUF.of_message(message)
+
+
+def test_same():
+    left = PROTOBUF.parse("package p; message M { optional N n = 2; optional int32 a = 1; } message N { }")
+    right = PROTOBUF.parse("package p; message M { optional int32 a = 1; optional p.N n = 2; } message N { }")
+    other = PROTOBUF.parse("package p; message M { optional int32 a = 1; } message N { }")
+    assert PROTOBUF.same(left, right)
+    assert not PROTOBUF.same(left, other)
+    assert PROTOBUF.differences(left, other) == []
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "expected"),
+    [
+        ("int64 a = 1;", "uint32 a = 1;", []),
+        ("E a = 1;", "bool a = 1;", []),
+        ("bytes a = 1;", "string b = 1;", []),
+        ("sint32 a = 1;", "int32 a = 1;", ["FIELD_SCALAR_KIND_CHANGED #/M/1"]),
+        ("fixed32 a = 1;", "float a = 1;", ["FIELD_SCALAR_KIND_CHANGED #/M/1"]),
+        ("M a = 1;", "int32 a = 1;", ["FIELD_KIND_CHANGED #/M/1"]),
+        ("repeated int32 a = 1;", "int32 a = 1;", []),
+        ("int32 a = 1;", "repeated int32 a = 1;", ["FIELD_NUMERIC_LABEL_CHANGED #/M/1"]),
+        ("int32 a = 1;", "repeated int32 a = 1 [packed = false];", []),
+        ("string a = 1;", "repeated string a = 1;", []),
+        ("N a = 1;", "N2 a = 1;", []),
+        ("N a = 1;", "F a = 1;", ["FIELD_SCALAR_KIND_CHANGED #/M/1/1"]),
+        ("map<string, int32> a = 1;", "map<string, float> a = 1;", ["FIELD_SCALAR_KIND_CHANGED #/M/1/2"]),
+        ("repeated P a = 1;", "map<string, int32> a = 1;", []),
+        ("int32 b = 2;", "int32 a = 1;", []),
+        (
+            "oneof o { int32 a = 1; int32 b = 2; }",
+            "int32 a = 1; int32 b = 2;",
+            ["MULTIPLE_FIELDS_MOVED_TO_ONEOF #/M/o"],
+        ),
+        ("oneof o { int32 a = 1; int32 c = 3; }", "int32 a = 1; int32 b = 2;", []),
+    ],
+)
+def test_differences(reader, writer, expected):
+    more = "enum E { E0 = 0; } message N { int32 x = 1; } message N2 { int64 y = 1; } message F { double x = 1; }"
+    more += "message P { string k = 1; int32 v = 2; }"
+    old, new = (
+        PROTOBUF.parse(f'syntax = "proto3"; message M {{ {each} }} {more}') for each in (writer, reader)
+    )
+    assert [f"{each.type} {each.path}" for each in PROTOBUF.differences(new, old)] == expected
+
+
+def test_required_fields_and_groups_differ():
+    old = PROTOBUF.parse("message M { optional int32 a = 1; optional group G = 2 { } }")
+    new = PROTOBUF.parse(
+        "message M { required int32 a = 1; optional N g = 2; required int32 c = 3; } message N { }"
+    )
+    found = [(each.type, each.path) for each in PROTOBUF.differences(new, old)]
+    assert found == [
+        ("REQUIRED_FIELD_ADDED", "#/M/1"),
+        ("FIELD_KIND_CHANGED", "#/M/2"),
+        ("REQUIRED_FIELD_ADDED", "#/M/3"),
+    ]
+    assert [each.type for each in PROTOBUF.differences(old, new)] == [
+        "MESSAGE_REMOVED",
+        "FIELD_KIND_CHANGED",
+    ][::-1]
+
+
+class TestDerivedTexts:
+    def test_a_text_that_a_person_would_write(self):
+        line = pa.struct([pa.field("sku", pa.string(), False), ("price", pa.decimal128(10, 2))])
+        kind = pa.struct(
+            [
+                pa.field("id", pa.int64(), False),
+                ("customer", pa.dictionary(pa.int32(), pa.large_string())),
+                ("placed_at", pa.timestamp("us", "UTC")),
+                ("order_lines", pa.list_(line)),
+                ("labels", pa.map_(pa.string(), pa.int16())),
+                ("ship_on", pa.date32()),
+            ]
+        )
+        text = ProtobufFormat(("shop.v1.Order",)).derived_text(kind)
+        assert text == (
+            'syntax = "proto3";\npackage shop.v1;\n\n'
+            'import "confluent/meta.proto";\nimport "confluent/type/decimal.proto";\n'
+            'import "google/protobuf/timestamp.proto";\nimport "google/type/date.proto";\n\n'
+            "message Order {\n  int64 id = 1;\n  optional string customer = 2;\n"
+            "  google.protobuf.Timestamp placed_at = 3;\n  repeated OrderLines order_lines = 4;\n"
+            "  map<string, int32> labels = 5;\n  google.type.Date ship_on = 6;\n\n"
+            "  message OrderLines {\n    string sku = 1;\n"
+            "    confluent.type.Decimal price = 2 [(confluent.field_meta) = {\n      params: [\n"
+            '        {\n          key: "precision",\n          value: "10"\n        },\n'
+            '        {\n          key: "scale",\n          value: "2"\n        }\n      ]\n    }];\n  }\n}\n'
+        )
+        assert PROTOBUF.canonical(PROTOBUF.parse(text)) == text
+        options = ProtobufSchema.parse(text).message("OrderLines").by_name["price"].options
+        assert options == {"(confluent.field_meta).params": {"precision": "10", "scale": "2"}}
+
+    def test_columns_come_back(self):
+        kind = pa.struct(
+            [
+                pa.field("i", pa.int32(), False),
+                ("f", pa.float64()),
+                ("s", pa.struct([("b", pa.binary()), ("t", pa.bool_())])),
+                pa.field("l", pa.list_(pa.field("item", pa.string(), False)), False),
+                ("ts", pa.timestamp("us", "UTC")),
+                ("d", pa.duration("us")),
+                ("day", pa.date32()),
+                ("time", pa.time64("us")),
+            ]
+        )
+        codec = ProtobufCodec(PROTOBUF.derived_text(kind))
+        assert codec.arrow_type == kind
+        rows = [
+            {
+                "i": 1,
+                "f": None,
+                "s": {"b": b"x", "t": None},
+                "l": ["a"],
+                "ts": None,
+                "d": None,
+                "day": None,
+                "time": None,
+            }
+        ]
+        assert codec.decode(codec.encode(pa.array(rows, kind))).to_pylist() == rows
+
+    @pytest.mark.parametrize(
+        ("kind", "message"),
+        [
+            (pa.int32(), "derived from a struct, not from int32"),
+            (pa.struct([("a b", pa.int32())]), "'a b' is no name of Protobuf"),
+            (pa.struct([("a", pa.int32()), ("a", pa.int32())]), "'a' is there twice"),
+            (
+                pa.struct([("a", pa.list_(pa.list_(pa.int32())))]),
+                "a: Protobuf has no lists or maps in lists or maps",
+            ),
+            (
+                pa.struct([("a", pa.map_(pa.float64(), pa.int32()))]),
+                "a: Protobuf has no maps with keys of double",
+            ),
+            (pa.struct([("a", pa.struct([("b", pa.null())]))]), r"a\.b: Protobuf has no null"),
+        ],
+    )
+    def test_what_cannot_be_derived(self, kind, message):
+        with pytest.raises(SchemaError, match=message):
+            PROTOBUF.derived_text(kind)
+
+
+def test_comments_are_kept_by_place():
+    text = '// one\nsyntax = "proto3"; /* two */ message M { }'
+    assert [text[start:end] for start, end in parse(text).comments] == ["// one", "/* two */"]
