@@ -553,6 +553,8 @@ class _Parser:
                 if parts and not all(_NAME.fullmatch(each) for each in parts.split(".")):
                     self.unexpected("the name of an option")
                 self.next += 1
+                if not parts and word == ".":
+                    continue
                 name += parts.split(".") if parts else []
             if self.words[self.next] == "=":
                 break

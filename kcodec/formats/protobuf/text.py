@@ -91,7 +91,8 @@ class _Printer:
         self.extensions = extensions
 
     def file(self, file: File) -> _Lines:
-        lines = [f'syntax = "{file.syntax}";'] if file.syntax else []
+        keyword = "syntax" if file.syntax in ("proto2", "proto3") else "edition"
+        lines = [f'{keyword} = "{file.syntax}";'] if file.syntax else []
         if file.package:
             lines.append(f"package {file.package};")
         imports = [f'import "{each.path}";' for each in file.imports if not each.kind]

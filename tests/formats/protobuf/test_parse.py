@@ -1,0 +1,241 @@
+"""What is read and what is refused, with its place; hostile texts cost what their length allows."""
+
+import random
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proto_texts import proto_files
+
+from kcodec import SchemaError
+from kcodec.formats.protobuf.parse import MAX_DEPTH, parse, unquote, unquote_bytes
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.syntax import Aggregate, Quoted, Word
+from kcodec.formats.protobuf.text import print_file
+
+
+def option(text):
+    return parse(f"option {text};").options[0]
+
+
+def test_numbers_are_read_as_the_registry_reads_them():
+    text = 'message M { optional int32 a = 0x1F; optional int32 b = 010; reserved 5, 6 to 7, 8 to max, "x"; }'
+    message = parse(text).messages[0]
+    assert [field.number for field in message.fields] == [31, 10]
+    assert message.reserved[0].items == [(5,), (6, 7), (8, 536870911), "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "value"),
+    [
+        ("a = b", ("a",), "b"),
+        ("(a.b).c.d = -1.5e+3", ("(a.b)", "c", "d"), "-1.5e+3"),
+        ("features.(x.y).z = inf", ("features", "(x.y)", "z"), "inf"),
+        ("(a) . b = 'it''s'", ("(a)", "b"), Quoted(("it", "s"))),
+        ('(a) = { b: 1, c { d: [x, y] } [e.f]: <g: 2>; h: "z" }', ("(a)",), None),
+    ],
+)
+def test_options(text, name, value):
+    found = option(text)
+    assert found.name == name
+    if value is not None:
+        assert found.value == value
+        return
+    entries = dict(found.value.entries)
+    assert list(entries) == ["b", "c", "[e.f]", "h"]
+    assert entries["c"] == Aggregate([("d", [Word("x"), Word("y")])])
+    assert entries["[e.f]"] == Aggregate([("g", Word("2"))])
+
+
+@pytest.mark.parametrize(
+    ("text", "characters", "data"),
+    [
+        (r'"a\n\t\\\"\'\x41\101\0"', "a\n\t\\\"'AA\0", b"a\n\t\\\"'AA\0"),
+        (r'"\303\251\xff"', "\xc3\xa9\xff", b"\xc3\xa9\xff"),
+        (r'"\u00e9\U0001F600é"', "é\U0001f600é", "é\U0001f600é".encode()),
+        ("'a\"b' \"c'd\"", "a\"bc'd", b"a\"bc'd"),
+    ],
+)
+def test_escapes(text, characters, data):
+    found = option(f"a = {text}").value
+    assert unquote(found) == characters
+    assert unquote_bytes(found) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("message M {", "line 1, column 12: expected optional, required or repeated, got the end"),
+        ("message M {\n  optional int32 a = 1\n}", "line 3, column 1: expected ';', got '}'"),
+        (
+            "message M { int32 a = 1; }",
+            "line 1, column 13: expected optional, required or repeated, got 'int32'",
+        ),
+        ('syntax = "proto3"; message M { required int32 a = 1; }', "column 32: required in proto3"),
+        ('syntax = "proto4";', "line 1, column 1: syntax 'proto4' is not one of proto2, proto3"),
+        ('edition = "2022";', "edition '2022' is not one of 2023, 2024"),
+        ('package a; syntax = "proto3";', "line 1, column 12: syntax does not stand first"),
+        ("/* x", "line 1, column 1: a comment without its end"),
+        ('option a = "b;', "line 1, column 12: a text without its closing quotation mark"),
+        ("message M { optional int32 $a = 1; }", r"column 28: unexpected character '\$'"),
+        (
+            "message M { optional int32 a = 99999999999999999999999; }",
+            "column 32: expected a number of 32 bits",
+        ),
+        ("message M { optional int32 a = 1e3; }", "column 32: expected a number of 32 bits"),
+        (
+            "message M { map<double, int32> a = 1; }",
+            "column 17: expected the type of a map's keys, got 'double'",
+        ),
+        ("message M { repeated map<int32, int32> a = 1; }", "column 13: repeated before a map"),
+        ("message M { oneof o { repeated int32 a = 1; } }", "column 23: repeated in a oneof"),
+        ("message M { } message M { }", "column 15: M is declared twice"),
+        ("service S { } service S { }", "column 15: S is declared twice"),
+        ("message M { optional string a..b = 1; }", "column 29: expected a name, got 'a..b'"),
+        ("enum E { A = 0; } nonsense", "column 19: expected a message, an enum"),
+        ("option (a = 1;", "column 11: expected '\\)', got '='"),
+        ("option a = { b 1 };", "column 16: expected ':', got '1'"),
+    ],
+)
+def test_refusals(text, message):
+    with pytest.raises(SchemaError, match=message):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "message M { optional int32 a = 1; optional int32 b = 1; }",
+            "line 1, column 35: b has the number of a, 1",
+        ),
+        (
+            "message M { optional int32 a = 1; optional int32 a = 2; }",
+            "column 35: the field a is declared twice",
+        ),
+        (
+            "message M { optional int32 a = 536870912; }",
+            "the number 536870912 of a is not from 1 to 536870911",
+        ),
+        ("message M { optional N a = 1; }", "column 13: a has the unknown type N"),
+        (
+            "message M { optional int32 a = 1 [default = 3000000000]; }",
+            "the default of a is not of type int32",
+        ),
+        (
+            "message M { optional E a = 1 [default = C]; } enum E { B = 1; }",
+            "the default of a is not of type enum",
+        ),
+        ("extend Nope { optional int32 a = 1; }", "column 1: Nope is not a message that can be extended"),
+        (
+            "message M { extend M { optional int32 a = 5; optional int32 b = 5; } }",
+            "b extends M with the number of M.a",
+        ),
+        ('edition = "2023"; option features.enum_type = HALF_OPEN;', "HALF_OPEN is not one of OPEN, CLOSED"),
+        ("message A { message B { } enum B { C = 0; } }", "column 27: B is declared twice"),
+    ],
+)
+def test_what_cannot_be_resolved(text, message):
+    with pytest.raises(SchemaError, match=message):
+        ProtobufSchema.parse(text)
+
+
+def test_errors_of_imports_name_their_file():
+    with pytest.raises(SchemaError, match=r"x/y\.proto, line 2, column 1: expected a message"):
+        ProtobufSchema.parse({"main.proto": 'import "x/y.proto";', "x/y.proto": "\n}"})
+    with pytest.raises(SchemaError, match=r"x/y\.proto, line 1, column 13: a has the unknown type Z"):
+        ProtobufSchema.parse('import "x/y.proto";', {"x/y.proto": "message M { optional Z a = 1; }"})
+
+
+def test_imports_may_form_circles():
+    texts = {
+        "a": 'import public "b"; message A { optional B b = 1; }',
+        "b": 'import "a"; import public "c"; message B { optional A a = 1; optional C c = 2; }',
+        "c": 'import public "b"; import "c"; message C { optional B b = 1; }',
+    }
+    schema = ProtobufSchema.parse(texts)
+    assert schema.message().by_name["b"].message.by_name["c"].message.name == "C"
+
+
+def test_names_of_imports_come_after_those_that_are_nearer():
+    texts = {
+        "main": 'package p.q; import "x"; message M { optional N a = 1; optional p.N b = 2; optional .N c = 3; }'
+        " message N { }",
+        "x": 'import public "y"; message N { }',
+        "y": "package p; message N { }",
+        "z": "package p.q.M; message N { }",
+    }
+    fields = ProtobufSchema.parse(texts).message("M").by_name
+    assert [fields[name].message.name for name in "abc"] == ["p.q.N", "p.N", "N"]
+
+
+HOSTILE = {
+    "messages": "message M {" * 100_000,
+    "groups": "message M {" + "optional group G = 1 {" * 100_000,
+    "aggregates": "option a = " + "{ b: " * 100_000,
+    "brackets": "option a = " + "[" * 100_000,
+    "angles": "option a = { b " + "<b " * 100_000,
+    "digits": "message M { optional int32 a = " + "9" * 1_000_000 + "; }",
+    "hexadecimal digits": "message M { optional int32 a = 0x" + "f" * 1_000_000 + "; }",
+    "quotes": '"' * 999_999,
+    "backslashes": 'option a = "' + "\\" * 1_000_001,
+    "stars": "/" + "*" * 1_000_000,
+    "slashes": "/" * 1_000_000 + "\n}",
+    "dots": "package " + "." * 1_000_000 + ";",
+    "a long name": "message " + "a" * 1_000_000 + "{",
+    "a dotted type": "message M { optional " + "a." * 300_000 + "b c = 1; }",
+    "parentheses": "option " + "(a)." * 200_000,
+    "semicolons": ";" * 1_000_000 + "}",
+    "spaces": " \n" * 1_000_000 + "}",
+    "control characters": "\0" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_end_in_an_error(name):
+    start = time.perf_counter()
+    with pytest.raises(SchemaError):
+        ProtobufSchema.parse(HOSTILE[name])
+    assert time.perf_counter() - start < 10
+
+
+def test_depth():
+    def nested(levels):
+        return "message M {" * levels + "}" * levels
+
+    assert ProtobufSchema.parse(nested(MAX_DEPTH)).message("M." * (MAX_DEPTH - 1) + "M").fields == ()
+    with pytest.raises(SchemaError, match=f"nested deeper than {MAX_DEPTH} levels"):
+        parse(nested(MAX_DEPTH + 1))
+
+
+def test_megabytes_of_text():
+    text = 'syntax = "proto3";' + "".join(f"message M{i} {{ M{i} a = 1; }}\n" for i in range(20_000))
+    assert len(ProtobufSchema.parse(text).messages) == 20_000
+
+
+def test_a_chain_of_imports():
+    texts = {
+        f"f{i}": f'import public "f{i + 1}"; message M{i} {{ optional M{i + 1} a = 1; }}' for i in range(500)
+    }
+    schema = ProtobufSchema.parse({**texts, "f500": "message M500 { }"})
+    assert schema.message().by_name["a"].message.name == "M1"
+
+
+@given(proto_files(), st.integers(0, 2**32))
+@settings(max_examples=60)
+def test_printing_and_parsing_again_changes_nothing(text, seed):
+    printed = print_file(parse(text))
+    assert print_file(parse(printed)) == printed
+    # Whatever becomes of a text, it is a tree or an error with its place.
+    chance = random.Random(seed)
+    damaged = list(printed)
+    for _ in range(chance.randrange(1, 8)):
+        place = chance.randrange(len(damaged))
+        damaged[place : place + chance.randrange(3)] = chance.choice(
+            ["", "{", "}", '"', "/*", "0", ";", "a", "\\", "é"]
+        )
+    try:
+        ProtobufSchema.parse("".join(damaged))
+    except SchemaError as error:
+        assert "line " in str(error)
