@@ -150,6 +150,31 @@ def test_defaults_of_proto2():
     assert (wide["u"], wide["ul"], wide["e"]) == (2**32 - 1, 2**64 - 1, 2)
 
 
+def test_wrappers():
+    text = """
+    syntax = "proto3";
+    import "google/protobuf/wrappers.proto";
+    message M {
+      google.protobuf.Int32Value i = 1; google.protobuf.StringValue s = 2; google.protobuf.DoubleValue d = 3;
+      repeated google.protobuf.BoolValue r = 4; google.protobuf.UInt64Value u = 5; google.protobuf.BoolValue b = 6;
+      google.protobuf.BytesValue y = 7;
+    }
+    """
+    empty = bytes.fromhex("0a0012001a0022002a0032003a00")
+    values = bytes.fromhex("0a02080512030a01611a09090000000000000080220208012a020801320208013a030a0100")
+    rows = pa.array([b"", empty, values])
+    nulls = {**dict.fromkeys("isduby"), "r": []}
+    full = {"i": 5, "s": "a", "d": -0.0, "r": [True], "u": 1, "b": True, "y": b"\0"}
+    # As in Spark, a wrapper of the default is null unless defaults are asked for.
+    unwrapped = shaped(text, unwrap_primitive_wrapper_types=True)[0](rows).to_pylist()
+    assert unwrapped == [nulls, {**nulls, "r": [False]}, full]
+    defaults = {"i": 0, "s": "", "d": 0.0, "r": [False], "u": 0, "b": False, "y": b""}
+    options = {"unwrap_primitive_wrapper_types": True, "emit_default_values": True}
+    assert shaped(text, **options)[0](rows).to_pylist() == [nulls, defaults, full]
+    structs = shaped(text)[0](rows).to_pylist()
+    assert structs[1]["i"] == {"value": None}
+
+
 def test_times_are_cut_to_microseconds():
     reader, _ = shaped(SCALARS, "M")
     # One second and 1999 nanoseconds.

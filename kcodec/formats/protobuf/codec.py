@@ -21,7 +21,7 @@ from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.spark_layout import spark_layout
+from kcodec.formats.protobuf.spark_layout import SparkLayout
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, TypeOptions
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
@@ -59,6 +59,7 @@ class ProtobufReader:
         plan, self._converted = decode_plan(message, self.options)
         self.program = Programs(plan, Limits.of(limits))
         self._conversions = Conversions(message, self.options.readings(), types or {})
+        self._layout = SparkLayout(self.options) if self.options.layout == "spark" else None
         self.arrow_type = self._laid_out(pa.array([], self._converted)).type
 
     def decode(
@@ -77,9 +78,7 @@ class ProtobufReader:
         return self._laid_out(array), faults
 
     def _laid_out(self, array: pa.Array) -> pa.Array:
-        if self.options.layout == "columns":
-            return array
-        return spark_layout(array, self.message, self.options.empty_messages == "keep")
+        return array if self._layout is None else self._layout.messages(array, self.message)
 
 
 class ProtobufWriter:
@@ -167,8 +166,9 @@ class ProtobufCodec(Codec):
     empty_messages : {"keep", "drop"}
         Whether messages without fields are columns: structs without fields.
     layout : {"columns", "spark"}
-        Whether columns are as Spark's own functions make them: nullable but for required fields, with the default that
-        a field of proto2 declares where it is not set, and with a field of nulls in messages without fields.
+        Whether columns are as Spark's own functions make them: nullable but for required fields; with the default that
+        a field of proto2 declares where it is not set; with ``absent="null"``, null for wrappers of a default; and with
+        a field of nulls in messages without fields.
     well_known : sequence of str
         Which groups of well-known types are columns of one value rather than structs of their fields: ``"times"``
         (Timestamp, Duration), ``"wrappers"`` (nullable values), ``"structs"`` (Struct, Value, ListValue: JSON text),
