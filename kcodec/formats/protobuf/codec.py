@@ -14,6 +14,7 @@ from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.conversions import Conversions
 from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.encode_plan import encode_plan
 from kcodec.formats.protobuf.json_reader import from_json
 from kcodec.formats.protobuf.json_writer import DEFAULTS, JsonWriting, to_json
@@ -22,6 +23,7 @@ from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.spark_layout import SparkLayout
+from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, TypeOptions
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
@@ -264,6 +266,16 @@ class ProtobufCodec(Codec):
     def plan(self) -> Plan:
         """The decode plan; ``str`` of it is a readable tree."""
         return self._reader.program.plan
+
+    @property
+    def schema(self) -> str:
+        """The main file's text, as a registry keeps it."""
+        return print_file(self._schema.main)
+
+    @property
+    def descriptor_set(self) -> bytes:
+        """The schema as protoc writes it: the bytes of a FileDescriptorSet, imports included."""
+        return write_descriptor_set(self._schema)
 
     def encode_plan(self, kind: pa.DataType) -> Plan:
         """Return the plan by which columns of an Arrow type are written."""

@@ -67,6 +67,17 @@ def test_a_generated_class_is_a_schema():
     assert codec.decode([Duration(seconds=3).SerializeToString()]).to_pylist() == [{"seconds": 3, "nanos": 0}]
 
 
+def test_a_schema_is_given_back():
+    pytest.importorskip("google.protobuf")
+    from google.protobuf import descriptor_pb2, message_factory
+
+    codec = ProtobufCodec(SHOP)
+    assert ProtobufCodec(codec.schema).arrow_type == ProtobufCodec(codec.descriptor_set).arrow_type
+    files = descriptor_pb2.FileDescriptorSet.FromString(codec.descriptor_set).file
+    order = message_factory.GetMessages(files)["shop.Order"](u=7, road="n")
+    assert codec.decode([order.SerializeToString()])[0].as_py()["u"] == 7
+
+
 def test_files_import_each_other():
     codec = ProtobufCodec(
         {
