@@ -12,6 +12,10 @@ from kcodec.formats.protobuf.syntax import Enum, Extend, Field, File, Message, O
 __all__ = ["Extension", "Names", "entry_name", "with_known"]
 
 
+#: The longest full name: one is looked for in each scope around it.
+MAX_NAME = 1024
+
+
 class Extension(NamedTuple):
     """A field of another message, and where it was declared."""
 
@@ -44,6 +48,7 @@ class Names:
         self.paths: dict[str, str] = {}
         self.extensions: dict[str, Extension] = {}
         self._visible: dict[str, set[str]] = {}
+        self._found: dict[tuple[str, str, str], str] = {}
         for path in files:
             self._declare(path)
 
@@ -53,13 +58,16 @@ class Names:
         The innermost scope comes first; names of files that are not imported are found last, with `known` those of
         known files too.
         """
+        key = (path, scope, name)
+        if key in self._found:
+            return self._found[key]
         visible = self._visible_from(path)
-        for full in candidates(scope, name):
-            if self.paths.get(full) in visible:
-                return full
-        for full in candidates(scope, name):
-            if full in self.types:
-                return full
+        names = list(candidates(scope, name))
+        found = next((full for full in names if self.paths.get(full) in visible), None)
+        found = found or next((full for full in names if full in self.types), None)
+        if found is not None:
+            self._found[key] = found
+            return found
         if known and self._declare_known():
             return self.find(path, scope, name)
         return None
@@ -121,6 +129,8 @@ class Names:
 
     def _add(self, path: str, scope: str, node: Message | Enum) -> str:
         full = f"{scope}.{node.name}" if scope else node.name
+        if len(full) > MAX_NAME:
+            self.fail(path, node.at, f"a name of {len(full)} characters is longer than {MAX_NAME}")
         if full in self.types:
             self.fail(path, node.at, f"{full} is declared twice")
         self.types[full] = node

@@ -1,7 +1,10 @@
 import base64
+import contextlib
 import pickle
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from vector_files import read_vectors
 
 from kcodec import SchemaError
@@ -62,6 +65,38 @@ def test_text_and_descriptor_mean_the_same(name):
     from_descriptor = ProtobufSchema.parse(base64.b64decode(line["descriptor_set"]))
     assert described(from_text) == described(from_descriptor)
     assert from_text.message().name == from_descriptor.message().name == f"k.{name}.M"
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_damaged_descriptors(data):
+    line = SCHEMAS[data.draw(st.sampled_from(sorted(SCHEMAS)))]
+    damaged = bytearray(base64.b64decode(line["descriptor_set"]))
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(SchemaError):
+        ProtobufSchema.parse(bytes(damaged[: data.draw(st.integers(0, len(damaged)))]))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "holds no file|no message"),
+        (b"\xff" * 20, "these bytes are no google.protobuf.FileDescriptorProto"),
+        (bytes.fromhex("0a02") + b"\x62\x00", ".*"),
+        (b"\x0a\x03\x62\x01x", "the syntax 'x' is not known"),
+        (b"\x0a\x0c\x62\x08editions\x70\x01", "the edition 1 is not known"),
+    ],
+)
+def test_bytes_that_are_no_descriptors(data, message):
+    with pytest.raises(SchemaError, match=message):
+        ProtobufSchema.parse(data).message()
+
+
+@pytest.mark.parametrize("source", [7, None, object(), [], {}])
+def test_what_is_no_schema_at_all(source):
+    with pytest.raises(SchemaError):
+        ProtobufSchema.parse(source)
 
 
 def test_messages_are_found_by_name_and_by_indexes():
