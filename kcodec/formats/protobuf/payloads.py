@@ -100,11 +100,13 @@ class StructDecoder(SchemaDecoder):
                 faults += bad
             columns.append(column)
         faults.sort(key=lambda fault: fault.row)
+        if stop and faults:
+            return pa.nulls(len(values), self.arrow_type), faults[:1]
         missing = pc.is_null(columns[0])
         for column in columns[1:]:
             missing = pc.and_(missing, pc.is_null(column))
         array = pa.StructArray.from_arrays(columns, fields=list(self.arrow_type), mask=missing)
-        return array, faults[:1] if stop else faults
+        return array, faults
 
 
 class MessageEncoder(SchemaEncoder):

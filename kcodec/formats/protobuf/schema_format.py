@@ -174,14 +174,14 @@ class ProtobufFormat(SchemaFormat):
         return given.main.text or print_file(given.main)
 
     def given_imports(self, schema: object) -> tuple[NamedText, ...]:
-        """Return the texts of all imports that a user gives."""
-        if isinstance(schema, str):
+        """Return the texts of all imports that a user gives, and those of known files unless they are skipped."""
+        if isinstance(schema, str) and self.skip_known:
             return ()
         given = _given(schema)
         return tuple(
             NamedText(path, file.text or print_file(file))
             for path, file in given.files.items()
-            if path != given.path and path not in KNOWN
+            if path != given.path and not (self.skip_known and path in KNOWN)
         )
 
     def imports(self, text: str) -> tuple[str, ...]:
@@ -198,6 +198,7 @@ class ProtobufFormat(SchemaFormat):
         """Return a text with one message, of the name that is wanted or ``TopLevelRecord``."""
         from kcodec.formats.protobuf.derive import MESSAGE, derive_text
 
+        self._check_written()
         return derive_text(kind, self._message or MESSAGE)
 
     # Comparison
@@ -221,6 +222,10 @@ class ProtobufFormat(SchemaFormat):
         return list(dict.fromkeys(found))
 
     # Payloads
+
+    def _check_written(self) -> None:
+        if self.is_struct:
+            raise ConfigError("columns of several messages are read, not written")
 
     @property
     def _message(self) -> str | None:
@@ -255,8 +260,7 @@ class ProtobufFormat(SchemaFormat):
         """Return what writes columns as a message of a schema, or of the one given, which the schema has too."""
         from kcodec.formats.protobuf.payloads import MessageEncoder
 
-        if self.is_struct:
-            raise ConfigError("columns of several messages are read, not written")
+        self._check_written()
         written = given or schema
         name = written.message(self._message).name
         return MessageEncoder(written, name, schema.indexes(name), options, limits)

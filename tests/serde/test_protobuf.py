@@ -1,0 +1,249 @@
+"""Protobuf through a registry: many ids and messages in one column, and imports as references."""
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from kcodec import ConfigError, DecodeError, RegistryError, SchemaError, Serde
+from kcodec.formats.protobuf.codec import ProtobufCodec
+from kcodec.registry import Reference, Schema
+from kcodec.registry.memory import MemoryRegistry
+
+SHOP = """
+syntax = "proto3";
+package shop;
+message Order { int64 id = 1; string who = 2; message Line { int32 n = 1; } }
+message Refund { int64 id = 1; double amount = 2; }
+"""
+SHOP_2 = SHOP.replace("string who = 2;", "bytes who = 2; int32 added = 3;").replace(
+    "message Refund", "message New { } message Refund"
+)
+
+
+def encoded(schema, message, *rows):
+    codec = ProtobufCodec(schema, message)
+    return [value.as_py() for value in codec.encode(pa.array(rows, codec.arrow_type))]
+
+
+@pytest.fixture
+def registry():
+    registry = MemoryRegistry()
+    registry.register("t-value", Schema(SHOP, "PROTOBUF"))
+    return registry
+
+
+ORDER = encoded(SHOP, "Order", {"id": 1, "who": "a"})[0]
+REFUND = encoded(SHOP, "Refund", {"id": 2, "amount": 0.5})[0]
+NEWER = encoded(SHOP_2, "Order", {"id": 3, "who": b"c", "added": 4})[0]
+FRAME = b"\0\0\0\0"
+
+
+def test_the_first_value_says_which_message_is_read(impl, registry):
+    serde = Serde("PROTOBUF", registry, topic="t")
+    assert serde.arrow_type is None
+    values = [FRAME + b"\1\2\2" + REFUND, None, FRAME + b"\1\0" + ORDER]
+    array, report = serde.deserialize(values, errors="report")
+    assert array.to_pylist() == [{"id": 2, "amount": 0.5}, None, None]
+    assert report["code"].to_pylist() == ["schema_error"]
+    assert "values of the message shop.Order are not read as shop.Refund" in report["reason"][0].as_py()
+    # It stays what it was, in copies too.
+    again = pickle.loads(pickle.dumps(serde))
+    assert again.deserialize([FRAME + b"\1\2\2" + REFUND]).to_pylist() == [{"id": 2, "amount": 0.5}]
+    with pytest.raises(DecodeError, match=r"shop\.Order are not read as shop\.Refund"):
+        again.deserialize([FRAME + b"\1\0" + ORDER])
+
+
+@pytest.mark.parametrize("message", ["shop.Order", "Order"])
+def test_the_message_is_chosen(impl, registry, message):
+    registry.register("t-value", Schema(SHOP_2, "PROTOBUF"))
+    serde = Serde("PROTOBUF", registry, topic="t", message=message, reader_schema=SHOP_2)
+    values = [FRAME + b"\1\2\2" + REFUND, FRAME + b"\1\0" + ORDER, FRAME + b"\2\2\0" + NEWER]
+    array, report = serde.deserialize(values, errors="report")
+    assert array.to_pylist() == [None, {"id": 1, "who": b"a", "added": 0}, {"id": 3, "who": b"c", "added": 4}]
+    assert report["row"].to_pylist() == [0]
+    assert serde.arrow_type == array.type
+
+
+def test_many_messages_are_a_struct(impl, registry):
+    registry.register("t-value", Schema(SHOP_2, "PROTOBUF"))
+    serde = Serde("PROTOBUF", registry, topic="t", message=["shop.Order", "Refund"])
+    values = [
+        FRAME + b"\1\2\2" + REFUND,
+        None,
+        FRAME + b"\1\0" + ORDER,
+        FRAME + b"\2\2\4" + REFUND,
+        FRAME + b"\2\2\2",
+        FRAME + b"\1\0\xff",
+    ]
+    array, report = serde.deserialize(values, errors="report")
+    refund = {"shop.Order": None, "shop.Refund": {"id": 2, "amount": 0.5}}
+    assert array.to_pylist() == [
+        refund,
+        None,
+        {"shop.Order": {"id": 1, "who": b"a", "added": 0}, "shop.Refund": None},
+        refund,
+        None,
+        None,
+    ]
+    assert report["row"].to_pylist() == [4, 5]
+    assert report["code"].to_pylist() == ["schema_error", "truncated"]
+    with pytest.raises(DecodeError, match="row 4"):
+        serde.deserialize(values)
+    with pytest.raises(ConfigError, match="columns of several messages are read, not written"):
+        serde.serialize(array)
+
+
+def test_payloads_of_any_message_are_read_where_asked_for(impl, registry):
+    config = {"protobuf.any.message": "true"}
+    serde = Serde("PROTOBUF", registry, topic="t", message="Order", config=config)
+    # dotnet once wrote indexes in the wrong order.
+    values = [
+        FRAME + b"\1\4\0\2" + ORDER,
+        FRAME + b"\1\2\2" + encoded(SHOP, "Order", {"id": 5, "who": ""})[0],
+    ]
+    assert serde.deserialize(values).to_pylist() == [{"id": 1, "who": "a"}, {"id": 5, "who": ""}]
+
+
+def test_indexes_that_mean_nothing(impl, registry):
+    serde = Serde("PROTOBUF", registry, topic="t", message="Order")
+    array, report = serde.deserialize(
+        [FRAME + b"\1\2\6" + ORDER, FRAME + b"\1\4\0\2" + ORDER, FRAME + b"\1\0" + ORDER], errors="report"
+    )
+    assert array.to_pylist() == [None, None, {"id": 1, "who": "a"}]
+    assert [each.as_py() for each in report["reason"]] == [
+        "the schema has no message of the indexes [3]",
+        "the schema has no message of the indexes [0, 1]",
+    ]
+
+
+def test_changes_that_lose_values_are_errors(impl, registry):
+    changed = SHOP.replace("int64 id = 1; string who", "string id = 1; string who")
+    serde = Serde("PROTOBUF", registry, topic="t", message="Order", reader_schema=changed)
+    with pytest.raises(
+        DecodeError,
+        match=r"FIELD_SCALAR_KIND_CHANGED at #/shop\.Order/1: id is string, but was written as int64",
+    ):
+        serde.deserialize([FRAME + b"\1\0" + ORDER])
+
+
+def test_generated_classes_are_written(impl):
+    from google.protobuf import timestamp_pb2
+
+    registry = MemoryRegistry()
+    serde = Serde(
+        "PROTOBUF",
+        registry,
+        topic="t",
+        schema=timestamp_pb2.Timestamp,
+        config={"value.subject.name.strategy": "RecordName"},
+    )
+    values = serde.serialize(pa.array([{"seconds": 7, "nanos": 0}]))
+    assert values.to_pylist() == [b"\0\0\0\0\1\0\x08\x07"]
+    assert registry.subjects() == ["google.protobuf.Timestamp"]
+
+
+def test_derived_schemas(impl):
+    registry = MemoryRegistry()
+    serde = Serde("PROTOBUF", registry, topic="t", message="shop.Order")
+    kind = pa.struct([pa.field("id", pa.int64(), False), ("at", pa.timestamp("us", "UTC"))])
+    array = pa.array([{"id": 7, "at": 1_000_000}, None], kind)
+    values = serde.serialize(array)
+    assert serde.deserialize(values) == array
+    assert registry.get_version("t-value").schema.text == (
+        'syntax = "proto3";\npackage shop;\n\nimport "google/protobuf/timestamp.proto";\n\n'
+        "message Order {\n  int64 id = 1;\n  google.protobuf.Timestamp at = 2;\n}\n"
+    )
+
+
+DIAMOND = {
+    "main.proto": 'syntax = "proto3"; import "a/left.proto"; import public "right.proto"; '
+    'import "google/protobuf/duration.proto"; message M { Left l = 1; Right r = 2; }',
+    "a/left.proto": 'syntax = "proto3"; import "leaf.proto"; message Left { Leaf leaf = 1; }',
+    "right.proto": 'syntax = "proto3"; import public "leaf.proto"; message Right { repeated Leaf leaf = 1; }',
+    "leaf.proto": 'syntax = "proto3"; message Leaf { int32 a = 1; }',
+}
+ROWS = pa.array([{"l": {"leaf": {"a": 1}}, "r": {"leaf": [{"a": 2}, {"a": 3}]}}])
+
+
+class TestReferences:
+    def test_imports_are_registered_leaf_first(self, impl):
+        registry = MemoryRegistry()
+        serde = Serde("PROTOBUF", registry, topic="t", schema=DIAMOND)
+        values = serde.serialize(ROWS)
+        ids = {subject: registry.get_version(subject).id for subject in registry.subjects()}
+        assert ids == {"leaf.proto": 1, "a/left.proto": 2, "right.proto": 3, "t-value": 4}
+        assert registry.get_version("t-value").schema.references == (
+            Reference("a/left.proto", "a/left.proto", 1),
+            Reference("right.proto", "right.proto", 1),
+        )
+        assert registry.get_version("right.proto").schema.references == (
+            Reference("leaf.proto", "leaf.proto", 1),
+        )
+        # A reader needs the registry alone.
+        assert Serde("PROTOBUF", registry, topic="t").deserialize(values).to_pylist() == ROWS.to_pylist()
+
+    def test_qualified_subjects(self, impl):
+        registry = MemoryRegistry()
+        config = {"reference.subject.name.strategy": "QualifiedReferenceSubjectNameStrategy"}
+        Serde("PROTOBUF", registry, topic="t", schema=DIAMOND, config=config).serialize(ROWS)
+        assert registry.subjects() == ["a.left", "leaf", "right", "t-value"]
+
+    def test_known_types_are_registered_where_asked_for(self, impl):
+        registry = MemoryRegistry()
+        texts = {
+            "m": 'syntax = "proto3"; import "google/protobuf/duration.proto"; message M { int32 a = 1; }'
+        }
+        array = pa.array([{"a": 1}])
+        Serde("PROTOBUF", registry, topic="t", schema=texts).serialize(array)
+        assert registry.subjects() == ["t-value"]
+        Serde("PROTOBUF", registry, topic="u", schema=texts, config={"skip.known.types": "false"}).serialize(
+            array
+        )
+        assert registry.subjects() == ["google/protobuf/duration.proto", "t-value", "u-value"]
+        assert registry.get_version("u-value").schema.references[0].name == "google/protobuf/duration.proto"
+
+    def test_references_may_only_be_looked_up(self, impl):
+        registry = MemoryRegistry()
+        config = {"reference.lookup.only": "true"}
+        serde = Serde("PROTOBUF", registry, topic="t", schema=DIAMOND, config=config)
+        with pytest.raises(RegistryError, match=r"leaf\.proto"):
+            serde.serialize(ROWS)
+        assert registry.subjects() == []
+        Serde("PROTOBUF", registry, topic="u", schema=DIAMOND).serialize(ROWS)
+        assert serde.serialize(ROWS).to_pylist()[0][:6] == b"\0\0\0\0\4\0"
+
+    def test_nothing_is_registered_without_leave(self, impl):
+        registry = MemoryRegistry()
+        config = {"auto.register.schemas": "false"}
+        serde = Serde("PROTOBUF", registry, topic="t", schema=DIAMOND, config=config)
+        with pytest.raises(RegistryError):
+            serde.serialize(ROWS)
+        Serde("PROTOBUF", registry, topic="t", schema=DIAMOND).serialize(ROWS)
+        assert serde.serialize(ROWS).to_pylist()[0][:6] == b"\0\0\0\0\4\0"
+
+    def test_circles_are_refused(self, impl):
+        texts = {
+            "a": 'syntax = "proto3"; import "b"; message A { }',
+            "b": 'syntax = "proto3"; import "c"; message B { }',
+            "c": 'syntax = "proto3"; import "b"; message C { }',
+        }
+        with pytest.raises(SchemaError, match="imports form a circle: b -> c -> b"):
+            Serde("PROTOBUF", MemoryRegistry(), topic="t", schema=texts).serialize(
+                pa.array([{}], pa.struct([]))
+            )
+
+    def test_readers_have_imports_too(self, impl, registry):
+        texts = {
+            "main": 'syntax = "proto3"; package shop; import "id"; message Order { ids.Id id = 4; string who = 2; }',
+            "id": 'syntax = "proto3"; package ids; message Id { int32 a = 1; }',
+        }
+        serde = Serde("PROTOBUF", registry, topic="t", reader_schema=texts)
+        assert serde.deserialize([FRAME + b"\1\0" + ORDER]).to_pylist() == [{"id": None, "who": "a"}]
+
+
+def test_other_formats_have_no_messages():
+    with pytest.raises(ConfigError, match="the format AVRO takes no message="):
+        Serde("AVRO", MemoryRegistry(), topic="t", message="M")
+    with pytest.raises(ConfigError, match="a Protobuf schema is not made from int"):
+        Serde("PROTOBUF", MemoryRegistry(), topic="t", schema=7)
