@@ -4,7 +4,7 @@ The reader's schema, the schema to write as and the ids under the subject are lo
 made; an executor asks the registry only for ids that were not there then.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -40,12 +40,12 @@ def framed_reader(
     settings: Mapping[str, Any],
     reader_schema: Any,
     options: Mapping[str, Any],
-    message: str | None = None,
+    message: str | Sequence[str] | None = None,
 ) -> tuple[Any, pa.DataType]:
     """Return what decodes framed values, and the Arrow type of its result; without a schema, the subject's latest.
 
-    `settings` are those of the registry's client and of the serde, by Confluent's names; `options` those of the format,
-    of which some have messages, of which one may be chosen.
+    `settings` are those of the registry's client and of the serde, by Confluent's names; `options` those of the format;
+    `message` what `kcodec.Serde` takes.
     """
     language = schema_format(format)
     registry, config = _open(language, subject, address, settings)

@@ -59,8 +59,9 @@ def from_protobuf(
     ----------
     data : Column or str
         Binary column. Null gives null.
-    messageName : str or codec or serde, optional
-        The message, by its full name or the last part of it; by default the schema's first. Or a codec or serde
+    messageName : str or list of str or codec or serde, optional
+        The message, by its full name or the last part of it; by default the schema's first. With a registry, a list
+        of names makes a struct of these messages, of which each value sets one. Or a codec or serde
         (`kcodec.ProtobufCodec`, `kcodec.Serde`), without a schema.
     descFilePath : str, optional
         File of the schema as a FileDescriptorSet, which is read when the function is called.
@@ -117,7 +118,7 @@ def from_protobuf(
     if place is not None:
         from kcodec_spark.framed import framed_reader
 
-        message = _message(messageName, settings.format)
+        message = _message(messageName, settings.format, is_several=True)
         reader = framed_reader("PROTOBUF", *place, source, codec_options, message)
     elif source is not None:
         reader = reader_of(ProtobufCodec(source, _message(messageName, {}), **codec_options))
@@ -228,12 +229,16 @@ def _given(codec: Any) -> Any:
     return codec
 
 
-def _message(name: Any, options: Mapping[str, Any]) -> str | None:
-    """Return the message's name, which Databricks takes as an option."""
+def _message(name: Any, options: Mapping[str, Any], *, is_several: bool = False) -> Any:
+    """Return the message's name, or several, which Databricks takes as an option."""
     if name is not None and _MESSAGE in options:
         raise ConfigError(f"the message is given twice: as messageName, and as {_MESSAGE}")
     name = options.get(_MESSAGE, name)
-    if name is not None and not isinstance(name, str):
+    if (
+        name is not None
+        and not isinstance(name, str)
+        and not (is_several and isinstance(name, (list, tuple)))
+    ):
         raise TypeError(f"with a schema, messageName is a str, not {type(name).__name__}")
     return name
 

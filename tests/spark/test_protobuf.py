@@ -262,6 +262,9 @@ def test_framed_values(spark, address, framed):
         assert [row["o"] for row in decoded.collect()] == [(1, None), (2, "n"), None]
     only = from_protobuf("value", options=databricks, fields=["note"])
     assert [row[0] for row in df.select(only).collect()] == [(None,), ("n",), None]
+    place = {"subject": "orders-value", "schemaRegistryAddress": address}
+    mixed = from_protobuf("value", ["s.Order", "s.Other"], **place)
+    assert [row[0] for row in df.select(mixed).collect()] == [((1, None), None), ((2, "n"), None), None]
     permissive = {**databricks, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
     other = {**permissive, "schema.registry.protobuf.name": "Other"}
     codes = df.select(from_protobuf("value", options=other).alias("o")).select("o._error.code").collect()

@@ -21,7 +21,16 @@ from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
 from kcodec import AvroCodec  # noqa: E402
-from kcodec_spark import check_server, from_avro, register, ship, to_avro, types  # noqa: E402
+from kcodec_spark import (  # noqa: E402
+    check_server,
+    from_avro,
+    from_protobuf,
+    register,
+    ship,
+    to_avro,
+    to_protobuf,
+    types,
+)
 
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 assert check_server(spark).ready
@@ -34,5 +43,8 @@ assert decoded.collect() == [(0,), (1,), (2,)]
 assert df.selectExpr("number(value)").collect() == [(0,), (1,), (2,)]
 assert df.select(to_avro(F.struct("id"))).first()[0] == b"\x00"
 assert types.to_avro_type(decoded.schema["n"].dataType) == '"long"'
+text = 'syntax = "proto3"; message M { int64 id = 1; }'
+messages = df.select(to_protobuf(["id"], schema=text).alias("value"))
+assert messages.select(from_protobuf("value", "M", schema=text).id).collect() == [(None,), (1,), (2,)]
 spark.stop()
 print("thin client: all as expected")
