@@ -39,4 +39,4 @@ cdef class Rows:
 cdef class Int32Buffer:
     cdef const int32_t *data  # one per row; NULL for None
     cdef Py_buffer view
-    cdef bint held
+    cdef bint has_view

@@ -162,11 +162,11 @@ cdef class Int32Buffer:
         if values is None:
             return
         PyObject_GetBuffer(values, &self.view, PyBUF_SIMPLE)
-        self.held = True
+        self.has_view = True
         self.data = <const int32_t *>self.view.buf
         if self.view.len < rows * 4:
             raise ValueError(f"{name} has {self.view.len} bytes for {rows} rows of int32")
 
     def __dealloc__(self):
-        if self.held:
+        if self.has_view:
             PyBuffer_Release(&self.view)

@@ -117,9 +117,9 @@ class _Writer(Inputs):
         else:
             value //= 1 if value >= 1 << 63 else node.factor
         # What is multiplied or divided has 64 bits with a sign.
-        most = (1 << 64 if node.factor == 1 else 1 << 63) - 1
-        low, high = node.bounds or (-(1 << 63), most)
-        if not max(low, -(1 << 63)) <= value <= min(high, most):
+        limit = (1 << 64 if node.factor == 1 else 1 << 63) - 1
+        low, high = node.bounds or (-(1 << 63), limit)
+        if not max(low, -(1 << 63)) <= value <= min(high, limit):
             raise RowError("out_of_range", None, path)
         return _number_form(node, str(value))
 
@@ -143,8 +143,8 @@ class _Writer(Inputs):
         kept = digits[: max(len(digits) + shift, 0)] if shift < 0 else digits
         if digits and (not kept or digits[len(kept) :].strip("0")):
             raise RowError("inexact", None, path)
-        most = node.precision or (38 if self.kinds[node.column].bit_width == 128 else 76)
-        if digits and len(kept) + max(shift, 0) > most:
+        digit_limit = node.precision or (38 if self.kinds[node.column].bit_width == 128 else 76)
+        if digits and len(kept) + max(shift, 0) > digit_limit:
             raise RowError("decimal_precision", None, path)
         value = (int(kept) * 10 ** max(shift, 0) if kept else 0) * (-1 if sign else 1)
         size = (value if value >= 0 else ~value).bit_length() // 8 + 1
