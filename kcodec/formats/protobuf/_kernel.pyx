@@ -1,14 +1,18 @@
 """Protobuf messages to columns.
 
+A block of rows is read field by field; rows in which something is out of the ordinary are read again one by one.
 Rows that only the plain twin can answer for (`kcodec.formats.protobuf._row`) are read again by it.
 """
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from kcodec.columns._rows cimport Slice
+from kcodec.formats.protobuf._block cimport read_block
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
+from kcodec.formats.protobuf._lanes cimport LANES, MEMORY, SLACK, Block
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
 from kcodec.plan._budget cimport begin_row, set_limits
@@ -27,13 +31,18 @@ from kcodec.formats.protobuf._encode import encode
 from kcodec.formats.protobuf._program import ProtobufProgram as Program
 
 cdef enum:
-    BLOCK_ROWS = 256
+    FEW_ROWS = 4              # so many are better off one by one
+    MAX_PAUSE = 64            # blocks
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
 
 
 @cython.final
 cdef class ProtobufDecoder(Decoder):
     cdef Context context
+    cdef Block block
+    cdef int64_t most               # rows that are read together
+    cdef int64_t pause              # blocks that are read one by one after one that was not as expected,
+    cdef int64_t left               # and those of them that are left
     cdef const Message **messages   # per program
     cdef list again            # rows that the plain twin has read
     cdef list found            # and what it has found there
@@ -46,7 +55,10 @@ cdef class ProtobufDecoder(Decoder):
         Decoder.__init__(self, values, programs, selector, starts, None, 0, True)
         self.again = []
         self.found = []
-        self.block_rows = BLOCK_ROWS
+        self.in_blocks = True
+        self.block_rows = LANES
+        self.block.context = &self.context
+        self.most = LANES
         self.block_bytes = BLOCK_BYTES
         self.context.columns = self.builder.columns
         self.context.wide = self.builder.wide
@@ -65,6 +77,7 @@ cdef class ProtobufDecoder(Decoder):
             raise MemoryError
 
     def __dealloc__(self):
+        free(self.block.memory)
         free(self.context.seen)
         free(self.context.times)
         free(self.messages)
@@ -76,6 +89,50 @@ cdef class ProtobufDecoder(Decoder):
     cdef void begin(self, int64_t room) noexcept nogil:
         self.context.budget.room = room
         self.context.checked = self.checked
+
+    cdef int64_t read_together(self) noexcept nogil:
+        cdef int64_t row
+        cdef int64_t room
+        cdef int64_t odd
+        cdef int64_t count = self.count - self.next
+        if self.checked or count < FEW_ROWS:
+            return 0
+        if self.next == 0:
+            memset(self.block.odd, 0, LANES)
+            self.left -= self.left > 0
+            self.most = min(2 * self.most, LANES)
+        if self.left:
+            return 0
+        if self.block.memory == NULL:
+            self.block.memory = <uint8_t *>malloc(MEMORY)
+            if self.block.memory == NULL:
+                return 0
+        # Behind the last rows of a column nothing may be read.
+        while count and self.slices[self.next + count - 1].limit - self.slices[self.next + count - 1].end < SLACK:
+            count -= 1
+        while True:
+            count = min(count, self.most)
+            for row in range(count):
+                if self.block.odd[self.next + row]:
+                    count = row
+                    break
+            if count < FEW_ROWS:
+                return 0
+            room = self.context.budget.room
+            if read_block(&self.block, self, self.messages, self.next, count):
+                return count
+            self.context.budget.room = room
+            if not self.block.failed:
+                self.most = count // 2
+                return 0
+            # Without the odd ones, all others are as expected.
+            odd = 0
+            for row in range(count):
+                odd += self.block.odd[self.next + row]
+            if 4 * odd > count:
+                self.pause = min(2 * self.pause + 1, MAX_PAUSE)
+                self.left = self.pause
+                return 0
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context

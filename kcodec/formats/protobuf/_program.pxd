@@ -108,7 +108,7 @@ cdef struct Op:
     int32_t factor        # of a time: nanoseconds in a unit; encoding: units in a second
     int32_t bits          # encoding: of an integer
     int32_t status        # encoding: what a null, or a FAIL, is
-    int32_t oneof         # encoding: of which it is a member; -1
+    int32_t oneof         # of which it is a member; -1
     int32_t first         # of an enum: the number that it has by default
     int64_t low           # of a time: least seconds
     int64_t high
@@ -123,7 +123,8 @@ cdef struct Message:
     int32_t slot          # where these words are
     int32_t number        # of the message
     int32_t unknown       # column of unknown fields, -1
-    int32_t cases         # of its oneofs
+    int32_t oneofs        # number of these
+    int32_t cases         # and of their columns
     bint finishing        # required fields or maps are here or below
     int32_t finish_count
     const int32_t *finish_fields  # positions of maps, and of messages with such below

@@ -149,6 +149,7 @@ cdef class ProtobufProgram(Program):
         op.wire_type = wire_type
         op.message = -1
         op.position = position
+        op.oneof = field.oneof
         op.ahead = 0 if repeated and not (packable and field.packed) else 1
         op.factor = field.factor
         op.first = field.size if kind == "enum" else 0
@@ -316,6 +317,7 @@ cdef class ProtobufProgram(Program):
         self.words += message.words + 1
         message.unknown = node.unknown
         message.column = node.column
+        message.oneofs = len(node.symbols)
         message.cases = len(node.cases)
         places = {field.number: position for position, field in enumerate(node.children)}
         by_oneof = {}

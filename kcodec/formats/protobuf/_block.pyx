@@ -1,0 +1,622 @@
+"""Blocks of Protobuf messages to columns, a field at a time.
+
+A row loop asks of every tag which field it is of. Here one field is read for all rows of a block before the next one
+is, in the order of their numbers, in which encoders write them: it is asked once, and whether a row has the field is
+computed rather than branched on.
+
+    payloads:  | row 0 .... | row 1 .......... | row 2 ... |
+                    ^ at         ^ at             ^ at          all are asked for the same tag
+
+Messages inside are read the same way: those of all rows that have one are lanes of their own, and so are all items of
+a list or map, of all rows behind each other, as they are stored. So text is always copied in order. Columns of
+messages that only some rows have are cleared first; the ends of the texts and lists that never came are put right
+when all others are known.
+
+Nothing is reported from here. A row that is not as expected (fields in another order, or twice; members of a oneof
+one after the other; whatever is wrong) is marked as odd, and the row loop reads it. What has been stored until then
+does no harm.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
+from kcodec.columns._compact cimport has_duplicates
+from kcodec.columns._rows cimport Slice
+from kcodec.formats.protobuf._lanes cimport MEMORY, SLACK, Block, Lane, Lanes, put_end, reject, take
+from kcodec.formats.protobuf._program cimport (
+    ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_FIXED32, READ_FIXED64,
+    READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
+)
+from kcodec.formats.protobuf._values cimport NO_VALUE, put_texts, read_long, read_values
+from kcodec.plan._budget cimport begin_row
+from kcodec.plan._decoder cimport Decoder, payload_of, program_of
+from kcodec.wire.cursor cimport ctz64, gather7, likely, load_le64, unlikely
+
+cdef enum:
+    PROGRAMS = 64     # of a block, at most
+
+
+cdef void clear(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
+    """Make some values of a column null or empty, with all below it; `close_gaps` completes it."""
+    cdef int32_t at = first
+    cdef int32_t end = columns[first].end
+    cdef Column *column
+    while at < end:
+        column = &columns[at]
+        at += 1
+        if column.valid != NULL:
+            memset(column.valid + base, 0, count)
+        if column.kind == FIXED:
+            memset(column.data + base * column.width, 0, count * column.width)
+        elif column.kind == BITS:
+            memset(column.data + base, 0, count)
+        elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
+            if wide and column.kind != MAP:
+                memset(<int64_t *>column.offsets + base + 1, 0, 8 * count)
+            else:
+                memset(<int32_t *>column.offsets + base + 1, 0, 4 * count)
+            at = column.end
+
+
+cdef void close_gaps(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
+    """Let texts and lists that have not come since `clear` end where those before them do."""
+    cdef int32_t at = first
+    cdef int32_t end = columns[first].end
+    cdef int64_t index
+    cdef int64_t *offsets
+    cdef int32_t *offsets32
+    cdef Column *column
+    while at < end:
+        column = &columns[at]
+        at += 1
+        if column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
+            if wide and column.kind != MAP:
+                offsets = <int64_t *>column.offsets + base
+                for index in range(count):
+                    offsets[index + 1] = max(offsets[index + 1], offsets[index])
+            else:
+                offsets32 = <int32_t *>column.offsets + base
+                for index in range(count):
+                    offsets32[index + 1] = max(offsets32[index + 1], offsets32[index])
+            at = column.end
+
+
+cdef void set_valid(Column *column, const Lanes *lanes) noexcept nogil:
+    cdef int64_t at
+    if column.valid == NULL:
+        return
+    if lanes.dense:
+        memset(column.valid + lanes.base, 1, lanes.count)
+    else:
+        for at in range(lanes.count):
+            column.valid[lanes.lane[at].index] = 1
+
+
+cdef bint read_message(
+    Block *block, const Message *message, const Lanes *lanes, int32_t depth
+) noexcept nogil:
+    """Read messages of one type, each to its end; return whether there is room for all that takes."""
+    cdef int64_t mark = block.used
+    cdef int32_t *chosen = NULL
+    cdef Lane *lane
+    cdef int32_t at
+    if lanes.count == 0:
+        return True
+    if message.oneofs:
+        # Of each oneof, which member each lane has: its position and 1.
+        chosen = <int32_t *>take(block, message.oneofs * lanes.count * sizeof(int32_t))
+        if chosen == NULL:
+            return False
+        memset(chosen, 0, message.oneofs * lanes.count * sizeof(int32_t))
+    for at in range(message.count):
+        if not read_field(block, message, block.context.ops + message.ops + at, lanes, chosen, depth):
+            return False
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        if unlikely(lane.at != lane.end):
+            if message.unknown >= 0 or not skip_newer(
+                lane, block.context.ops[message.ops + message.count - 1].number if message.count else 0
+            ):
+                reject(block, lane)
+    if message.unknown >= 0:
+        put_no_text(block, lanes, &block.context.columns[message.unknown])
+    for at in range(message.cases):
+        if not put_case(block, message, lanes, at, chosen + at * lanes.count):
+            return False
+    block.used = mark
+    return True
+
+
+cdef bint skip_newer(Lane *lane, uint64_t last) noexcept nogil:
+    """Read past unknown fields behind the last one that is known."""
+    cdef const uint8_t *p = lane.at
+    cdef uint64_t tag
+    cdef uint64_t raw
+    cdef int64_t size
+    while p < lane.end:
+        size = read_long(p, lane.end, &tag)
+        if size > lane.end - p or tag >> 32 or tag >> 3 <= last:
+            return False
+        p += size
+        size = 4 if tag & 7 == FIXED32 else 8
+        if tag & 7 == VARINT:
+            size = read_long(p, lane.end, &raw)
+        elif tag & 7 == LENGTH:
+            size = read_long(p, lane.end, &raw)
+            if raw >> 31:
+                return False
+            size += <int64_t>raw
+        elif tag & 7 != FIXED64 and tag & 7 != FIXED32:
+            return False
+        if size > lane.end - p:
+            return False
+        p += size
+    return True
+
+
+cdef void put_no_text(Block *block, const Lanes *lanes, Column *column) noexcept nogil:
+    cdef int64_t used = offset_at(column, lanes.base, block.context.wide)
+    cdef int64_t at
+    for at in range(lanes.count):
+        column.valid[lanes.lane[at].index] = 0
+        put_end(column, lanes.lane[at].index, used, block.context.wide)
+
+
+cdef bint put_case(
+    Block *block, const Message *message, const Lanes *lanes, int32_t oneof, const int32_t *chosen
+) noexcept nogil:
+    """Store which member of a oneof messages have."""
+    cdef int64_t mark = block.used
+    cdef const Text **texts = <const Text **>take(block, lanes.count * sizeof(Text *))
+    cdef int64_t at
+    cdef bint done
+    if texts == NULL:
+        return False
+    for at in range(lanes.count):
+        texts[at] = &message.field_names[chosen[at] - 1] if chosen[at] else NULL
+    done = put_texts(block, lanes, &block.context.columns[message.case_columns[oneof]], texts, True)
+    block.used = mark
+    return done
+
+
+cdef bint read_field(
+    Block *block, const Message *message, const Op *op, const Lanes *lanes, int32_t *chosen, int32_t depth
+) noexcept nogil:
+    """Read a field of messages, those that have it."""
+    cdef int64_t mark = block.used
+    cdef Column *column = <Column *>(<char *>block.context.columns + op.place)
+    cdef bint nullable = op.column >= 0 and op.flags & PRESENT and column.valid != NULL
+    cdef uint8_t *flags
+    cdef int64_t at
+    cdef bint done = True
+    if op.flags & ITEMS and op.code != READ_DROPPED:
+        done = read_items(block, op, column, lanes, depth)
+        block.used = mark
+        return done
+    if nullable and lanes.dense:
+        flags = column.valid + lanes.base
+    else:
+        flags = <uint8_t *>take(block, lanes.count)
+        if flags == NULL:
+            return False
+    if op.code == READ_DROPPED:
+        skip_values(block, op, lanes, flags)
+    elif op.code == READ_GROUP or depth == 0 and (op.code == READ_MESSAGE or op.code == READ_TIME):
+        # If one comes, it is left over.
+        if lanes.dense:
+            clear(block.context.columns, op.column, lanes.base, lanes.count, block.context.wide)
+            close_gaps(block.context.columns, op.column, lanes.base, lanes.count, block.context.wide)
+        memset(flags, 0, lanes.count)
+    elif op.code == READ_MESSAGE:
+        done = read_inner(block, op, column, lanes, flags, depth)
+    else:
+        done = read_values(block, lanes, op, column, True, flags)
+    if nullable and not lanes.dense:
+        for at in range(lanes.count):
+            column.valid[lanes.lane[at].index] = flags[at]
+    if message.required != NULL and message.required[op.position >> 6] >> (op.position & 63) & 1:
+        for at in range(lanes.count):
+            if unlikely(not flags[at]):
+                reject(block, &lanes.lane[at])
+    if op.oneof >= 0:
+        chosen += op.oneof * lanes.count
+        for at in range(lanes.count):
+            if flags[at]:
+                if unlikely(chosen[at]):
+                    reject(block, &lanes.lane[at])
+                chosen[at] = op.position + 1
+    block.used = mark
+    return done
+
+
+cdef bint read_inner(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, uint8_t *flags, int32_t depth
+) noexcept nogil:
+    """Read messages inside messages, at most one in each."""
+    cdef bint wide = block.context.wide
+    cdef uint64_t tag = op.tag
+    cdef uint64_t mask = op.tag_mask
+    cdef int64_t skip = op.tag_size
+    cdef Lanes inner
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t present
+    cdef int64_t size
+    cdef int64_t count = 0
+    cdef uint64_t raw
+    cdef uint64_t stops
+    cdef bint always = not op.flags & PRESENT
+    inner.lane = <Lane *>take(block, lanes.count * sizeof(Lane))
+    if inner.lane == NULL:
+        return False
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        present = ((load_le64(p) & mask) == tag) & (p < lane.end)
+        raw = load_le64(p + skip)
+        stops = ~raw & 0x8080808080808080ULL
+        # No bytes at all are a message without fields.
+        size = 0
+        if likely(stops != 0):
+            raw = gather7(raw & (stops ^ (stops - 1))) & <uint64_t>(-present)
+            size = (skip + (ctz64(stops) >> 3) + 1) & -present
+        elif present:
+            raw = NO_VALUE
+        else:
+            raw = 0
+        if unlikely(raw > <uint64_t>(lane.end - p)) or unlikely(size + <int64_t>raw > lane.end - p):
+            reject(block, lane)
+            raw = 0
+            size = lane.end - p
+        flags[at] = <uint8_t>present
+        p += size
+        inner.lane[count].at = p
+        p += raw
+        inner.lane[count].end = p
+        inner.lane[count].index = lane.index
+        inner.lane[count].row = lane.row
+        count += present | always
+        lane.at = p
+    inner.count = count
+    inner.base = lanes.base
+    inner.dense = lanes.dense
+    if count == lanes.count:
+        set_valid(column, &inner)
+        return read_message(block, &block.context.messages[op.message], &inner, depth - 1)
+    inner.dense = False
+    if lanes.dense:
+        clear(block.context.columns, op.column, lanes.base, lanes.count, wide)
+    set_valid(column, &inner)
+    if not read_message(block, &block.context.messages[op.message], &inner, depth - 1):
+        return False
+    if lanes.dense:
+        close_gaps(block.context.columns, op.column, lanes.base, lanes.count, wide)
+    return True
+
+
+cdef bint read_items(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, int32_t depth
+) noexcept nogil:
+    """Read lists or maps, with all their items."""
+    cdef Lanes items
+    cdef uint8_t *flags
+    cdef bint wide = block.context.wide
+    cdef int64_t at
+    if op.code == READ_GROUP or depth == 0 and (op.code == READ_MESSAGE or op.code == READ_TIME):
+        # If one comes, it is left over.
+        for at in range(lanes.count):
+            put_end(column, lanes.lane[at].index, offset_at(column, lanes.base, wide), wide)
+        return True
+    if op.flags & PACKED and (op.code == READ_FIXED32 or op.code == READ_FIXED64):
+        copy_packed(block, op, column, lanes)
+        return True
+    if not (find_packed if op.flags & PACKED else find_items)(block, op, column, lanes, &items):
+        return False
+    if op.code == READ_MESSAGE:
+        if not op.flags & ENTRIES:
+            set_valid(column + 1, &items)
+        if not read_message(block, &block.context.messages[op.message], &items, depth - 1):
+            return False
+    else:
+        flags = <uint8_t *>take(block, items.count)
+        if flags == NULL or not read_values(block, &items, op, column + 1, False, flags):
+            return False
+    return not op.flags & ENTRIES or differ(block, column, lanes)
+
+
+cdef bint differ(Block *block, Column *column, const Lanes *lanes) noexcept nogil:
+    """Leave maps in which a key comes twice to the row loop."""
+    cdef bint wide = block.context.wide
+    cdef int64_t first = offset_at(column, lanes.base, wide)
+    cdef int64_t last
+    cdef int64_t at
+    cdef int repeated
+    for at in range(lanes.count):
+        last = offset_at(column, lanes.lane[at].index + 1, wide)
+        if last - first > 1:
+            repeated = has_duplicates(column + 1, first, last, wide)
+            if repeated < 0:
+                return False
+            if repeated:
+                reject(block, &lanes.lane[at])
+        first = last
+    return True
+
+
+cdef bint find_items(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, Lanes *items
+) noexcept nogil:
+    """Find the items of lists or maps, each behind a tag of its own; return whether there is room for them."""
+    cdef bint wide = block.context.wide
+    cdef int64_t base = offset_at(column, lanes.base, wide)
+    cdef uint64_t tag = op.tag
+    cdef uint64_t mask = op.tag_mask
+    cdef int64_t skip = op.tag_size
+    cdef int32_t wire_type = op.wire_type
+    cdef bint inside = op.code == READ_MESSAGE
+    cdef Lane *item = <Lane *>(block.memory + block.used)
+    cdef int64_t room = (MEMORY - block.used) // <int64_t>sizeof(Lane)
+    cdef int64_t count = 0
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t at
+    cdef int64_t head
+    cdef int64_t size
+    cdef uint64_t raw
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        end = lane.end
+        while (load_le64(p) & mask) == tag and p < end:
+            p += skip
+            head = 0
+            if wire_type == LENGTH:
+                head = 1
+                size = p[0]
+                if size >= 0x80:
+                    head = read_long(p, end, &raw)
+                    size = <int64_t>raw
+                    if raw >> 31:
+                        size = NO_VALUE
+            elif wire_type == VARINT:
+                size = size_of(p, end)
+            else:
+                size = 4 if wire_type == FIXED32 else 8
+            if unlikely(head + size > end - p):
+                reject(block, lane)
+                p = end
+                break
+            if unlikely(count == room):
+                return False
+            item.at = p + head if inside else p
+            p += head + size
+            item.end = p
+            item.index = base + count
+            item.row = lane.row
+            item += 1
+            count += 1
+        lane.at = p
+        put_end(column, lane.index, base + count, wide)
+    items.lane = <Lane *>take(block, count * sizeof(Lane))
+    items.count = count
+    items.base = base
+    items.dense = True
+    return items.lane != NULL
+
+
+cdef inline int64_t size_of(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Return the bytes of a varint."""
+    cdef uint64_t raw
+    cdef uint64_t stops = ~load_le64(p) & 0x8080808080808080ULL
+    return (ctz64(stops) >> 3) + 1 if likely(stops != 0) else read_long(p, end, &raw)
+
+
+cdef inline const uint8_t *packed_run(
+    Block *block, const Op *op, Lane *lane, const uint8_t **stop
+) noexcept nogil:
+    """Find the packed run where a lane is, which goes on behind it; return where it starts."""
+    cdef const uint8_t *p = lane.at
+    cdef uint64_t raw = 0
+    cdef int64_t head
+    if (load_le64(p) & op.tag_mask) != op.tag or p >= lane.end:
+        stop[0] = p
+        return p
+    p += op.tag_size
+    raw = p[0]
+    head = 1
+    if raw >= 0x80:
+        head = read_long(p, lane.end, &raw)
+    if unlikely(raw >> 31) or unlikely(head + <int64_t>raw > lane.end - p):
+        reject(block, lane)
+        lane.at = lane.end
+        stop[0] = lane.end
+        return lane.end
+    lane.at = p + head + raw
+    stop[0] = lane.at
+    return p + head
+
+
+cdef bint find_packed(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, Lanes *items
+) noexcept nogil:
+    """Find the items of lists that are packed; return whether there is room for them."""
+    cdef bint wide = block.context.wide
+    cdef int64_t base = offset_at(column, lanes.base, wide)
+    cdef Lane *item = <Lane *>(block.memory + block.used)
+    cdef int64_t room = (MEMORY - block.used) // <int64_t>sizeof(Lane)
+    cdef int64_t width = 0 if op.wire_type == VARINT else 4 if op.wire_type == FIXED32 else 8
+    cdef int64_t count = 0
+    cdef int64_t size
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef const uint8_t *stop
+    cdef int64_t at
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = packed_run(block, op, lane, &stop)
+        if unlikely(stop - p > room - count):
+            return False
+        while p < stop:
+            size = width if width else size_of(p, stop)
+            if unlikely(size > stop - p):
+                reject(block, lane)
+                break
+            item.at = p
+            p += size
+            item.end = p
+            item.index = base + count
+            item.row = lane.row
+            item += 1
+            count += 1
+        put_end(column, lane.index, base + count, wide)
+    items.lane = <Lane *>take(block, count * sizeof(Lane))
+    items.count = count
+    items.base = base
+    items.dense = True
+    return items.lane != NULL
+
+
+cdef void copy_packed(Block *block, const Op *op, Column *column, const Lanes *lanes) noexcept nogil:
+    """Read lists of fixed width that are packed: as they are stored."""
+    cdef bint wide = block.context.wide
+    cdef int64_t used = offset_at(column, lanes.base, wide)
+    cdef int64_t width = 4 if op.wire_type == FIXED32 else 8
+    cdef uint8_t *data = column[1].data
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef const uint8_t *stop
+    cdef int64_t at
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = packed_run(block, op, lane, &stop)
+        if unlikely((stop - p) & (width - 1)):
+            reject(block, lane)
+        else:
+            memcpy(data + used * width, p, stop - p)
+            used += (stop - p) // width
+        put_end(column, lane.index, used, wide)
+
+
+cdef void skip_values(Block *block, const Op *op, const Lanes *lanes, uint8_t *flags) noexcept nogil:
+    """Read past a field that has no column."""
+    cdef uint64_t tag = op.tag
+    cdef uint64_t mask = op.tag_mask
+    cdef int64_t skip = op.tag_size
+    cdef int32_t wire_type = LENGTH if op.flags & PACKED else op.wire_type
+    cdef bint again = (op.flags & ITEMS) != 0
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t size
+    cdef uint64_t raw
+    memset(flags, 0, lanes.count)
+    if wire_type == GROUP_START:
+        return
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        while (load_le64(p) & mask) == tag and p < lane.end:
+            if wire_type == LENGTH:
+                size = skip + 1 + p[skip]
+                if p[skip] >= 0x80:
+                    size = skip + read_long(p + skip, lane.end, &raw)
+                    size += <int64_t>raw if raw >> 31 == 0 else NO_VALUE
+            elif wire_type == VARINT:
+                size = skip + size_of(p + skip, lane.end)
+            else:
+                size = skip + (4 if wire_type == FIXED32 else 8)
+            if unlikely(size > lane.end - p):
+                reject(block, lane)
+                p = lane.end
+                break
+            p += size
+            flags[at] = 1
+            if not again:
+                break
+        lane.at = p
+
+
+cdef bint read_block(
+    Block *block, Decoder decoder, const Message **messages, const int32_t *members, int64_t first, int64_t count
+) noexcept nogil:
+    """Read rows of the block, from its row `first` on; return whether all went well."""
+    cdef int64_t base = decoder.row + first
+    cdef Column *columns = decoder.builder.columns
+    cdef bint wide = decoder.builder.wide
+    cdef int32_t programs[PROGRAMS]
+    cdef int32_t used = 0
+    cdef int32_t program
+    cdef int32_t member
+    cdef int32_t at
+    cdef int64_t row
+    cdef bint gaps = False
+    cdef Lanes lanes
+    block.used = 0
+    block.failed = False
+    begin_row(&block.context.budget)
+    for row in range(first, first + count):
+        program = program_of(decoder, row)
+        if program < 0 or members[program]:
+            gaps = True
+        if program < 0 or used and program == programs[used - 1]:
+            continue
+        for at in range(used):
+            if programs[at] == program:
+                break
+        else:
+            # What stores into the same columns is read by turns.
+            for at in range(used):
+                if used == PROGRAMS or members[programs[at]] == members[program] or members[program] == 0:
+                    return False
+            programs[used] = program
+            used += 1
+    if gaps:
+        clear(columns, 0, base, count, wide)
+    for at in range(used):
+        program = programs[at]
+        member = members[program]
+        block.context.ops = <const Op *>decoder.tables[program]
+        block.context.messages = messages[program]
+        block.used = 0
+        if not find_rows(block, decoder, program, first, count, &lanes):
+            return False
+        lanes.base = base
+        lanes.dense = lanes.count == count
+        set_valid(&columns[0], &lanes)
+        if member:
+            set_valid(&columns[member], &lanes)
+        if not read_message(block, messages[program], &lanes, block.context.max_depth):
+            return False
+    if gaps:
+        close_gaps(columns, 0, base, count, wide)
+    return not block.failed
+
+
+cdef bint find_rows(
+    Block *block, Decoder decoder, int32_t program, int64_t first, int64_t count, Lanes *lanes
+) noexcept nogil:
+    """Find the payloads that are read by a program."""
+    cdef const Slice *slice
+    cdef Lane *lane
+    cdef int64_t row
+    cdef int64_t found = 0
+    lanes.lane = <Lane *>take(block, count * sizeof(Lane))
+    if lanes.lane == NULL:
+        return False
+    for row in range(first, first + count):
+        if program_of(decoder, row) != program:
+            continue
+        slice = &decoder.slices[row]
+        lane = &lanes.lane[found]
+        lane.row = row
+        lane.index = decoder.row + row
+        lane.at = payload_of(decoder, decoder.row + row, slice, &lane.end)
+        if unlikely(lane.at == NULL) or unlikely(slice.limit - slice.end < SLACK):
+            reject(block, lane)
+            continue
+        found += 1
+    lanes.count = found
+    return True

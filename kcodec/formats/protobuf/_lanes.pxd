@@ -1,0 +1,57 @@
+"""A block of rows of Protobuf that is read a field at a time: where each row is, and the memory for that."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.columns._builder cimport MAP, Column
+from kcodec.formats.protobuf._context cimport Context
+
+cdef enum:
+    LANES = 256          # rows of a block, at most
+    SLACK = 64           # bytes that must be readable behind each payload
+    MEMORY = 1 << 19     # bytes for lanes and what is known of them
+
+
+cdef struct Lane:
+    # A message that is read along with others of its kind.
+    const uint8_t *at    # where it is read
+    const uint8_t *end
+    int64_t index        # of its values
+    int64_t row          # of the block
+
+
+cdef struct Lanes:
+    Lane *lane
+    int64_t count
+    int64_t base         # least index that these columns have in the block
+    bint dense           # the indexes are `base` and those that follow
+
+
+cdef struct Block:
+    Context *context
+    uint8_t *memory
+    int64_t used
+    uint8_t odd[LANES]   # rows that are not as expected
+    bint failed          # there are such rows
+
+
+cdef inline void *take(Block *block, int64_t size) noexcept nogil:
+    """Take memory, which is given back by setting `block.used`; NULL if there is too little."""
+    cdef void *taken = block.memory + block.used
+    size = (size + 63) & ~<int64_t>63
+    if size > MEMORY - block.used:
+        return NULL
+    block.used += size
+    return taken
+
+
+cdef inline void reject(Block *block, const Lane *lane) noexcept nogil:
+    """Leave a row to the row loop."""
+    block.odd[lane.row] = 1
+    block.failed = True
+
+
+cdef inline void put_end(Column *column, int64_t index, int64_t end, bint wide) noexcept nogil:
+    if wide and column.kind != MAP:
+        (<int64_t *>column.offsets)[index + 1] = end
+    else:
+        (<int32_t *>column.offsets)[index + 1] = <int32_t>end

@@ -1,0 +1,365 @@
+"""Values of a block of rows, all those of a field: numbers, text and times.
+
+Whether a field is there is not branched on: what stands at its place is read, and counts for nothing, and takes no
+bytes, if it is not the field. `flags` says of each lane whether it was.
+"""
+
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from kcodec.columns._builder cimport BITS, Column, offset_at
+from kcodec.formats.protobuf._lanes cimport Block, Lane, Lanes, put_end, reject, take
+from kcodec.formats.protobuf._program cimport (
+    CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME, READ_FIXED32,
+    READ_FIXED32_WIDE, READ_FIXED64, READ_INT64, READ_RAW, READ_SINT32, READ_SINT64, READ_TEXT, READ_TIME,
+    READ_UINT32_WIDE, STRICT, VARINT, FIXED32, ZERO_NULL, Op, Text,
+)
+from kcodec.formats.protobuf._row cimport find_name
+from kcodec.plan._budget cimport charge
+from kcodec.wire.cursor cimport (
+    copy32, ctz64, gather7, likely, load_le64, read_low64, unlikely, unzigzag32, unzigzag64,
+)
+from kcodec.wire.status cimport OK
+
+cdef inline int64_t found(uint64_t word, const Lane *lane, uint64_t tag, uint64_t mask) noexcept nogil:
+    """Return 1 if a field stands where a lane is, else 0."""
+    return ((word & mask) == tag) & (lane.at < lane.end)
+
+
+cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noexcept nogil:
+    """Read a varint of any length; return its bytes."""
+    cdef const uint8_t *at = p
+    raw[0] = 0
+    return at - p if read_low64(&at, end, end, raw) == OK else NO_VALUE
+
+
+cdef void read_varints(
+    Block *block, const Lanes *lanes, const Op *op, bint tagged, uint64_t *values, uint8_t *flags
+) noexcept nogil:
+    cdef uint64_t tag = op.tag if tagged else 0
+    cdef uint64_t mask = op.tag_mask if tagged else 0
+    cdef int64_t skip = op.tag_size if tagged else 0
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t present
+    cdef int64_t size
+    cdef uint64_t raw
+    cdef uint64_t stops
+    cdef uint64_t wide
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        present = found(load_le64(p), lane, tag, mask)
+        raw = load_le64(p + skip)
+        stops = ~raw & 0x8080808080808080ULL
+        if likely(stops != 0):
+            raw = gather7(raw & (stops ^ (stops - 1))) & <uint64_t>(-present)
+            size = (skip + (ctz64(stops) >> 3) + 1) & -present
+        else:
+            raw = 0
+            size = 0
+            if present:
+                size = skip + read_long(p + skip, lane.end, &wide)
+                raw = wide
+        if unlikely(size > lane.end - p):
+            reject(block, lane)
+            size = lane.end - p
+        values[at] = raw
+        flags[at] = <uint8_t>present
+        lane.at = p + size
+
+
+cdef void read_fixed(
+    Block *block, const Lanes *lanes, const Op *op, bint tagged, uint64_t *values, uint8_t *flags
+) noexcept nogil:
+    cdef uint64_t tag = op.tag if tagged else 0
+    cdef uint64_t mask = op.tag_mask if tagged else 0
+    cdef int64_t skip = op.tag_size if tagged else 0
+    cdef uint64_t bits = 0xFFFFFFFFULL if op.wire_type == FIXED32 else 0xFFFFFFFFFFFFFFFFULL
+    cdef int64_t width = skip + (4 if op.wire_type == FIXED32 else 8)
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t present
+    cdef int64_t size
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        present = found(load_le64(p), lane, tag, mask)
+        size = width & -present
+        if unlikely(size > lane.end - p):
+            reject(block, lane)
+            size = lane.end - p
+        values[at] = load_le64(p + skip) & bits & <uint64_t>(-present)
+        flags[at] = <uint8_t>present
+        lane.at = p + size
+
+
+cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
+    """Copy 32 bytes at a time: so much may be read behind any text, and written."""
+    cdef int64_t at = 0
+    if size > 128:
+        memcpy(target, source, size)
+        return
+    while at < size:
+        copy32(target + at, source + at)
+        at += 32
+
+
+cdef void read_texts(
+    Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, uint8_t *flags
+) noexcept nogil:
+    cdef uint64_t tag = op.tag if tagged else 0
+    cdef uint64_t mask = op.tag_mask if tagged else 0
+    cdef int64_t skip = op.tag_size if tagged else 0
+    cdef bint wide = block.context.wide
+    cdef uint8_t *data = column.data
+    cdef int64_t used = offset_at(column, lanes.base, wide)
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t present
+    cdef int64_t size
+    cdef int64_t length
+    cdef uint64_t raw
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        present = found(load_le64(p), lane, tag, mask)
+        length = p[skip] & -present
+        size = (skip + 1) & -present
+        if likely(length <= 32):
+            copy32(data + used, p + skip + 1)
+        else:
+            if length >= 0x80:
+                size = skip + read_long(p + skip, lane.end, &raw)
+                length = <int64_t>raw
+                if unlikely(size > lane.end - p) or unlikely(raw >> 31):
+                    size = NO_VALUE
+                    length = 0
+            if length <= lane.end - p - size:
+                copy(data + used, p + size, length)
+        size += length
+        if unlikely(size > lane.end - p):
+            reject(block, lane)
+            size = lane.end - p
+            length = 0
+        used += length
+        put_end(column, lane.index, used, wide)
+        flags[at] = <uint8_t>present
+        lane.at = p + size
+    if op.flags & ZERO_NULL:
+        used = offset_at(column, lanes.base, wide)
+        for at in range(lanes.count):
+            lane = &lanes.lane[at]
+            length = offset_at(column, lane.index + 1, wide)
+            column.valid[lane.index] = length != used
+            used = length
+
+
+cdef void read_times(
+    Block *block, const Lanes *lanes, const Op *op, bint tagged, uint64_t *values, uint8_t *flags
+) noexcept nogil:
+    """Read Timestamps or Durations: seconds (1) and nanoseconds (2), either of which may be left out."""
+    cdef uint64_t tag = op.tag if tagged else 0
+    cdef uint64_t mask = op.tag_mask if tagged else 0
+    cdef int64_t skip = op.tag_size if tagged else 0
+    cdef int64_t units = 1000000000 // op.factor
+    # What may be wrong with a time is for the row loop to say.
+    cdef int64_t low = INT64_MIN // units + 3
+    cdef int64_t high = INT64_MAX // units - 3
+    cdef bint strict = (op.flags & STRICT) != 0
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef const uint8_t *stop
+    cdef int64_t at
+    cdef int64_t present
+    cdef int64_t has
+    cdef int64_t seconds
+    cdef int64_t nanos
+    cdef int64_t size
+    cdef int64_t value
+    cdef uint64_t raw
+    cdef uint64_t stops
+    if strict:
+        low = max(low, op.low)
+        high = min(high, op.high)
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        present = found(load_le64(p), lane, tag, mask)
+        stop = p + ((skip + 1 + p[skip]) & -present)
+        if unlikely(stop > lane.end) or unlikely(p[skip] & -present & 0x80):
+            reject(block, lane)
+            stop = lane.end
+            present = 0
+        lane.at = stop
+        flags[at] = <uint8_t>present
+        p += skip + 1
+        has = (p < stop) & (p[0] == 0x08)
+        raw = load_le64(p + 1)
+        stops = ~raw & 0x8080808080808080ULL
+        if likely(stops != 0):
+            seconds = <int64_t>gather7(raw & (stops ^ (stops - 1))) & -has
+            p += (2 + (ctz64(stops) >> 3)) & -has
+        else:
+            seconds = 0
+            if has:
+                size = 1 + read_long(p + 1, stop, &raw)
+                p += size if size <= stop - p else stop - p + 1
+                seconds = <int64_t>raw
+        has = (p < stop) & (p[0] == 0x10)
+        raw = load_le64(p + 1)
+        stops = ~raw & 0x8080808080808080ULL
+        if likely(stops != 0):
+            nanos = <int32_t>gather7(raw & (stops ^ (stops - 1))) & -has
+            p += (2 + (ctz64(stops) >> 3)) & -has
+        else:
+            nanos = 0
+            if has:
+                size = 1 + read_long(p + 1, stop, &raw)
+                p += size if size <= stop - p else stop - p + 1
+                nanos = <int32_t>raw
+        value = nanos if op.factor == 1 else nanos // 1000
+        if unlikely(present and p != stop) or unlikely(seconds < low) or unlikely(seconds > high):
+            reject(block, lane)
+            seconds = 0
+        elif strict:
+            if (
+                unlikely(nanos <= -1000000000) or unlikely(nanos >= 1000000000)
+                or unlikely(op.factor != 1 and value * 1000 != nanos)
+                or unlikely(nanos < 0 and (seconds > 0 or not op.flags & DURATION))
+                or unlikely(nanos > 0 and seconds < 0 and op.flags & DURATION)
+            ):
+                reject(block, lane)
+        values[at] = <uint64_t>(seconds * units + value)
+
+
+cdef void put_values(
+    Block *block, const Lanes *lanes, const Op *op, Column *column, uint64_t *values, const uint8_t *flags
+) noexcept nogil:
+    """Store numbers in the form that their column has."""
+    cdef int64_t count = lanes.count
+    cdef int64_t at
+    cdef int64_t index
+    cdef uint64_t absent = 0
+    cdef uint8_t *data
+    if op.code == READ_ENUM:
+        absent = <uint32_t>op.first
+        for at in range(count):
+            values[at] = <uint32_t>values[at] if flags[at] else absent
+        if op.flags & (CLOSED | STRICT | ENTRY_VALUE):
+            for at in range(count):
+                if unlikely(flags[at] and find_name(op.names, <int32_t>values[at]) == NULL):
+                    reject(block, &lanes.lane[at])
+    elif op.code == READ_SINT32:
+        for at in range(count):
+            values[at] = <uint32_t>unzigzag32(<uint32_t>values[at])
+    elif op.code == READ_SINT64:
+        for at in range(count):
+            values[at] = <uint64_t>unzigzag64(values[at])
+    elif op.code == READ_BOOL:
+        for at in range(count):
+            values[at] = values[at] != 0
+    elif op.code == READ_UINT32_WIDE or op.code == READ_FIXED32_WIDE or column.width == 4:
+        for at in range(count):
+            values[at] = <uint32_t>values[at]
+    if column.kind == BITS:
+        data = column.data
+        for at in range(count):
+            data[lanes.lane[at].index] = <uint8_t>values[at]
+    elif column.width == 4:
+        data = column.data + 4 * lanes.base
+        if lanes.dense:
+            for at in range(count):
+                (<uint32_t *>data)[at] = <uint32_t>values[at]
+        else:
+            for at in range(count):
+                (<uint32_t *>column.data)[lanes.lane[at].index] = <uint32_t>values[at]
+    elif column.width == 8:
+        if not lanes.dense:
+            for at in range(count):
+                (<uint64_t *>column.data)[lanes.lane[at].index] = values[at]
+        elif values != <uint64_t *>column.data + lanes.base:
+            memcpy(column.data + 8 * lanes.base, values, 8 * count)
+    else:
+        for at in range(count):
+            index = lanes.lane[at].index
+            (<uint64_t *>column.data)[2 * index] = values[at]
+            (<uint64_t *>column.data)[2 * index + 1] = 0
+    if op.flags & ZERO_NULL:
+        for at in range(count):
+            column.valid[lanes.lane[at].index] = values[at] != absent
+
+
+cdef bint put_names(
+    Block *block, const Lanes *lanes, const Op *op, Column *column, const uint64_t *values, const uint8_t *flags
+) noexcept nogil:
+    """Store what numbers of an enum are called."""
+    cdef const Text **texts = <const Text **>take(block, lanes.count * sizeof(Text *))
+    cdef const Text *name
+    cdef int64_t at
+    cdef int32_t number
+    if texts == NULL:
+        return False
+    for at in range(lanes.count):
+        number = <int32_t>values[at] if flags[at] else op.first
+        name = find_name(op.names, number)
+        if unlikely(name == NULL):
+            reject(block, &lanes.lane[at])
+        texts[at] = name
+        if op.flags & ZERO_NULL:
+            column.valid[lanes.lane[at].index] = number != op.first
+    return put_texts(block, lanes, column, texts, False)
+
+
+cdef bint put_texts(
+    Block *block, const Lanes *lanes, Column *column, const Text **texts, bint nullable
+) noexcept nogil:
+    """Store texts of the program, where there are any; return whether there is room."""
+    cdef bint wide = block.context.wide
+    cdef int64_t start = offset_at(column, lanes.base, wide)
+    cdef int64_t room = block.context.budget.room
+    cdef int64_t used = start
+    cdef int64_t index
+    cdef int64_t at
+    for at in range(lanes.count):
+        index = lanes.lane[at].index
+        if likely(texts[at] != NULL):
+            if unlikely(used - start + texts[at].size > room):
+                return False
+            copy(column.data + used, texts[at].data, texts[at].size)
+            used += texts[at].size
+        if nullable:
+            column.valid[index] = texts[at] != NULL
+        put_end(column, index, used, wide)
+    return charge(&block.context.budget, used - start) == OK
+
+
+cdef bint read_values(
+    Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, uint8_t *flags
+) noexcept nogil:
+    """Read values that are no messages into their column; return whether there is room for all that takes."""
+    cdef uint64_t *values
+    if op.code == READ_TEXT or op.code == READ_BYTES or op.code == READ_RAW:
+        read_texts(block, lanes, op, column, tagged, flags)
+        return True
+    if lanes.dense and (
+        op.code == READ_INT64 or op.code == READ_FIXED64 or op.code == READ_SINT64 or op.code == READ_TIME
+    ):
+        values = <uint64_t *>column.data + lanes.base
+    else:
+        values = <uint64_t *>take(block, lanes.count * sizeof(uint64_t))
+        if values == NULL:
+            return False
+    if op.code == READ_TIME:
+        read_times(block, lanes, op, tagged, values, flags)
+    elif op.wire_type == VARINT:
+        read_varints(block, lanes, op, tagged, values, flags)
+    else:
+        read_fixed(block, lanes, op, tagged, values, flags)
+    if op.code == READ_ENUM_NAME:
+        return put_names(block, lanes, op, column, values, flags)
+    put_values(block, lanes, op, column, values, flags)
+    return True
