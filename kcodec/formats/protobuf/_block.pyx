@@ -619,4 +619,7 @@ cdef bint find_rows(
             continue
         found += 1
     lanes.count = found
+    if found:
+        # Payloads mostly stand behind each other, and those of the next block where these end.
+        block.ahead = lanes.lane[found - 1].end - lanes.lane[0].at
     return True

@@ -31,6 +31,7 @@ cdef struct Block:
     uint8_t *memory
     int64_t used
     uint8_t odd[LANES]   # rows that are not as expected
+    int64_t ahead        # bytes from a row to about the same place in the next block
     bint failed          # there are such rows
 
 

@@ -17,7 +17,7 @@ from kcodec.formats.protobuf._program cimport (
 from kcodec.formats.protobuf._row cimport find_name
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, read_low64, unlikely, unzigzag32, unzigzag64,
+    copy32, ctz64, gather7, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport OK
 
@@ -39,6 +39,7 @@ cdef void read_varints(
     cdef uint64_t tag = op.tag if tagged else 0
     cdef uint64_t mask = op.tag_mask if tagged else 0
     cdef int64_t skip = op.tag_size if tagged else 0
+    cdef int64_t ahead = block.ahead
     cdef Lane *lane
     cdef const uint8_t *p
     cdef int64_t at
@@ -50,6 +51,7 @@ cdef void read_varints(
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         p = lane.at
+        prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
         raw = load_le64(p + skip)
         stops = ~raw & 0x8080808080808080ULL
@@ -78,6 +80,7 @@ cdef void read_fixed(
     cdef int64_t skip = op.tag_size if tagged else 0
     cdef uint64_t bits = 0xFFFFFFFFULL if op.wire_type == FIXED32 else 0xFFFFFFFFFFFFFFFFULL
     cdef int64_t width = skip + (4 if op.wire_type == FIXED32 else 8)
+    cdef int64_t ahead = block.ahead
     cdef Lane *lane
     cdef const uint8_t *p
     cdef int64_t at
@@ -86,6 +89,7 @@ cdef void read_fixed(
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         p = lane.at
+        prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
         size = width & -present
         if unlikely(size > lane.end - p):
@@ -116,6 +120,7 @@ cdef void read_texts(
     cdef bint wide = block.context.wide
     cdef uint8_t *data = column.data
     cdef int64_t used = offset_at(column, lanes.base, wide)
+    cdef int64_t ahead = block.ahead
     cdef Lane *lane
     cdef const uint8_t *p
     cdef int64_t at
@@ -126,6 +131,7 @@ cdef void read_texts(
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         p = lane.at
+        prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
         length = p[skip] & -present
         size = (skip + 1) & -present
@@ -170,6 +176,7 @@ cdef void read_times(
     cdef int64_t low = INT64_MIN // units + 3
     cdef int64_t high = INT64_MAX // units - 3
     cdef bint strict = (op.flags & STRICT) != 0
+    cdef int64_t ahead = block.ahead
     cdef Lane *lane
     cdef const uint8_t *p
     cdef const uint8_t *stop
@@ -188,6 +195,7 @@ cdef void read_times(
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         p = lane.at
+        prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
         stop = p + ((skip + 1 + p[skip]) & -present)
         if unlikely(stop > lane.end) or unlikely(p[skip] & -present & 0x80):
