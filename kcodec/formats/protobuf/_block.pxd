@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from kcodec.formats.protobuf._lanes cimport Block
 from kcodec.formats.protobuf._program cimport Message
@@ -6,5 +6,5 @@ from kcodec.plan._decoder cimport Decoder
 
 
 cdef bint read_block(
-    Block *block, Decoder decoder, const Message **messages, const int32_t *members, int64_t first, int64_t count
+    Block *block, Decoder decoder, const Message **messages, int64_t first, int64_t count
 ) noexcept nogil

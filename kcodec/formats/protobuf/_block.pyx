@@ -33,10 +33,6 @@ from kcodec.plan._budget cimport begin_row
 from kcodec.plan._decoder cimport Decoder, payload_of, program_of
 from kcodec.wire.cursor cimport ctz64, gather7, likely, load_le64, unlikely
 
-cdef enum:
-    PROGRAMS = 64     # of a block, at most
-
-
 cdef void clear(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
     """Make some values of a column null or empty, with all below it; `close_gaps` completes it."""
     cdef int32_t at = first
@@ -540,86 +536,57 @@ cdef void skip_values(Block *block, const Op *op, const Lanes *lanes, uint8_t *f
 
 
 cdef bint read_block(
-    Block *block, Decoder decoder, const Message **messages, const int32_t *members, int64_t first, int64_t count
+    Block *block, Decoder decoder, const Message **messages, int64_t first, int64_t count
 ) noexcept nogil:
     """Read rows of the block, from its row `first` on; return whether all went well."""
-    cdef int64_t base = decoder.row + first
     cdef Column *columns = decoder.builder.columns
     cdef bint wide = decoder.builder.wide
-    cdef int32_t programs[PROGRAMS]
-    cdef int32_t used = 0
-    cdef int32_t program
-    cdef int32_t member
-    cdef int32_t at
-    cdef int64_t row
-    cdef bint gaps = False
+    cdef int64_t base = decoder.row + first
+    cdef int32_t program = -1
     cdef Lanes lanes
     block.used = 0
     block.failed = False
     begin_row(&block.context.budget)
-    for row in range(first, first + count):
-        program = program_of(decoder, row)
-        if program < 0 or members[program]:
-            gaps = True
-        if program < 0 or used and program == programs[used - 1]:
-            continue
-        for at in range(used):
-            if programs[at] == program:
-                break
-        else:
-            # What stores into the same columns is read by turns.
-            for at in range(used):
-                if used == PROGRAMS or members[programs[at]] == members[program] or members[program] == 0:
-                    return False
-            programs[used] = program
-            used += 1
-    if gaps:
+    lanes.lane = <Lane *>take(block, count * sizeof(Lane))
+    lanes.base = base
+    lanes.count = find_rows(block, decoder, lanes.lane, first, count, &program)
+    lanes.dense = lanes.count == count
+    if not lanes.dense:
         clear(columns, 0, base, count, wide)
-    for at in range(used):
-        program = programs[at]
-        member = members[program]
+    set_valid(columns, &lanes)
+    if lanes.count:
+        # Payloads mostly stand behind each other, and those of the next block where these end.
+        block.ahead = lanes.lane[lanes.count - 1].end - lanes.lane[0].at
         block.context.ops = <const Op *>decoder.tables[program]
         block.context.messages = messages[program]
-        block.used = 0
-        if not find_rows(block, decoder, program, first, count, &lanes):
-            return False
-        lanes.base = base
-        lanes.dense = lanes.count == count
-        set_valid(&columns[0], &lanes)
-        if member:
-            set_valid(&columns[member], &lanes)
         if not read_message(block, messages[program], &lanes, block.context.max_depth):
             return False
-    if gaps:
+    if not lanes.dense:
         close_gaps(columns, 0, base, count, wide)
     return not block.failed
 
 
-cdef bint find_rows(
-    Block *block, Decoder decoder, int32_t program, int64_t first, int64_t count, Lanes *lanes
+cdef int64_t find_rows(
+    Block *block, Decoder decoder, Lane *lane, int64_t first, int64_t count, int32_t *program
 ) noexcept nogil:
-    """Find the payloads that are read by a program."""
+    """Find the payloads that are read by the program of the first of them; return their number."""
     cdef const Slice *slice
-    cdef Lane *lane
     cdef int64_t row
     cdef int64_t found = 0
-    lanes.lane = <Lane *>take(block, count * sizeof(Lane))
-    if lanes.lane == NULL:
-        return False
+    cdef int32_t chosen
     for row in range(first, first + count):
-        if program_of(decoder, row) != program:
+        chosen = program_of(decoder, row)
+        if chosen < 0:
             continue
+        if program[0] < 0:
+            program[0] = chosen
         slice = &decoder.slices[row]
-        lane = &lanes.lane[found]
         lane.row = row
         lane.index = decoder.row + row
-        lane.at = payload_of(decoder, decoder.row + row, slice, &lane.end)
-        if unlikely(lane.at == NULL) or unlikely(slice.limit - slice.end < SLACK):
+        lane.at = payload_of(decoder, lane.index, slice, &lane.end)
+        if unlikely(lane.at == NULL or chosen != program[0] or slice.limit - slice.end < SLACK):
             reject(block, lane)
             continue
+        lane += 1
         found += 1
-    lanes.count = found
-    if found:
-        # Payloads mostly stand behind each other, and those of the next block where these end.
-        block.ahead = lanes.lane[found - 1].end - lanes.lane[0].at
-    return True
+    return found

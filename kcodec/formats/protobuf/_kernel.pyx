@@ -31,7 +31,8 @@ from kcodec.formats.protobuf._encode import encode
 from kcodec.formats.protobuf._program import ProtobufProgram as Program
 
 cdef enum:
-    FEW_ROWS = 4              # so many are better off one by one
+    FEW_ROWS = 4              # fewer, if they are
+    FEW_BYTES = 1 << 12       # as short, are better off one by one
     MAX_PAUSE = 64            # blocks
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
 
@@ -91,11 +92,12 @@ cdef class ProtobufDecoder(Decoder):
         self.context.checked = self.checked
 
     cdef int64_t read_together(self) noexcept nogil:
+        """Read rows up to the next one that is known as odd."""
         cdef int64_t row
         cdef int64_t room
         cdef int64_t odd
         cdef int64_t count = self.count - self.next
-        if self.checked or count < FEW_ROWS:
+        if self.checked:
             return 0
         if self.next == 0:
             memset(self.block.odd, 0, LANES)
@@ -103,10 +105,6 @@ cdef class ProtobufDecoder(Decoder):
             self.most = min(2 * self.most, LANES)
         if self.left:
             return 0
-        if self.block.memory == NULL:
-            self.block.memory = <uint8_t *>malloc(MEMORY)
-            if self.block.memory == NULL:
-                return 0
         # Behind the last rows of a column nothing may be read.
         while count and self.slices[self.next + count - 1].limit - self.slices[self.next + count - 1].end < SLACK:
             count -= 1
@@ -116,16 +114,21 @@ cdef class ProtobufDecoder(Decoder):
                 if self.block.odd[self.next + row]:
                     count = row
                     break
-            if count < FEW_ROWS:
+            if count == 0 or count < FEW_ROWS and self.payload < FEW_BYTES:
                 return 0
+            if self.block.memory == NULL:
+                self.block.memory = <uint8_t *>malloc(MEMORY)
+                if self.block.memory == NULL:
+                    return 0
             room = self.context.budget.room
             if read_block(&self.block, self, self.messages, self.next, count):
+                self.pause = 0
                 return count
             self.context.budget.room = room
             if not self.block.failed:
-                self.most = count // 2
+                self.most = max(count // 2, 1)
                 return 0
-            # Without the odd ones, all others are as expected.
+            # All rows but the odd ones can be read together.
             odd = 0
             for row in range(count):
                 odd += self.block.odd[self.next + row]

@@ -314,6 +314,7 @@ def _node(
         label="required" if field.required else label,
         presence=field.presence,
         utf8=field.utf8,
+        packed=field.packed,
     )
 
 

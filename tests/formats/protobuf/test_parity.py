@@ -1,0 +1,111 @@
+"""The compiled kernel answers as the plain one: values, and faults with row, offset, path and code."""
+
+import array
+import random
+from functools import partial
+
+import contracts
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from protobuf_vectors import ROWS, SCHEMAS
+from random_messages import damaged, payload, schema_text
+
+from kcodec.formats.protobuf.plan import decode_plan
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.types import TypeOptions
+
+same_decode = partial(contracts.same_decode, "formats.protobuf._kernel")
+
+OPTIONS = [
+    {},
+    {"unknown_fields": "keep", "unsigned": "native", "well_known": ()},
+    {
+        "oneofs": "case",
+        "enums": "number",
+        "unknown_enums": "error",
+        "unsigned": "signed",
+        "absent": "null",
+        "large": True,
+    },
+    {"unit": "ns", "round": "truncate", "unknown_enums": "error", "absent": "null"},
+]
+
+
+def plan_of(message, options, fields=None):
+    return decode_plan(message, TypeOptions(**options, fields=fields, recursive_depth=2))[0]
+
+
+@given(st.integers(0, 1 << 32))
+@settings(max_examples=40)
+def test_blocks(seed):
+    rnd = random.Random(seed)
+    message = ProtobufSchema.parse(schema_text(rnd)).message("p.M0")
+    density = rnd.choice((0.2, 0.7, 0.95, 1))
+    good = [payload(rnd, message, density) for _ in range(rnd.choice((1, 5, 30)))]
+    rows = rnd.choices(good, k=rnd.choice((3, 20, 300)))
+    for _ in range(rnd.choice((0, 0, 1, 3, len(rows) // 2))):
+        rows[rnd.randrange(len(rows))] = rnd.choice((None, damaged(rnd, rnd.choice(good), good)))
+    names = [field.name for field in message.fields]
+    fields = rnd.sample(names, rnd.randint(1, len(names))) if names and rnd.random() < 0.3 else None
+    plan = plan_of(message, rnd.choice(OPTIONS), fields)
+    options = {}
+    if rnd.random() < 0.3:
+        starts = [rnd.randint(0, 6) for _ in rows]
+        options["starts"] = array.array("i", starts)
+        rows = [row and bytes(start) + row for start, row in zip(starts, rows, strict=True)]
+    if rnd.random() < 0.3:
+        options["selector"] = array.array("i", rnd.choices((0, 0, 1, -1), k=len(rows)))
+    same_decode([plan, plan], rows, **options)
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"), dict.fromkeys((row["schema"], row["message"]) for row in ROWS)
+)
+def test_rows_of_the_vectors(schema, message):
+    rnd = random.Random(schema + message)
+    rows = [bytes.fromhex(row["row"]) for row in ROWS if (row["schema"], row["message"]) == (schema, message)]
+    rows += [damaged(rnd, row, rows) for row in rows]
+    for options in OPTIONS:
+        plan = plan_of(SCHEMAS[schema].message(message), options)
+        same_decode([plan], [*rows, None])
+
+
+def test_a_few_odd_rows_among_many():
+    # Fields in another order, merged messages, unknown fields in between, a member of a oneof after another.
+    schema = ProtobufSchema.parse(
+        'syntax = "proto3"; message M { int32 a = 1; N n = 3; repeated N l = 4; oneof o { string s = 5; N m = 6; } }'
+        "message N { string t = 1; repeated sint64 p = 2; map<string, N> q = 3; }"
+    )
+    good = bytes.fromhex("08011a050a0361626322041202030422091a070a016112020a002a0178")
+    rows = [good] * 300
+    for row, odd in (
+        (0, good[2:] + good[:2]),
+        (17, good + good),
+        (18, good[:2] + b"\x10\x05" + good[2:]),
+        (19, good + b"\x38\x05"),
+        (100, good[:-3] + b"\x32\x00\x2a\x01x"),
+        (200, good[:-1]),
+        (201, b""),
+        (255, None),
+        (256, good[:-1] + b"\xff"),
+        (299, good[:2] * 9),
+    ):
+        rows[row] = odd
+    for options in OPTIONS:
+        decoded = same_decode([plan_of(schema.message("M"), options)], rows)
+        assert decoded.null_count == 3
+        assert decoded[1].as_py() == decoded[298].as_py() == decoded[0].as_py()
+
+
+def test_lists_longer_than_a_block_has_room_for():
+    schema = ProtobufSchema.parse(
+        'syntax = "proto3"; message M { repeated N l = 1; repeated int32 p = 2; repeated bool u = 3 [packed = false]; }'
+        "message N { repeated string t = 1; }"
+    )
+    rows = [
+        b"\x0a\x02\x0a\0" * count + b"\x12\x82\x80\0" + bytes(2) + b"\x18\x01" * count
+        for count in (0, 3, 1, 30_000, 0, 2000, 2000, 2000, 1) * 3
+    ]
+    decoded = same_decode([plan_of(schema.message("M"), {})], rows)
+    assert len(decoded[3].as_py()["l"]) == len(decoded[3].as_py()["u"]) == 30_000
