@@ -10,7 +10,7 @@ from libc.string cimport memcpy
 from kcodec.columns._builder cimport BITS, Column, offset_at
 from kcodec.formats.protobuf._lanes cimport Block, Lane, Lanes, put_end, reject, take
 from kcodec.formats.protobuf._program cimport (
-    CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME, READ_FIXED32,
+    CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32_WIDE, READ_FIXED64, READ_INT64, READ_RAW, READ_SINT32, READ_SINT64, READ_TEXT, READ_TIME,
     READ_UINT32_WIDE, STRICT, VARINT, FIXED32, ZERO_NULL, Op, Text,
 )
@@ -40,7 +40,8 @@ cdef void read_varints(
     cdef uint64_t mask = op.tag_mask if tagged else 0
     cdef int64_t skip = op.tag_size if tagged else 0
     cdef int64_t ahead = block.ahead
-    cdef Lane *lane
+    cdef int64_t count = lanes.count
+    cdef Lane *lane = lanes.lane
     cdef const uint8_t *p
     cdef int64_t at
     cdef int64_t present
@@ -48,8 +49,7 @@ cdef void read_varints(
     cdef uint64_t raw
     cdef uint64_t stops
     cdef uint64_t wide
-    for at in range(lanes.count):
-        lane = &lanes.lane[at]
+    for at in range(count):
         p = lane.at
         prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
@@ -70,6 +70,7 @@ cdef void read_varints(
         values[at] = raw
         flags[at] = <uint8_t>present
         lane.at = p + size
+        lane += 1
 
 
 cdef void read_fixed(
@@ -81,13 +82,13 @@ cdef void read_fixed(
     cdef uint64_t bits = 0xFFFFFFFFULL if op.wire_type == FIXED32 else 0xFFFFFFFFFFFFFFFFULL
     cdef int64_t width = skip + (4 if op.wire_type == FIXED32 else 8)
     cdef int64_t ahead = block.ahead
-    cdef Lane *lane
+    cdef int64_t count = lanes.count
+    cdef Lane *lane = lanes.lane
     cdef const uint8_t *p
     cdef int64_t at
     cdef int64_t present
     cdef int64_t size
-    for at in range(lanes.count):
-        lane = &lanes.lane[at]
+    for at in range(count):
         p = lane.at
         prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
@@ -98,6 +99,7 @@ cdef void read_fixed(
         values[at] = load_le64(p + skip) & bits & <uint64_t>(-present)
         flags[at] = <uint8_t>present
         lane.at = p + size
+        lane += 1
 
 
 cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
@@ -119,17 +121,19 @@ cdef void read_texts(
     cdef int64_t skip = op.tag_size if tagged else 0
     cdef bint wide = block.context.wide
     cdef uint8_t *data = column.data
+    cdef int32_t *ends = <int32_t *>column.offsets + 1
+    cdef int64_t *wide_ends = <int64_t *>column.offsets + 1
     cdef int64_t used = offset_at(column, lanes.base, wide)
     cdef int64_t ahead = block.ahead
-    cdef Lane *lane
+    cdef int64_t count = lanes.count
+    cdef Lane *lane = lanes.lane
     cdef const uint8_t *p
     cdef int64_t at
     cdef int64_t present
     cdef int64_t size
     cdef int64_t length
     cdef uint64_t raw
-    for at in range(lanes.count):
-        lane = &lanes.lane[at]
+    for at in range(count):
         p = lane.at
         prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
@@ -152,9 +156,13 @@ cdef void read_texts(
             size = lane.end - p
             length = 0
         used += length
-        put_end(column, lane.index, used, wide)
+        if wide:
+            wide_ends[lane.index] = used
+        else:
+            ends[lane.index] = <int32_t>used
         flags[at] = <uint8_t>present
         lane.at = p + size
+        lane += 1
     if op.flags & ZERO_NULL:
         used = offset_at(column, lanes.base, wide)
         for at in range(lanes.count):
@@ -177,7 +185,8 @@ cdef void read_times(
     cdef int64_t high = INT64_MAX // units - 3
     cdef bint strict = (op.flags & STRICT) != 0
     cdef int64_t ahead = block.ahead
-    cdef Lane *lane
+    cdef int64_t count = lanes.count
+    cdef Lane *lane = lanes.lane
     cdef const uint8_t *p
     cdef const uint8_t *stop
     cdef int64_t at
@@ -192,8 +201,7 @@ cdef void read_times(
     if strict:
         low = max(low, op.low)
         high = min(high, op.high)
-    for at in range(lanes.count):
-        lane = &lanes.lane[at]
+    for at in range(count):
         p = lane.at
         prefetch(p + ahead)
         present = found(load_le64(p), lane, tag, mask)
@@ -242,6 +250,7 @@ cdef void read_times(
             ):
                 reject(block, lane)
         values[at] = <uint64_t>(seconds * units + value)
+        lane += 1
 
 
 cdef void put_values(
