@@ -132,7 +132,7 @@ cdef class ProtobufDecoder(Decoder):
             odd = 0
             for row in range(count):
                 odd += self.block.odd[self.next + row]
-            if 4 * odd > count:
+            if 16 * odd > count:
                 self.pause = min(2 * self.pause + 1, MAX_PAUSE)
                 self.left = self.pause
                 return 0
