@@ -292,6 +292,10 @@ class SchemaFormat(ABC):
             raise ConfigError(f"a schema is its text or a Schema, not {type(schema).__name__}")
         return schema
 
+    def given_message(self, schema: object) -> str | None:
+        """Return the message that a user means by what stands for a schema, such as a class of one; None for any."""
+        return None
+
     def given_imports(self, schema: object) -> tuple[NamedText, ...]:
         """Return the schemas that a user gives along with one, to be registered before it."""
         return ()

@@ -33,7 +33,8 @@ class Serde:
     ``use.latest.version``, else found under the subject. That choice too is made once per schema. Where it is
     not `schema` itself, the column's values are those of `schema`, converted to the chosen schema's (Avro's rules
     of resolution: a field that it lacks is dropped, one that it adds gets its default, and what does not fit is an
-    error of its row). Without `schema`, columns are matched with the fields of the chosen schema by name.
+    error of its row; Protobuf needs none, but the chosen schema has the message). Without `schema`, columns are
+    matched with the fields of the chosen schema by name.
 
     A serde may be used by several threads at once, and pickles with its registry's handle and with every plan
     it has made: for ids it has seen it makes no request.
@@ -41,28 +42,32 @@ class Serde:
     Parameters
     ----------
     format : str
-        ``"AVRO"``, or the format of a plugin; see `kcodec.formats.schema_format`.
+        ``"AVRO"``, ``"PROTOBUF"``, or the format of a plugin; see `kcodec.formats.schema_format`.
     registry : SchemaRegistry or str, optional
         A handle of `kcodec.registry.open`, or its URL; by default ``schema.registry.url`` of `config`.
     topic : str, optional
         The topic, which the subject is named after.
     is_key : bool
         Whether the columns are keys.
-    schema : str, dict, list or kcodec.registry.Schema, optional
-        What is written: a schema with references is given as a `Schema`. By default it is derived from the
-        Arrow type of the column.
-    reader_schema : str, int, dict, list or kcodec.registry.Schema, optional
+    schema : str, dict, list, object or kcodec.registry.Schema, optional
+        What is written: a schema with references is given as a `Schema`. Protobuf's may be anything that
+        `kcodec.ProtobufCodec` takes: imports that come along are registered first. By default it is derived from
+        the Arrow type of the column.
+    reader_schema : str, int, dict, list, object or kcodec.registry.Schema, optional
         What is read: a schema; ``"latest"`` or ``"version:3"`` of the subject; an id, as a number or
         ``"id:7"``.
     message : str or list of str, optional
-        For Protobuf: which message of the schemas is read and written, by its full name, or the last part of it; by
-        default that of the first value that is read, and the first of the schema to write. A list of names
-        gives columns that are structs of these messages.
+        For Protobuf: which message of the schemas is read and written, by its full name, or the last parts of it.
+        By default that of a class that is given as `schema`; else that of the first value that is read, and the
+        first of the schema to write. Values of other messages are errors of their rows. A list of names reads all
+        of these, into a struct with a column for each.
     config : mapping, optional
-        Settings under Confluent's own keys, see `kcodec.serde.config.KEYS`; those of Avro alone are
-        `kcodec.formats.avro.schema_format.AvroFormat.settings`.
+        Settings under Confluent's own keys, see `kcodec.serde.config.KEYS`; those of one format alone are the
+        `settings` of `kcodec.formats.avro.schema_format.AvroFormat` and
+        `kcodec.formats.protobuf.schema_format.ProtobufFormat`.
     options : object, optional
-        How schemas are laid out in columns: `kcodec.TypeOptions` for Avro.
+        How schemas are laid out in columns: `kcodec.TypeOptions` for Avro, and
+        `kcodec.formats.protobuf.types.TypeOptions` for Protobuf.
     limits : Limits, optional
         What one row may cost.
 
@@ -121,6 +126,8 @@ class Serde:
         known = SerdeConfig.of(settings, is_key, language.settings)
         handle = _registry(registry, settings.get("schema.registry.url"))
         language = language.configured(settings)
+        if message is None and schema is not None:
+            message = language.given_message(schema)
         if message is not None:
             language = language.of_message(message)
         self._topic = TopicSchemas(language, handle, topic, is_key, known)

@@ -247,3 +247,12 @@ def test_other_formats_have_no_messages():
         Serde("AVRO", MemoryRegistry(), topic="t", message="M")
     with pytest.raises(ConfigError, match="a Protobuf schema is not made from int"):
         Serde("PROTOBUF", MemoryRegistry(), topic="t", schema=7)
+
+
+def test_a_class_stands_for_its_message(impl):
+    from google.protobuf import type_pb2
+
+    serde = Serde("PROTOBUF", MemoryRegistry(), topic="t", schema=type_pb2.Option)
+    values = serde.serialize(pa.array([{"name": "a"}])).to_pylist()
+    assert values == [b"\0\0\0\0\1\2\x08\x0a\1a"]
+    assert type_pb2.Option.FromString(values[0][7:]).name == "a"

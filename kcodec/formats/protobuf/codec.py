@@ -21,7 +21,7 @@ from kcodec.formats.protobuf.json_writer import DEFAULTS, JsonWriting, to_json
 from kcodec.formats.protobuf.kernel import kernel
 from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
-from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.spark_layout import SparkLayout
 from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, TypeOptions
@@ -223,7 +223,7 @@ class ProtobufCodec(Codec):
         limits: Limits | None = None,
     ) -> None:
         self._schema = ProtobufSchema.of(schema)
-        self._message = self._schema.message(_chosen(schema, message))
+        self._message = self._schema.message(message_of(schema) if message is None else message)
         reading = self._schema if reader is None else ProtobufSchema.of(reader)
         options = TypeOptions(
             large=large,
@@ -251,7 +251,7 @@ class ProtobufCodec(Codec):
         wanted = self._message
         if reader is not None:
             known = self._message.name in reading.messages
-            wanted = reading.message(self._message.name if known else _chosen(reader, None))
+            wanted = reading.message(self._message.name if known else message_of(reader))
             differences = message_differences(wanted, self._message)
             if differences:
                 raise SchemaError("; ".join(f"{each.path}: {each.message}" for each in differences[:3]))
@@ -359,14 +359,6 @@ class ProtobufCodec(Codec):
                 data, self._reader.message, self._schema.messages, ignore_unknown=ignore_unknown
             )
             return write_message(message)
-
-
-def _chosen(schema: object, message: str | Sequence[int] | None) -> str | Sequence[int] | None:
-    """Return which message is meant: by default that of a generated class, or of a descriptor of one."""
-    if message is not None:
-        return message
-    name = getattr(getattr(schema, "DESCRIPTOR", schema), "full_name", None)
-    return name if isinstance(name, str) else None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from kcodec.formats.protobuf.names import Names, with_known
 from kcodec.formats.protobuf.parse import parse
 from kcodec.formats.protobuf.syntax import File, Message
 
-__all__ = ["ProtobufSchema"]
+__all__ = ["ProtobufSchema", "message_of"]
 
 
 class ProtobufSchema:
@@ -212,6 +212,12 @@ class ProtobufSchema:
 
     def __repr__(self) -> str:
         return f"<ProtobufSchema of {', '.join(list(self._numbered)[:5]) or 'no message'}>"
+
+
+def message_of(source: object) -> str | None:
+    """Return the full name of the message that a generated class or its descriptor is of; None for other sources."""
+    name = getattr(getattr(source, "DESCRIPTOR", source), "full_name", None)
+    return name if isinstance(name, str) else None
 
 
 def _parse(path: str, text: str) -> File:

@@ -13,7 +13,7 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.known import KNOWN
 from kcodec.formats.protobuf.normalize import check_names, normalize
-from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.schema_format import (
     Difference,
@@ -172,6 +172,10 @@ class ProtobufFormat(SchemaFormat):
             return schema
         given = _given(schema)
         return given.main.text or print_file(given.main)
+
+    def given_message(self, schema: object) -> str | None:
+        """Return the full name of a generated class's message, or of a descriptor's."""
+        return message_of(schema)
 
     def given_imports(self, schema: object) -> tuple[NamedText, ...]:
         """Return the texts of all imports that a user gives, and those of known files unless they are skipped."""
