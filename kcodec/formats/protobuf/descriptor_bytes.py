@@ -29,7 +29,7 @@ from kcodec.formats.protobuf.syntax import (
     Service,
 )
 
-__all__ = ["write_descriptor", "write_descriptor_set"]
+__all__ = ["field_type", "made", "write_descriptor", "write_descriptor_set", "written_options"]
 
 _LABELS = {"": 1, "optional": 1, "required": 2, "repeated": 3}
 _EDITIONS = {"2023": 1000, "2024": 1001}
@@ -72,7 +72,7 @@ def write_descriptor_set(schema: ProtobufSchema, main: str = "main.proto") -> by
         if file is not None:
             ordered.append(path)
     files = [_file(schema, path, path or main) for path in ordered]
-    return write_message(_made("FileDescriptorSet", file=files))
+    return write_message(made("FileDescriptorSet", file=files))
 
 
 def write_descriptor(schema: ProtobufSchema, path: str | None = None, main: str = "main.proto") -> bytes:
@@ -85,13 +85,29 @@ def _file(schema: ProtobufSchema, path: str, name: str) -> Encoded:
     return _File(schema, path).file(name)
 
 
-def _made(kind: str, **values: Any) -> Encoded:
+def made(kind: str, **values: Any) -> Encoded:
     """Return a message of descriptor.proto; empty values, None and False are not set."""
-    made = Encoded(descriptor_types()[f"google.protobuf.{kind}"])
+    message = Encoded(descriptor_types()[f"google.protobuf.{kind}"])
     for name, value in values.items():
         if value or (value == 0 and value is not False):
-            made.values[made.type.by_name[name].number] = value
-    return made
+            message.values[message.type.by_name[name].number] = value
+    return message
+
+
+def field_type(name: str) -> int:
+    """Return the number of a field's type, such as ``"int32"`` or ``"message"``."""
+    types = descriptor_types()["google.protobuf.FieldDescriptorProto"].by_name["type"].enum
+    assert types is not None
+    return types.numbers[f"TYPE_{name.upper()}"]
+
+
+def written_options(schema: ProtobufSchema, kind: str, options: Sequence[Option]) -> Encoded:
+    """Return the options of one place; names are resolved only if one is in parentheses."""
+    if not any(each.name[0].startswith("(") for each in options):
+        schema = ProtobufSchema.of("")
+    writer = _File(schema, schema.path)
+    message = descriptor_types()[f"google.protobuf.{kind}"]
+    return writer.encoded(writer.reader.read(writer.tree.package, message, options), message)
 
 
 class _File:
@@ -105,7 +121,7 @@ class _File:
         tree, scope = self.tree, self.tree.package
         imports: list[Import] = [each for each in tree.imports if each.kind != "option"]
         groups = _groups(tree.extends)
-        return _made(
+        return made(
             "FileDescriptorProto",
             name=name,
             package=scope,
@@ -131,7 +147,7 @@ class _File:
         inner = [body for field in node.fields if (body := field.group or entry_of(field))]
         optional = [each.name for each in node.fields if self.is_optional(each)]
         oneofs = [
-            _made(
+            made(
                 "OneofDescriptorProto",
                 name=each.name,
                 options=self.options("OneofOptions", full, each.options),
@@ -140,11 +156,11 @@ class _File:
         ]
         taken = {each.name for each in node.fields} | {each.name for each in node.oneofs}
         for name in optional:
-            made = name if name[0] == "_" else f"_{name}"
-            while made in taken:
-                made = f"X{made}"
-            taken.add(made)
-            oneofs.append(_made("OneofDescriptorProto", name=made))
+            unique = name if name[0] == "_" else f"_{name}"
+            while unique in taken:
+                unique = f"X{unique}"
+            taken.add(unique)
+            oneofs.append(made("OneofDescriptorProto", name=unique))
         types, is_set = self.schema.messages[full].by_name, self.schema.messages[full].message_set
         fields = []
         for each in node.fields:
@@ -155,7 +171,7 @@ class _File:
                 index = len(node.oneofs) + optional.index(each.name)
             fields.append(self.field(full, each, types[each.name], index))
         ranges = [
-            _made(
+            made(
                 "DescriptorProto.ExtensionRange",
                 start=numbers[0],
                 end=numbers[-1] + 1 if numbers[-1] != MAX_NUMBER or not is_set else _MAX_SET,
@@ -164,7 +180,7 @@ class _File:
             for each in node.extensions
             for numbers in each.ranges
         ]
-        return _made(
+        return made(
             "DescriptorProto",
             name=node.name,
             field=fields,
@@ -185,8 +201,6 @@ class _File:
     def field(
         self, scope: str, node: Field, kind: FieldType, oneof: int | None, extendee: str | None = None
     ) -> Encoded:
-        types = descriptor_types()["google.protobuf.FieldDescriptorProto"].by_name["type"].enum
-        assert types is not None
         named = kind.message or kind.enum
         # Only groups of texts are groups: what editions delimit is a message with a feature.
         name = "group" if node.group is not None else "message" if kind.message is not None else kind.type
@@ -194,7 +208,7 @@ class _File:
             "name": node.name,
             "number": node.number,
             "label": 3 if node.key else _LABELS[node.label],
-            "type": types.numbers[f"TYPE_{name.upper()}"],
+            "type": field_type(name),
             "type_name": f".{named.name}" if named is not None else "",
             "extendee": extendee,
             "json_name": kind.json_name if extendee is None else json_name(node.name),
@@ -204,10 +218,10 @@ class _File:
             ),
             "proto3_optional": self.is_optional(node),
         }
-        made = _made("FieldDescriptorProto", **proto)
+        field = made("FieldDescriptorProto", **proto)
         if kind.default is not None:
-            made.values[made.type.by_name["default_value"].number] = _default(kind)
-        return made
+            field.values[field.type.by_name["default_value"].number] = _default(kind)
+        return field
 
     def extensions(self, scope: str, nodes: Iterable[Extend]) -> list[Encoded]:
         found = []
@@ -222,7 +236,7 @@ class _File:
     def enum(self, scope: str, node: Enum) -> Encoded:
         full = f"{scope}.{node.name}" if scope else node.name
         values = [
-            _made(
+            made(
                 "EnumValueDescriptorProto",
                 name=each.name,
                 number=each.number,
@@ -230,7 +244,7 @@ class _File:
             )
             for each in node.values
         ]
-        return _made(
+        return made(
             "EnumDescriptorProto",
             name=node.name,
             value=values,
@@ -243,7 +257,7 @@ class _File:
     def service(self, scope: str, node: Service) -> Encoded:
         full = f"{scope}.{node.name}" if scope else node.name
         methods = [
-            _made(
+            made(
                 "MethodDescriptorProto",
                 name=each.name,
                 input_type=self.type_name(full, each.request),
@@ -255,7 +269,7 @@ class _File:
             for each in node.rpcs
         ]
         options = self.options("ServiceOptions", full, node.options)
-        return _made("ServiceDescriptorProto", name=node.name, method=methods, options=options)
+        return made("ServiceDescriptorProto", name=node.name, method=methods, options=options)
 
     def type_name(self, scope: str, name: str) -> str:
         path = next(path for path, file in self.schema.files.items() if file is self.tree)
@@ -267,23 +281,23 @@ class _File:
         if not options:
             return None
         message = descriptor_types()[f"google.protobuf.{kind}"]
-        made = self.encoded(self.reader.read(scope, message, options), message)
-        return made if made.values else None
+        encoded = self.encoded(self.reader.read(scope, message, options), message)
+        return encoded if encoded.values else None
 
     def encoded(self, fields: Fields, message: MessageType) -> Encoded:
         """Return options as a message; what has no field, or not its type, is left out."""
         # A type of its own: extensions are those of this schema.
-        made = Encoded(replace(message, extensions={}))
+        found = Encoded(replace(message, extensions={}))
         for name, value in fields.items():
             field = self.schema.extensions.get(name[1:-1]) if name[0] == "(" else message.by_name.get(name)
             if field is None or field.options.get("retention") == "RETENTION_SOURCE":
                 continue
             if name[0] == "(":
-                made.type.extensions[field.number] = field
+                found.type.extensions[field.number] = field
             encoded = self.value(field, value)
             if encoded is not None:
-                made.values[field.number] = encoded
-        return made
+                found.values[field.number] = encoded
+        return found
 
     def value(self, field: FieldType, value: Any) -> Any:
         if field.is_map:
@@ -310,7 +324,7 @@ def _groups(extends: Iterable[Extend]) -> list[Message]:
 
 def _ranges(kind: str, reserved: Iterable[Reserved], beyond: int) -> list[Encoded]:
     numbers: list[Range] = [item for each in reserved for item in each.items if not isinstance(item, str)]
-    return [_made(kind, start=each[0], end=each[-1] + beyond) for each in numbers]
+    return [made(kind, start=each[0], end=each[-1] + beyond) for each in numbers]
 
 
 def _names(reserved: Iterable[Reserved]) -> list[str]:

@@ -24,7 +24,7 @@ from kcodec.formats.protobuf.syntax import (
     Value,
 )
 
-__all__ = ["escape", "print_file"]
+__all__ = ["CONFLUENT", "escape", "print_file"]
 
 _ESCAPES = {
     "\\": "\\\\",
@@ -41,7 +41,7 @@ _ESCAPES = {
 _ESCAPED = str.maketrans(_ESCAPES)
 
 #: How names of Confluent's own extensions begin.
-_OWN = ("(confluent.", "(.confluent.")
+CONFLUENT = ("(confluent.", "(.confluent.")
 
 #: Lines of one element, without indentation.
 _Lines = list[str]
@@ -199,7 +199,7 @@ class _Printer:
         """Return the options that are printed; Confluent's own always are."""
         if self.extensions:
             return options
-        return [each for each in options if each.name[0][0] != "(" or each.name[0].startswith(_OWN)]
+        return [each for each in options if each.name[0][0] != "(" or each.name[0].startswith(CONFLUENT)]
 
     def declarations(self, options: list[Option]) -> _Lines:
         return _join(f"option {self.option(each)};".split("\n") for each in self.printed(options))

@@ -1,5 +1,6 @@
 """Texts, indexes and verdicts of Confluent's registry."""
 
+import base64
 import pickle
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.formats.protobuf.parse import parse
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
+from kcodec.formats.protobuf.serialized import serialized
 from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.schema_format import NamedText
 from kcodec.registry import Metadata, Reference, Schema
@@ -60,6 +62,11 @@ def test_canonical_and_normalized_texts(line):
         assert again.messages.keys() >= {
             name for name in schema.messages if not schema.messages[name].map_entry
         }
+
+
+@by_id(NORMALIZE)
+def test_serialized_descriptors(line):
+    assert serialized(parsed(line)) == base64.b64decode(line["serialized"])
 
 
 @by_id(GUID)

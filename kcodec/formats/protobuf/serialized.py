@@ -1,0 +1,215 @@
+"""The descriptor that Confluent's registry gives for a text (``format=serialized``).
+
+It is made of the words of the text: names as written, entries of maps behind the nested messages, no groups, and
+members of oneofs before the other fields. It is not what protoc makes: see
+`kcodec.formats.protobuf.descriptor_bytes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kcodec.formats.protobuf.descriptor import SCALARS
+from kcodec.formats.protobuf.descriptor_bytes import field_type, made, written_options
+from kcodec.formats.protobuf.message import Message as Encoded
+from kcodec.formats.protobuf.message import write_message
+from kcodec.formats.protobuf.parse import unquote
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.syntax import (
+    Enum,
+    Extend,
+    Field,
+    Message,
+    Option,
+    Quoted,
+    Reserved,
+    Service,
+    Word,
+)
+from kcodec.formats.protobuf.text import CONFLUENT
+
+__all__ = ["serialized"]
+
+
+def serialized(schema: ProtobufSchema) -> bytes:
+    """Return the bytes of the main file's FileDescriptorProto."""
+    return write_message(_Serializer(schema).file())
+
+
+class _Serializer:
+    def __init__(self, schema: ProtobufSchema) -> None:
+        self.schema = schema
+
+    def file(self) -> Encoded:
+        tree = self.schema.main
+        scope = tree.package
+        imports = list(dict.fromkeys(each.path for each in tree.imports if not each.kind))
+        public = list(dict.fromkeys(each.path for each in tree.imports if each.kind == "public"))
+        return made(
+            "FileDescriptorProto",
+            name="default",
+            package=tree.package,
+            dependency=imports + public,
+            public_dependency=[len(imports) + i for i in range(len(public))],
+            message_type=[self.message(scope, each) for each in tree.messages],
+            enum_type=[self.enum(each) for each in tree.enums],
+            extension=self.extensions(scope, tree.extends),
+            service=[self.service(each) for each in tree.services],
+            options=self.options("FileOptions", tree.options),
+            syntax=tree.syntax,
+        )
+
+    def message(self, scope: str, node: Message) -> Encoded:
+        full = f"{scope}.{node.name}" if scope else node.name
+        plain = [each for each in node.fields if each.group is None]
+        members = [(each, i) for i, oneof in enumerate(node.oneofs) for each in plain if each.oneof is oneof]
+        optional = [each for each in plain if self.is_optional(each)]
+        fields = [self.field(full, each, i) for each, i in members]
+        for each in plain:
+            if each.oneof is None:
+                index = len(node.oneofs) + optional.index(each) if each in optional else None
+                fields.append(self.field(full, each, index))
+        names = [each.name for each in node.oneofs] + [f"_{each.name}" for each in optional]
+        empty = made("OneofOptions")
+        return made(
+            "DescriptorProto",
+            name=node.name,
+            field=fields,
+            nested_type=[
+                *(self.message(full, each) for each in node.messages),
+                *(self.entry(full, each) for each in plain if each.key),
+            ],
+            enum_type=[self.enum(each) for each in node.enums],
+            extension_range=[
+                made(
+                    "DescriptorProto.ExtensionRange",
+                    start=numbers[0],
+                    end=numbers[-1] + 1,
+                    options=made("ExtensionRangeOptions"),
+                )
+                for each in node.extensions
+                for numbers in each.ranges
+            ],
+            extension=self.extensions(full, node.extends),
+            options=self.options("MessageOptions", node.options),
+            oneof_decl=[made("OneofDescriptorProto", name=name, options=empty) for name in names],
+            reserved_range=[
+                made("DescriptorProto.ReservedRange", start=each[0], end=each[-1] + 1)
+                for each in _items(node.reserved)
+                if not isinstance(each, str)
+            ],
+            reserved_name=[each for each in _items(node.reserved) if isinstance(each, str)],
+        )
+
+    def is_optional(self, field: Field) -> bool:
+        return self.schema.main.syntax == "proto3" and field.label == "optional" and field.oneof is None
+
+    def entry(self, scope: str, node: Field) -> Encoded:
+        name = _entry_name(node.name)
+        key, value = Field("", node.key, "key", 1), Field("", node.type, "value", 2)
+        return made(
+            "DescriptorProto",
+            name=name,
+            field=[self.field(f"{scope}.{name}", each, None) for each in (key, value)],
+            options=self.options("MessageOptions", [Option(("map_entry",), Word("true"))]),
+        )
+
+    def field(self, scope: str, node: Field, oneof: int | None, extendee: str | None = None) -> Encoded:
+        kinds = self.kind(scope, node)
+        label = {"optional": 1, "required": 2, "repeated": 3}.get(node.label)
+        label = 1 if node.oneof is not None else 3 if node.key else label
+        values: dict[str, Any] = {}
+        for option in node.options:
+            if option.name in (("default",), ("json_name",)):
+                raw = unquote(option.value) if isinstance(option.value, Quoted) else str(option.value)
+                values["default_value" if option.name == ("default",) else "json_name"] = raw
+        return made(
+            "FieldDescriptorProto",
+            name=node.name,
+            number=node.number,
+            label=label,
+            type=kinds,
+            type_name=_entry_name(node.name) if node.key else "" if node.type in SCALARS else node.type,
+            extendee=extendee,
+            oneof_index=oneof,
+            options=self.options("FieldOptions", node.options),
+            proto3_optional=self.is_optional(node),
+            **values,
+        )
+
+    def kind(self, scope: str, node: Field) -> int | None:
+        """Return the number of a field's type; maps have none."""
+        if node.key:
+            return None
+        name = node.type
+        if name not in SCALARS:
+            full = self.schema.names.find(self.schema.path, scope, name)
+            if full is None:
+                return None
+            name = "enum" if isinstance(self.schema.names.types[full], Enum) else "message"
+        return field_type(name)
+
+    def extensions(self, scope: str, nodes: Iterable[Extend]) -> list[Encoded]:
+        return [
+            self.field(scope, field, None, each.target)
+            for each in nodes
+            for field in each.fields
+            if field.group is None
+        ]
+
+    def enum(self, node: Enum) -> Encoded:
+        return made(
+            "EnumDescriptorProto",
+            name=node.name,
+            value=[
+                made(
+                    "EnumValueDescriptorProto",
+                    name=each.name,
+                    number=each.number,
+                    options=self.options("EnumValueOptions", each.options),
+                )
+                for each in node.values
+            ],
+            options=self.options("EnumOptions", node.options),
+            reserved_range=[
+                made("EnumDescriptorProto.EnumReservedRange", start=each[0], end=each[-1])
+                for each in _items(node.reserved)
+                if not isinstance(each, str)
+            ],
+            reserved_name=[each for each in _items(node.reserved) if isinstance(each, str)],
+        )
+
+    def service(self, node: Service) -> Encoded:
+        methods = []
+        for each in node.rpcs:
+            method = made(
+                "MethodDescriptorProto",
+                name=each.name,
+                input_type=each.request,
+                output_type=each.response,
+                options=self.options("MethodOptions", each.options),
+            )
+            method.values[5], method.values[6] = each.request_stream, each.response_stream
+            methods.append(method)
+        options = self.options("ServiceOptions", node.options)
+        return made("ServiceDescriptorProto", name=node.name, method=methods, options=options)
+
+    def options(self, kind: str, options: list[Option]) -> Encoded | None:
+        """Return the options that descriptor.proto itself knows, and Confluent's own."""
+        kept = [
+            each
+            for each in options
+            if each.name not in (("default",), ("json_name",))
+            and (each.name[0][0] != "(" or each.name[0].startswith(CONFLUENT))
+        ]
+        return written_options(self.schema, kind, kept) if kept else None
+
+
+def _entry_name(field: str) -> str:
+    """Return what the registry calls the entries of a map: not as protoc does."""
+    return "".join(map(str.capitalize, field.split("_"))) + "Entry" if "_" in field else f"{field}Entry"
+
+
+def _items(reserved: Iterable[Reserved]) -> list[Any]:
+    return [item for each in reserved for item in each.items]
