@@ -69,6 +69,7 @@ class SerdeConfig:
     lookup_references: bool = False
     use_id: int | None = None
     use_guid: str | None = None
+    use_indexes: tuple[int, ...] = (0,)
     use_metadata: tuple[tuple[str, str], ...] = ()
     header_out: bool = False
     framing: str = "dual"
@@ -123,6 +124,7 @@ class SerdeConfig:
             lookup_references=flag(config, "reference.lookup.only", False),
             use_id=_number(config, "use.schema.id"),
             use_guid=None if guid in (None, "") else str(guid),
+            use_indexes=_indexes(config, "use.message.indexes"),
             use_metadata=_pairs(config, "use.latest.with.metadata"),
             header_out=_class(sided("schema.id.serializer") or _SERIALIZERS[0], _SERIALIZERS)
             == _SERIALIZERS[1],
@@ -165,6 +167,14 @@ def _number(config: Mapping[str, Any], key: str) -> int | None:
     except (TypeError, ValueError):
         raise ConfigError(f"{key}={value!r} is not a number") from None
     return number if number >= 0 else None
+
+
+def _indexes(config: Mapping[str, Any], key: str) -> tuple[int, ...]:
+    value = str(config.get(key) or "0")
+    try:
+        return tuple(int(part) for part in value.split(","))
+    except ValueError:
+        raise ConfigError(f"{key}={value!r} is not numbers with commas between them") from None
 
 
 def _pairs(config: Mapping[str, Any], key: str) -> tuple[tuple[str, str], ...]:

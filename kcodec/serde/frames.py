@@ -83,7 +83,7 @@ def framed_chunks(
         schema = config.use_id if config.use_id is not None else config.guid
         if schema is None:
             raise ConfigError("ConfigSchemaIdDeserializer needs use.schema.id or use.schema.guid")
-        key: Key = (schema, (0,)) if indexes else schema
+        key: Key = (schema, config.use_indexes) if indexes else schema
         return [one_schema(chunk, key) for chunk in chunks]
     if framing == "prefix" or (framing == "dual" and headers is None):
         return [prefixed(chunk, indexes) for chunk in chunks]

@@ -105,6 +105,18 @@ def test_payloads_of_any_message_are_read_where_asked_for(impl, registry):
     assert serde.deserialize(values).to_pylist() == [{"id": 1, "who": "a"}, {"id": 5, "who": ""}]
 
 
+def test_values_without_a_frame(impl, registry):
+    config = {"value.schema.id.deserializer": "ConfigSchemaIdDeserializer", "use.schema.id": "1"}
+    serde = Serde("PROTOBUF", registry, topic="t", config={**config, "use.message.indexes": "1"})
+    assert serde.deserialize([REFUND]).to_pylist() == [{"id": 2, "amount": 0.5}]
+    assert (
+        Serde("PROTOBUF", registry, topic="t", config=config).deserialize([ORDER]).to_pylist()[0]["who"]
+        == "a"
+    )
+    with pytest.raises(ConfigError, match=r"use\.message\.indexes='x' is not numbers"):
+        Serde("PROTOBUF", registry, config={"use.message.indexes": "x"})
+
+
 def test_indexes_that_mean_nothing(impl, registry):
     serde = Serde("PROTOBUF", registry, topic="t", message="Order")
     array, report = serde.deserialize(

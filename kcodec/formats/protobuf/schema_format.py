@@ -77,6 +77,7 @@ class ProtobufFormat(SchemaFormat):
     settings: ClassVar[Mapping[str, str]] = {
         "reference.subject.name.strategy": "DefaultReferenceSubjectNameStrategy (default): imports are registered "
         "under their path; QualifiedReferenceSubjectNameStrategy: under a/b.proto's a.b",
+        "use.message.indexes": "with ConfigSchemaIdDeserializer: the indexes of the message, such as 1,0 (default 0)",
         "reference.lookup.only": "look imports up, and never register them (default false)",
         "skip.known.types": "google/protobuf/*, google/type/* and confluent/* are not registered (default true)",
         "protobuf.any.message": "read payloads as the message that is wanted, whatever message their indexes "
