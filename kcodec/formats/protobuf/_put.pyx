@@ -12,9 +12,9 @@ from libc.string cimport memcmp, memcpy, memmove
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats.protobuf._program cimport (
-    CHECKED, DURATION, ENTRIES, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_ENUM, PUT_ENUM_NAME, PUT_FAIL,
-    PUT_FIXED32, PUT_FIXED64, PUT_FLOAT, PUT_GROUP, PUT_INTEGER, PUT_MESSAGE, PUT_SINT, PUT_TEXT, PUT_TIME,
-    PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, Message, Names, Op, Text,
+    CHECKED, DURATION, ENTRIES, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_ENUM,
+    PUT_ENUM_NAME, PUT_FAIL, PUT_FIXED32, PUT_FIXED64, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
+    PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, Message, Names, Op, Text,
 )
 from kcodec.wire.cursor cimport copy32, likely, store_le32, store_le64, unlikely, write_varint
 from kcodec.wire.status cimport (
