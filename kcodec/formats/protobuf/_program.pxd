@@ -128,7 +128,7 @@ cdef struct Message:
     bint finishing        # required fields or maps are here or below
     int32_t finish_count
     const int32_t *finish_fields  # positions of maps, and of messages with such below
-    uint64_t fields       # bits of all fields, if these are one word; 0
+    uint64_t fields       # bits of all fields, if these are one word
     const int32_t *case_columns
     const uint64_t *case_bits   # by oneof: its members
     const Text *field_names     # if it has cases

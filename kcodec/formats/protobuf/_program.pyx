@@ -347,7 +347,7 @@ cdef class ProtobufProgram(Program):
         required = [position for position, field in enumerate(node.children) if field.label == "required"]
         if required:
             message.required = self.bits(required, message.words)
-        message.fields = (<uint64_t>1 << message.count) - 1 if message.count < 64 else 0
+        message.fields = (<uint64_t>1 << message.count) - 1 if message.count < 64 else <uint64_t>-1
         message.table_size = min(max(places, default=0) + 1, MAX_TABLE)
         table = <int32_t *>self.constant(b"", 4 * message.table_size)
         for at in range(message.table_size):

@@ -580,7 +580,7 @@ cdef const uint8_t *read_message(
                     seen[at] &= ~word
         seen[op.position >> 6] |= bit
         op += op.ahead
-    if seen[0] != message.fields or message.cases:
+    if seen[0] != message.fields or message.words > 1 or message.cases:
         fill(context, message, index)
         if unlikely(context.status != OK):
             return NULL

@@ -247,6 +247,19 @@ def test_options_are_checked(options):
         ProtobufCodec(SHOP, **options)
 
 
+@pytest.mark.parametrize("count", [63, 64, 65, 130])
+def test_wide_messages_have_what_they_lack(impl, count):
+    fields = " ".join(f"string f{number} = {number};" for number in range(1, count + 1))
+    codec = ProtobufCodec(f'syntax = "proto3"; message M {{ {fields} }}')
+    rows = [b"", b"\x0a\x01a", b"".join(bytes([8 * number + 2, 1, 97]) for number in range(1, 16))]
+    last = b"\x92\x08\x01z" if count == 130 else b""
+    for payload in [*rows, last]:
+        array = codec.decode([payload])
+        array.validate(full=True)
+        found = array[0].as_py()
+        assert sum(map(len, found.values())) == len(payload) // 3 and set(found.values()) <= {"", "a", "z"}
+
+
 # What hostile rows cost
 
 
