@@ -12,13 +12,15 @@ from kcodec.errors import (
     ConfigError,
     DecodeError,
     EncodeError,
+    KafkaError,
+    KafkaTimeoutError,
     KcodecError,
     RegistryError,
     SchemaError,
 )
 
 if TYPE_CHECKING:
-    from kcodec import plan, protocol, registry, wire
+    from kcodec import kafka, plan, protocol, registry, wire
     from kcodec.formats.avro.codec import AvroCodec
     from kcodec.formats.avro.types import TypeOptions
     from kcodec.formats.connect.codec import ConnectJsonCodec
@@ -42,6 +44,8 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "JsonCodec",
+    "KafkaError",
+    "KafkaTimeoutError",
     "KcodecError",
     "KsqlCodec",
     "Limits",
@@ -51,6 +55,7 @@ __all__ = [
     "SchemaError",
     "Serde",
     "TypeOptions",
+    "kafka",
     "plan",
     "protocol",
     "registry",
@@ -72,7 +77,7 @@ _MODULES = {
     "Serde": "kcodec.serde.serde",
     "TypeOptions": "kcodec.formats.avro.types",
 }
-_SUBPACKAGES = ("plan", "protocol", "registry", "wire")
+_SUBPACKAGES = ("kafka", "plan", "protocol", "registry", "wire")
 
 
 def __getattr__(name: str) -> Any:

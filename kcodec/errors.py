@@ -12,6 +12,8 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "Fault",
+    "KafkaError",
+    "KafkaTimeoutError",
     "KcodecError",
     "RegistryError",
     "SchemaError",
@@ -137,6 +139,33 @@ class RegistryError(KcodecError, LookupError):
 
     def __str__(self) -> str:
         return self.message
+
+
+class KafkaError(KcodecError, RuntimeError):
+    """A broker that refused, failed, could not be reached, or answered with what is no answer.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong.
+    code : int, optional
+        The broker's error code, such as 3.
+    name : str, optional
+        Its name, such as ``"UNKNOWN_TOPIC_OR_PARTITION"``.
+    """
+
+    def __init__(self, message: str, code: int | None = None, name: str | None = None) -> None:
+        super().__init__(message, code, name)
+        self.message = message
+        self.code = code
+        self.name = name
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class KafkaTimeoutError(KafkaError, TimeoutError):
+    """Brokers that did not do within the time-out what they were asked for."""
 
 
 class _RowError(KcodecError, ValueError):

@@ -23,6 +23,7 @@ LAYERS = (
     ("formats", "protocol"),
     ("registry",),
     ("serde",),
+    ("kafka",),
     ("kcodec_spark", "cli", "demo"),
 )
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}

@@ -151,6 +151,11 @@ class Serde:
         return "__key_schema_id" if self._topic.is_key else "__value_schema_id"
 
     @property
+    def writes_headers(self) -> bool:
+        """Whether the schema id of what is written goes to that header: see `serialize_with_headers`."""
+        return self._topic.config.header_out
+
+    @property
     def reader_schema(self) -> str | None:
         """Text of the schema that columns are read as; None while it depends on the first value.
 

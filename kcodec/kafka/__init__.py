@@ -1,0 +1,48 @@
+"""Topics as columns, in and out, without an object per record.
+
+The names below are loaded when they are first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
+    from kcodec.kafka.report import ReadReport, RecordError
+    from kcodec.kafka.topic_reader import plan, read
+
+__all__ = [
+    "Range",
+    "ReadReport",
+    "RecordError",
+    "limit_ranges",
+    "plan",
+    "positions_json",
+    "read",
+    "read_positions",
+    "split_ranges",
+]
+
+_MODULES = {
+    "Range": "offsets",
+    "ReadReport": "report",
+    "RecordError": "report",
+    "limit_ranges": "offsets",
+    "plan": "topic_reader",
+    "positions_json": "offsets",
+    "read": "topic_reader",
+    "read_positions": "offsets",
+    "split_ranges": "offsets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        module = importlib.import_module(f"kcodec.kafka.{_MODULES[name]}")
+        value = globals()[name] = getattr(module, name)
+        return value
+    raise AttributeError(f"module 'kcodec.kafka' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

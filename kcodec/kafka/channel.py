@@ -1,0 +1,252 @@
+"""A connection to one broker: sockets, TLS, authentication, requests and their responses in order.
+
+::
+
+    int32 size | int16 api key | int16 version | int32 correlation id | int16 length, client id | request
+    int32 size | int32 correlation id | response
+
+The content of a response is received into one buffer of Arrow's memory pool, from which record batches are read without
+a copy. (A client library would copy it several times: see `docs/kafka.md`.)
+"""
+
+import itertools
+import socket
+import ssl
+import struct
+import time
+from collections import deque
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
+from kcodec.kafka.error_codes import broker_error
+from kcodec.kafka.messages import definitions
+from kcodec.kafka.sasl import exchange
+from kcodec.kafka.settings import Settings
+from kcodec.plan.kept import Kept
+from kcodec.protocol.message.codec import MessageCodec
+
+__all__ = ["Channel", "Sent"]
+
+_API_VERSIONS = 18
+_HEADER = struct.Struct(">hhih")
+
+#: Codecs of all channels: there is one for each message and version.
+_CODECS: Kept[tuple[str, int], MessageCodec] = Kept(128)
+
+
+class Sent:
+    """A request that has no response yet."""
+
+    def __init__(self, number: int, name: str, version: int) -> None:
+        self.number = number
+        self.name = name
+        self.version = version
+
+
+class Channel:
+    """One connection, for one thread at a time; `close` may come from any.
+
+    Every failure is a `KafkaError`; after one of the connection itself `is_open` is False.
+    """
+
+    def __init__(self, host: str, port: int, settings: Settings) -> None:
+        self.host = host
+        self.port = port
+        self.is_open = True
+        #: Time at which the broker wants to be asked again.
+        self.throttled_until = 0.0
+        self._settings = settings
+        self._waiting: deque[Sent] = deque()
+        self._numbers = itertools.cycle(range(1 << 31))
+        self._versions: dict[int, tuple[int, int]] = {}
+        self._timeout = settings.request_timeout_ms / 1000
+        self._max_size = max(settings.receive_bytes, settings.fetch_bytes + 512)
+        self._expires = float("inf")
+        try:
+            self._socket = self._connect()
+        except (OSError, ssl.SSLError) as error:
+            self.is_open = False
+            raise self._failed("cannot connect", error) from None
+        try:
+            self._ask_versions()
+            if settings.protocol.startswith("SASL"):
+                self._authenticate()
+        except BaseException:
+            self.close()
+            raise
+
+    def __repr__(self) -> str:
+        return f"Channel({self.host}:{self.port})"
+
+    @property
+    def in_flight(self) -> int:
+        """Requests without a response."""
+        return len(self._waiting)
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the broker will soon want to know again who asks."""
+        return time.monotonic() > self._expires
+
+    def _connect(self) -> socket.socket:
+        settings = self._settings
+        context = settings.tls() if settings.is_encrypted else None
+        plain = socket.create_connection((self.host, self.port), settings.connect_timeout_ms / 1000)
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return plain if context is None else context.wrap_socket(plain, server_hostname=self.host)
+        except BaseException:
+            plain.close()
+            raise
+
+    def _ask_versions(self) -> None:
+        # Version 0, which every broker knows.
+        answer = self.request("ApiVersionsRequest", {})
+        if answer["errorCode"]:
+            raise broker_error(answer["errorCode"], self._place)
+        self._versions = {
+            each["apiKey"]: (each["minVersion"], each["maxVersion"]) for each in answer["apiKeys"]
+        }
+
+    def _authenticate(self) -> None:
+        settings = self._settings
+        answer = self.request("SaslHandshakeRequest", {"mechanism": settings.mechanism})
+        if answer["errorCode"]:
+            offered = f"the broker has {', '.join(answer['mechanisms'])}" if answer["mechanisms"] else None
+            raise broker_error(answer["errorCode"], f"{self._place}, {settings.mechanism}", offered)
+        steps = exchange(settings, self.host)
+        token, lifetime = next(steps), 0
+        while True:
+            answer = self.request("SaslAuthenticateRequest", {"authBytes": token})
+            if answer["errorCode"]:
+                raise broker_error(
+                    answer["errorCode"], f"{self._place}, {settings.mechanism}", answer["errorMessage"]
+                )
+            lifetime = answer.get("sessionLifetimeMs", 0)
+            try:
+                token = steps.send(answer["authBytes"])
+            except StopIteration:
+                break
+        if lifetime > 0:
+            # A connection is not used until the broker ends it, but replaced before.
+            self._expires = time.monotonic() + 0.85 * lifetime / 1000
+
+    def version(self, name: str) -> int:
+        """Return the highest version of a request that both sides know."""
+        spec = definitions()[name]
+        assert spec.api_key is not None
+        if spec.api_key == _API_VERSIONS:
+            return 0
+        low, high = self._versions.get(spec.api_key, (0, -1))
+        valid = spec.valid_versions
+        version = min(high, valid.highest)
+        if version < max(low, valid.lowest):
+            raise KafkaError(
+                f"{self._place} knows {name} from version {low} to {high}, not {valid}"
+                if high >= 0
+                else f"{self._place} does not know {name}"
+            )
+        return version
+
+    def send(self, name: str, body: dict[str, Any] | None = None, *parts: Any, answered: bool = True) -> Sent:
+        """Send a request: its fields, or its content in parts."""
+        version = self.version(name)
+        sent = Sent(next(self._numbers), name, version)
+        client = self._settings.client_id.encode()
+        start = _HEADER.pack(definitions()[name].api_key, version, sent.number, len(client)) + client
+        if body is not None:
+            start += _codec(name, version).encode_one(body)
+        size = len(start) + sum(len(part) for part in parts)
+        if answered:
+            self._waiting.append(sent)
+        self._send_all([size.to_bytes(4, "big") + start, *parts])
+        return sent
+
+    def _send_all(self, parts: list[Any]) -> None:
+        try:
+            self._socket.settimeout(self._timeout)
+            # Small parts go as one packet.
+            if sum(len(part) for part in parts) <= 1 << 16:
+                parts = [b"".join(parts)]
+            for part in parts:
+                self._socket.sendall(part)
+        except (OSError, ssl.SSLError, ValueError) as error:
+            self.close()
+            raise self._failed("cannot send", error) from None
+
+    def receive(self, timeout: float | None = None) -> tuple[Sent, pa.Buffer]:
+        """Receive the response to the oldest request: its content behind the correlation id."""
+        sent = self._waiting.popleft()
+        deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
+        head = memoryview(self._read(8, deadline))
+        size = int.from_bytes(head[:4], "big", signed=True) - 4
+        number = int.from_bytes(head[4:], "big", signed=True)
+        if not 0 <= size <= self._max_size:
+            self.close()
+            raise KafkaError(f"{self._place}: a response of {size + 4} bytes is not within the limits")
+        if number != sent.number:
+            self.close()
+            raise KafkaError(f"{self._place}: the response to another request")
+        return sent, self._read(size, deadline)
+
+    def _read(self, size: int, deadline: float) -> pa.Buffer:
+        # Resizable buffers come from the memory pool, whose pages are used again.
+        buffer = pa.allocate_buffer(size)
+        view, at = memoryview(buffer).cast("B"), 0
+        try:
+            while at < size:
+                self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+                count = self._socket.recv_into(view[at:])
+                if not count:
+                    raise ConnectionResetError("the broker has closed the connection")
+                at += count
+        except (OSError, ssl.SSLError, ValueError) as error:
+            self.close()
+            raise self._failed("no response", error) from None
+        return buffer
+
+    def request(self, name: str, body: dict[str, Any], timeout: float | None = None) -> dict[str, Any]:
+        """Send a request and return the fields of its response; nothing else may be in flight."""
+        self.send(name, body)
+        return self.decode(*self.receive(timeout))
+
+    def decode(self, sent: Sent, content: pa.Buffer) -> dict[str, Any]:
+        """Read the fields of a response."""
+        name = sent.name.removesuffix("Request") + "Response"
+        try:
+            found = _codec(name, sent.version).decode_one(content.to_pybytes())
+        except DecodeError as error:
+            self.close()
+            raise KafkaError(f"{self._place}: {name}: {error}") from error
+        if "throttleTimeMs" in found:
+            self.throttle(found["throttleTimeMs"])
+        return found
+
+    def throttle(self, milliseconds: int) -> None:
+        """Keep that the broker does not want to be asked again for some time."""
+        if milliseconds > 0:
+            self.throttled_until = time.monotonic() + milliseconds / 1000
+
+    def close(self) -> None:
+        """Close the connection; whoever waits for a response has a `KafkaError`."""
+        self.is_open = False
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    @property
+    def _place(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def _failed(self, what: str, error: Exception) -> KafkaError:
+        if isinstance(error, TimeoutError):
+            return KafkaTimeoutError(f"{self._place}: {what}: timed out")
+        text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
+        return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}")
+
+
+def _codec(name: str, version: int) -> MessageCodec:
+    return _CODECS.get((name, version), lambda: MessageCodec(definitions()[name], version))

@@ -1,0 +1,309 @@
+"""The brokers of a cluster: who leads which partition, and the connections to them."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from typing_extensions import Self
+
+from kcodec.errors import KafkaError, KafkaTimeoutError
+from kcodec.kafka.channel import Channel
+from kcodec.kafka.error_codes import broker_error, is_retriable
+from kcodec.kafka.settings import Settings
+
+__all__ = ["Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
+
+_UNKNOWN_TOPIC = 3
+_GROUP, _TRANSACTION = 0, 1
+
+Answer = TypeVar("Answer")
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class Leader(NamedTuple):
+    """The broker that leads a partition, -1 if none does, and since which epoch, -1 if that is unknown."""
+
+    broker: int
+    epoch: int
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Return the partitions of each topic.
+
+    >>> by_topic([TopicPartition("a", 0), TopicPartition("a", 2)])
+    {'a': [0, 2]}
+    """
+    found: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        found.setdefault(topic, []).append(partition)
+    return found
+
+
+class Deadline:
+    """A time by which something has to be done, and the pauses between tries."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._pause = settings.backoff_ms / 1000
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from now on, as something has been done."""
+        self.end = time.monotonic() + self._settings.timeout_ms / 1000
+        self._pause = self._settings.backoff_ms / 1000
+
+    def pause(self, error: Exception) -> float:
+        """Return how many seconds to pause before the next try; raise if there is no time for it."""
+        left = self.end - time.monotonic()
+        if left <= 0:
+            if isinstance(error, KafkaTimeoutError):
+                raise error
+            raise KafkaTimeoutError(
+                f"{error} (after tries for {self._settings.timeout_ms} ms)",
+                getattr(error, "code", None),
+                getattr(error, "name", None),
+            ) from error
+        pause = min(self._pause * random.uniform(0.8, 1.2), left)
+        self._pause = min(self._pause * 2, self._settings.max_backoff_ms / 1000)
+        return pause
+
+    def wait(self, error: Exception) -> None:
+        """Pause before the next try; raise if there is no time for it."""
+        time.sleep(self.pause(error))
+
+
+class Cluster:
+    """What is known of a cluster; for any number of threads, each of which has its own connections.
+
+    `with cluster:` closes them all at its end.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._lock = threading.Lock()
+        self._brokers: dict[int, tuple[str, int]] = {}
+        self._leaders: dict[TopicPartition, Leader] = {}
+        self._channels: dict[tuple[int, object], Channel] = {}
+        self._any: Channel | None = None
+        self._any_lock = threading.RLock()
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections; threads that wait for a response have an error then."""
+        with self._lock:
+            self._closed = True
+            channels = [*self._channels.values(), *([self._any] if self._any else [])]
+            self._channels.clear()
+        for channel in channels:
+            channel.close()
+
+    def deadline(self) -> Deadline:
+        """Return the time by which something that is asked for now has to be done."""
+        return Deadline(self.settings)
+
+    def leader(self, partition: TopicPartition) -> Leader:
+        """Return the leader of a partition as last known."""
+        return self._leaders.get(partition, Leader(-1, -1))
+
+    def channel(self, broker: int, purpose: object = None) -> Channel:
+        """Return the connection to a broker for a purpose; it is made if there is none."""
+        with self._lock:
+            found = self._channels.get((broker, purpose))
+            address = self._brokers.get(broker)
+        if found is not None and found.is_open and not (found.is_expired and not found.in_flight):
+            return found
+        if address is None:
+            raise KafkaError(f"broker {broker} is not one of the cluster")
+        if found is not None:
+            found.close()
+        return self._keep((broker, purpose), Channel(*address, self.settings))
+
+    def _keep(self, key: tuple[int, object] | None, channel: Channel) -> Channel:
+        with self._lock:
+            if not self._closed:
+                if key is None:
+                    self._any = channel
+                else:
+                    self._channels[key] = channel
+                return channel
+        channel.close()
+        raise KafkaError("the cluster is closed")
+
+    def _places(self) -> Iterator[tuple[str, int]]:
+        with self._lock:
+            known = list(self._brokers.values())
+        random.shuffle(known)
+        bootstrap = list(self.settings.addresses)
+        random.shuffle(bootstrap)
+        yield from dict.fromkeys([*known, *bootstrap])
+
+    def _some_channel(self) -> Channel:
+        """Return a connection to any broker."""
+        channel = self._any
+        if channel is not None and channel.is_open and not channel.is_expired:
+            return channel
+        failures = []
+        for place in self._places():
+            try:
+                return self._keep(None, Channel(*place, self.settings))
+            except KafkaError as error:
+                if error.code is not None and not is_retriable(error.code):
+                    raise
+                failures.append(error)
+        raise failures[0] if failures else KafkaError("no broker is known")
+
+    def ask(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask any broker."""
+        with self._any_lock:
+            return self._some_channel().request(name, body)
+
+    def retry(self, attempt: Callable[[], Answer], unknown_topic_tries: int | None = None) -> Answer:
+        """Return what an attempt does, tried again while its error lets hope and there is time."""
+        deadline, unknown = self.deadline(), 0
+        while True:
+            try:
+                return attempt()
+            except KafkaError as error:
+                unknown += error.code == _UNKNOWN_TOPIC
+                if (error.code is not None and not is_retriable(error.code)) or self._closed:
+                    raise
+                if unknown_topic_tries is not None and unknown >= unknown_topic_tries:
+                    raise
+                deadline.wait(error)
+
+    def refresh(self, topics: Iterable[str] | None) -> dict[str, list[int]]:
+        """Ask for topics, None for all, and who leads their partitions; return the partitions of each.
+
+        Raise the error of a topic that is asked for, such as UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        names = None if topics is None else [{"name": name} for name in dict.fromkeys(topics)]
+        answer = self.ask("MetadataRequest", {"topics": names, "allowAutoTopicCreation": False})
+        with self._lock:
+            self._brokers.update(
+                (each["nodeId"], (each["host"], each["port"]))
+                for each in answer["brokers"]
+                if 0 < each["port"] < 65536
+            )
+        found: dict[str, list[int]] = {}
+        for topic in answer["topics"]:
+            if topic["errorCode"]:
+                if names is None:
+                    continue
+                raise broker_error(topic["errorCode"], f"topic {topic['name']!r}")
+            if names is None and topic["isInternal"]:
+                continue
+            for each in topic["partitions"]:
+                partition = TopicPartition(topic["name"], each["partitionIndex"])
+                self._leaders[partition] = Leader(each["leaderId"], each.get("leaderEpoch", -1))
+            found[topic["name"]] = sorted(each["partitionIndex"] for each in topic["partitions"])
+        for each in names or ():
+            if each["name"] not in found:
+                raise broker_error(_UNKNOWN_TOPIC, f"topic {each['name']!r}")
+        return found
+
+    def partitions(self, topics: Iterable[str] | None) -> dict[str, list[int]]:
+        """Return the partitions of topics, None for all but internal ones; a topic that does not exist is an error."""
+        wanted = None if topics is None else list(topics)
+        # A topic that was just made may not be known to every broker; one that never was, to none.
+        return self.retry(lambda: self.refresh(wanted), unknown_topic_tries=3)
+
+    def leaders(self, partitions: Iterable[TopicPartition]) -> dict[int, list[TopicPartition]]:
+        """Return the partitions that each broker leads; those that none leads are an error that may pass."""
+        found: dict[int, list[TopicPartition]] = {}
+        for partition in partitions:
+            leader = self.leader(partition).broker
+            if leader not in self._brokers:
+                raise broker_error(5, str(partition))
+            found.setdefault(leader, []).append(partition)
+        return found
+
+    def offsets(
+        self, wanted: dict[TopicPartition, int], isolation: str
+    ) -> dict[TopicPartition, tuple[int, int]]:
+        """Ask for the offset and timestamp of the first record of a time or later, -2 the earliest, -1 the end.
+
+        An offset is -1 if there is no record so late.
+        """
+        found: dict[TopicPartition, tuple[int, int]] = {}
+
+        def attempt() -> None:
+            left = {key: value for key, value in wanted.items() if key not in found}
+            if any(self.leader(each).broker < 0 for each in left):
+                self.refresh(by_topic(left))
+            try:
+                for broker, partitions in self.leaders(left).items():
+                    self._list(broker, {each: left[each] for each in partitions}, isolation, found)
+            except KafkaError:
+                self.forget(left)
+                raise
+
+        self.retry(attempt)
+        return found
+
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """Forget who leads partitions: it is asked for when it is next needed."""
+        for each in partitions:
+            self._leaders.pop(each, None)
+
+    def _list(
+        self,
+        broker: int,
+        wanted: dict[TopicPartition, int],
+        isolation: str,
+        found: dict[TopicPartition, tuple[int, int]],
+    ) -> None:
+        body = {
+            "replicaId": -1,
+            "isolationLevel": int(isolation == "read_committed"),
+            "topics": [
+                {
+                    "name": topic,
+                    "partitions": [
+                        {"partitionIndex": number, "timestamp": wanted[TopicPartition(topic, number)]}
+                        for number in numbers
+                    ],
+                }
+                for topic, numbers in by_topic(wanted).items()
+            ],
+        }
+        answer = self.channel(broker, "offsets").request("ListOffsetsRequest", body)
+        for topic in answer["topics"]:
+            for each in topic["partitions"]:
+                partition = TopicPartition(topic["name"], each["partitionIndex"])
+                if partition not in wanted:
+                    raise KafkaError(f"broker {broker} answers for {partition}, which it was not asked for")
+                if each["errorCode"]:
+                    raise broker_error(each["errorCode"], str(partition))
+                found[partition] = each["offset"], each["timestamp"]
+        for partition in wanted:
+            if partition not in found:
+                raise KafkaError(f"broker {broker} does not answer for {partition}")
+
+    def coordinator(self, key: str, is_transaction: bool) -> int:
+        """Return the broker that keeps the offsets of a group, or the state of a transactional id."""
+        answer = self.ask(
+            "FindCoordinatorRequest", {"key": key, "keyType": _TRANSACTION if is_transaction else _GROUP}
+        )
+        if answer["errorCode"]:
+            raise broker_error(answer["errorCode"], f"coordinator of {key!r}", answer["errorMessage"])
+        broker: int = answer["nodeId"]
+        with self._lock:
+            self._brokers[broker] = answer["host"], answer["port"]
+        return broker

@@ -1,0 +1,296 @@
+"""Fetched batches as the columns that are asked for: those of Spark's Kafka source, with keys and values decoded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.codec import check_errors
+from kcodec.errors import ConfigError, DecodeError, Fault
+from kcodec.kafka.committed import CommittedBatches
+from kcodec.kafka.fetcher import Piece
+from kcodec.kafka.payload_format import PayloadFormat
+from kcodec.kafka.report import ReadReport, RecordError, RecordFault
+from kcodec.kafka.settings import Settings
+from kcodec.protocol.batch.read import BatchOptions, BatchSource
+from kcodec.protocol.batch.schema import HEADERS
+
+__all__ = ["COLUMNS", "Columns"]
+
+#: Without columns of their own choice, users get these; ``headers`` only if they ask for them.
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+_TYPES = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestampType": pa.int32(),
+    "headers": HEADERS,
+}
+_PAYLOADS = ("key", "value")
+
+
+class _Column(NamedTuple):
+    """A column that is asked for: its name, where it comes from, and the path within a key or value."""
+
+    name: str
+    source: str
+    path: tuple[str, ...] = ()
+
+    @property
+    def is_all(self) -> bool:
+        return self.path == ("*",)
+
+
+def _chosen(columns: Any) -> list[_Column]:
+    if columns is None:
+        columns = COLUMNS
+    if isinstance(columns, str) or not isinstance(columns, (Mapping, Sequence)):
+        raise ConfigError("columns are a list of names, or a mapping of new names to them")
+    pairs = list(columns.items()) if isinstance(columns, Mapping) else [(None, each) for each in columns]
+    found = []
+    for name, text in pairs:
+        source, *path = text.split(".") if isinstance(text, str) else [""]
+        if source not in (*_PAYLOADS, *_TYPES) or (path and source not in _PAYLOADS) or not all(path):
+            known = ", ".join((*COLUMNS, "headers"))
+            raise ConfigError(f"column {text!r} is none of {known}, or a field such as value.id")
+        if "*" in path and (len(path) > 1 or name is not None):
+            raise ConfigError(f"column {text!r}: {source}.* stands for all fields, by their own names")
+        found.append(_Column(name or (path[-1] if path else source), source, tuple(path)))
+    if not found:
+        raise ConfigError("columns= is empty")
+    return found
+
+
+def _fields(chosen: list[_Column], source: str) -> list[str] | None:
+    """Return the only fields of a key or value that are asked for; None if it is all of them."""
+    paths = [each.path for each in chosen if each.source == source]
+    if not paths or any(path in ((), ("*",)) for path in paths):
+        return None
+    return [".".join(path) for path in dict.fromkeys(paths)]
+
+
+class Columns:
+    """How batches become columns.
+
+    `schema` is that of the columns, None while the type of keys or values depends on the first of them.
+    """
+
+    def __init__(
+        self,
+        topics: Sequence[str],
+        settings: Settings,
+        *,
+        key: Any,
+        value: Any,
+        columns: Any,
+        isolation: str,
+        errors: str,
+        report: ReadReport,
+    ) -> None:
+        check_errors(errors)
+        self._topics = topics
+        self._chosen = _chosen(columns)
+        self._committed = isolation == "read_committed"
+        self._errors = errors
+        self._report = report
+        self._check_crc = settings.check_crcs
+        self._formats = {
+            source: PayloadFormat(given, settings, source == "key", _fields(self._chosen, source))
+            for source, given in (("key", key), ("value", value))
+            if any(each.source == source for each in self._chosen)
+        }
+        self.schema: pa.Schema | None = None
+        self._find_schema()
+
+    def _find_schema(self, topic: str | None = None, seen: Mapping[str, pa.Array] = {}) -> None:
+        """Make the schema, if the types of keys and values are known, those of a column that was decoded included."""
+        types = {}
+        for source, format in self._formats.items():
+            found = {each: format.arrow_type(each) for each in self._topics}
+            if topic is not None and found[topic] is None:
+                found[topic] = seen[source].type
+            known = {each: kind for each, kind in found.items() if kind is not None}
+            if not known or (len(known) < len(found) and topic is None):
+                return
+            first, *others = known
+            for other in others:
+                if known[other] != known[first]:
+                    raise ConfigError(f"{source}s of {other!r} have other columns than those of {first!r}")
+            types[source] = known[first]
+        fields: list[pa.Field] = []
+        for each in self._chosen:
+            if each.source in _TYPES:
+                fields.append(pa.field(each.name, _TYPES[each.source]))
+            elif each.is_all:
+                fields += _children(types[each.source], each.source)
+            else:
+                fields.append(pa.field(each.name, _at_path(types[each.source], each)))
+        names = [field.name for field in fields]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(
+                    f"two columns are called {name!r}: give names, columns={{'new name': 'value.id', ...}}"
+                )
+        self.schema = pa.schema(fields)
+
+    def fix_schema(self) -> pa.Schema:
+        """Return the schema; where no value has ever told its type, that is null."""
+        if self.schema is None:
+            topic = self._topics[0]
+            self._find_schema(topic, {source: pa.nulls(0) for source in self._formats})
+        assert self.schema is not None
+        return self.schema
+
+    def read(self, piece: Piece) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Return the wanted records of a piece, and for each batch the offset of the record behind it."""
+        keep = CommittedBatches(piece).keep if self._committed and piece.aborted else None
+        source = BatchSource(BatchOptions(check_crc=self._check_crc, errors="report"), keep)
+        seen = 0
+        for records in source.buffer(piece.records):
+            seen = self._damaged(piece, source.faults, seen)
+            for part in _wanted(records, piece):
+                batch = self._columns(piece, part)
+                yield batch, part.column("offset")[-1].as_py() + 1
+        self._damaged(piece, source.faults, seen)
+
+    def _damaged(self, piece: Piece, faults: list[Fault], seen: int) -> int:
+        """Raise or report faults of batches, of which some have been seen; return their number."""
+        for fault in faults[seen:]:
+            offset, position = _batch_at(piece.records, fault.row)
+            byte = None if fault.offset is None else fault.offset - position
+            self._fault(RecordFault(*piece.place, offset, None, byte, *fault[2:5]))
+        return len(faults)
+
+    def _fault(self, fault: RecordFault) -> None:
+        if self._errors == "raise":
+            raise RecordError(fault)
+        if self._errors == "report":
+            self._report.faults.append(fault)
+
+    def _columns(self, piece: Piece, records: pa.RecordBatch) -> pa.RecordBatch:
+        decoded = {source: self._decode(piece, records, source) for source in self._formats}
+        if self.schema is None:
+            self._find_schema(piece.place.topic, decoded)
+            assert self.schema is not None
+        arrays: list[pa.Array] = []
+        for each in self._chosen:
+            if each.source in decoded:
+                whole = decoded[each.source]
+                if each.is_all:
+                    arrays += whole.flatten() if pa.types.is_struct(whole.type) else [whole]
+                else:
+                    arrays.append(pc.struct_field(whole, list(each.path)) if each.path else whole)
+            else:
+                arrays.append(_plain(piece, records, each.source))
+        if any(array.type != field.type for array, field in zip(arrays, self.schema, strict=False)):
+            arrays = [_retyped(array, field, piece) for array, field in zip(arrays, self.schema, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _decode(self, piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:
+        format = self._formats[source]
+        payloads = records.column(source)
+        if format.is_bytes:
+            return payloads.cast(pa.binary())
+        errors = "report" if self._errors == "report" else self._errors
+        try:
+            found = format.decode(piece.place.topic, payloads, records.column("headers"), errors)
+        except DecodeError as error:
+            offset = records.column("offset")[error.row].as_py()
+            raise RecordError(
+                RecordFault(
+                    *piece.place,
+                    offset,
+                    source,
+                    error.offset,
+                    error.path,
+                    error.code,
+                    error.reason,
+                    error.schema_id,
+                )
+            ) from error
+        if errors != "report":
+            return found
+        array, table = found
+        offsets = records.column("offset")
+        for row, byte, path, code, reason, schema_id in zip(*table.to_pydict().values(), strict=True):
+            place = (*piece.place, offsets[row].as_py())
+            self._fault(RecordFault(*place, source, byte, path, code, reason, schema_id))
+        return array
+
+
+def _wanted(records: pa.RecordBatch, piece: Piece) -> Iterator[pa.RecordBatch]:
+    """Return the runs of records within the wanted offsets: nearly always one."""
+    offsets = records.column("offset").to_numpy()
+    inside = offsets >= piece.start
+    if piece.end is not None:
+        inside &= offsets < piece.end
+    if inside.all():
+        yield records
+        return
+    edges = np.flatnonzero(np.diff(inside.astype(np.int8), prepend=0, append=0))
+    for first, last in edges.reshape(-1, 2).tolist():
+        yield records.slice(first, last - first)
+
+
+def _batch_at(records: pa.Buffer, number: int) -> tuple[int, int]:
+    """Return the first offset of a batch and where it stands."""
+    view, at = memoryview(records).cast("B"), 0
+    for _ in range(number):
+        at += 12 + int.from_bytes(view[at + 8 : at + 12], "big")
+    return int.from_bytes(view[at : at + 8], "big", signed=True), at
+
+
+def _plain(piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:
+    rows = len(records)
+    if source == "topic":
+        return pa.repeat(pa.scalar(piece.place.topic), rows)
+    if source == "partition":
+        return pa.repeat(pa.scalar(piece.place.partition, pa.int32()), rows)
+    if source == "timestamp":
+        return _micros(records.column("timestamp"))
+    if source == "timestampType":
+        return records.column("timestamp_type").cast(pa.int32())
+    return records.column(source)
+
+
+def _micros(timestamps: pa.Array) -> pa.Array:
+    try:
+        return timestamps.cast(_TYPES["timestamp"])
+    except pa.ArrowInvalid:
+        # Of a producer that wrote something else for milliseconds: beyond the year 294247.
+        numbers = timestamps.cast(pa.int64())
+        most = (1 << 63) // 1000 - 1
+        fits = pc.and_(pc.less_equal(numbers, most), pc.greater_equal(numbers, -most))
+        return pc.if_else(fits, timestamps, pa.scalar(None, timestamps.type)).cast(_TYPES["timestamp"])
+
+
+def _retyped(array: pa.Array, field: pa.Field, piece: Piece) -> pa.Array:
+    """Return an array as the type that the first ones had: nulls become any type."""
+    if array.type == field.type:
+        return array
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), field.type)
+    raise ConfigError(
+        f"column {field.name!r} of {piece.place} is {array.type}, not {field.type} as before: give the schema to read"
+    )
+
+
+def _children(kind: pa.DataType, source: str) -> list[pa.Field]:
+    if pa.types.is_struct(kind):
+        return [pa.field(each.name, each.type) for each in kind]
+    raise ConfigError(f"column '{source}.*': the {source} is {kind}, not a struct")
+
+
+def _at_path(kind: pa.DataType, column: _Column) -> pa.DataType:
+    for name in column.path:
+        index = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
+        if index < 0:
+            has = f"has {', '.join(each.name for each in kind)}" if pa.types.is_struct(kind) else f"is {kind}"
+            raise ConfigError(
+                f"column '{column.source}.{'.'.join(column.path)}': there is no {name!r}, it {has}"
+            )
+        kind = kind.field(index).type
+    return kind

@@ -1,0 +1,97 @@
+"""The errors that brokers answer with, by number: name, and whether another try may succeed."""
+
+from kcodec.errors import KafkaError, KafkaTimeoutError
+
+__all__ = ["DUPLICATE_SEQUENCE", "OFFSET_OUT_OF_RANGE", "broker_error", "is_retriable", "is_stale"]
+
+OFFSET_OUT_OF_RANGE = 1
+DUPLICATE_SEQUENCE = 46
+_TIMED_OUT = 7
+
+_NAMES = {
+    -1: "UNKNOWN_SERVER_ERROR",
+    1: "OFFSET_OUT_OF_RANGE",
+    2: "CORRUPT_MESSAGE",
+    3: "UNKNOWN_TOPIC_OR_PARTITION",
+    4: "INVALID_FETCH_SIZE",
+    5: "LEADER_NOT_AVAILABLE",
+    6: "NOT_LEADER_OR_FOLLOWER",
+    7: "REQUEST_TIMED_OUT",
+    8: "BROKER_NOT_AVAILABLE",
+    9: "REPLICA_NOT_AVAILABLE",
+    10: "MESSAGE_TOO_LARGE",
+    12: "OFFSET_METADATA_TOO_LARGE",
+    13: "NETWORK_EXCEPTION",
+    14: "COORDINATOR_LOAD_IN_PROGRESS",
+    15: "COORDINATOR_NOT_AVAILABLE",
+    16: "NOT_COORDINATOR",
+    17: "INVALID_TOPIC_EXCEPTION",
+    18: "RECORD_LIST_TOO_LARGE",
+    19: "NOT_ENOUGH_REPLICAS",
+    20: "NOT_ENOUGH_REPLICAS_AFTER_APPEND",
+    21: "INVALID_REQUIRED_ACKS",
+    22: "ILLEGAL_GENERATION",
+    24: "INVALID_GROUP_ID",
+    25: "UNKNOWN_MEMBER_ID",
+    27: "REBALANCE_IN_PROGRESS",
+    28: "INVALID_COMMIT_OFFSET_SIZE",
+    29: "TOPIC_AUTHORIZATION_FAILED",
+    30: "GROUP_AUTHORIZATION_FAILED",
+    31: "CLUSTER_AUTHORIZATION_FAILED",
+    32: "INVALID_TIMESTAMP",
+    33: "UNSUPPORTED_SASL_MECHANISM",
+    34: "ILLEGAL_SASL_STATE",
+    35: "UNSUPPORTED_VERSION",
+    42: "INVALID_REQUEST",
+    43: "UNSUPPORTED_FOR_MESSAGE_FORMAT",
+    45: "OUT_OF_ORDER_SEQUENCE_NUMBER",
+    46: "DUPLICATE_SEQUENCE_NUMBER",
+    47: "INVALID_PRODUCER_EPOCH",
+    48: "INVALID_TXN_STATE",
+    49: "INVALID_PRODUCER_ID_MAPPING",
+    50: "INVALID_TRANSACTION_TIMEOUT",
+    51: "CONCURRENT_TRANSACTIONS",
+    52: "TRANSACTION_COORDINATOR_FENCED",
+    53: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
+    54: "SECURITY_DISABLED",
+    55: "OPERATION_NOT_ATTEMPTED",
+    56: "KAFKA_STORAGE_ERROR",
+    57: "LOG_DIR_NOT_FOUND",
+    58: "SASL_AUTHENTICATION_FAILED",
+    59: "UNKNOWN_PRODUCER_ID",
+    74: "FENCED_LEADER_EPOCH",
+    75: "UNKNOWN_LEADER_EPOCH",
+    76: "UNSUPPORTED_COMPRESSION_TYPE",
+    78: "OFFSET_NOT_AVAILABLE",
+    87: "INVALID_RECORD",
+    88: "UNSTABLE_OFFSET_COMMIT",
+    89: "THROTTLING_QUOTA_EXCEEDED",
+    90: "PRODUCER_FENCED",
+    100: "UNKNOWN_TOPIC_ID",
+    103: "INCONSISTENT_TOPIC_ID",
+}
+
+#: Another broker leads the partition, or nobody does yet.
+_STALE = {3, 5, 6, 8, 9, 56, 74, 75, 100, 103}
+_RETRIABLE = _STALE | {7, 13, 14, 15, 16, 19, 20, 51, 78, 88, 89}
+
+
+def is_stale(code: int) -> bool:
+    """Return whether an error says that who leads a partition is to be asked for again."""
+    return code in _STALE
+
+
+def is_retriable(code: int) -> bool:
+    """Return whether another try may succeed."""
+    return code in _RETRIABLE
+
+
+def broker_error(code: int, what: str, message: str | None = None) -> KafkaError:
+    """Return the error of a broker's code, for what was asked of it.
+
+    >>> broker_error(29, "topic 'orders'").message
+    "topic 'orders': TOPIC_AUTHORIZATION_FAILED"
+    """
+    name = _NAMES.get(code, f"ERROR_{code}")
+    kind = KafkaTimeoutError if code == _TIMED_OUT else KafkaError
+    return kind(f"{what}: {name}" + (f": {message}" if message else ""), code, name)

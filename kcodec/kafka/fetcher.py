@@ -1,0 +1,400 @@
+"""Fetching: a thread for each broker asks for the next response while the last one is decoded.
+
+At most two responses of a broker are held: the one being decoded, and the next, under way or waiting. So the memory is
+bounded by ``fetch.max.bytes`` and the number of brokers, whatever the size of the topics; only a batch larger than that
+is fetched whole.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
+from kcodec.kafka.channel import Channel
+from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
+from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error, is_retriable, is_stale
+from kcodec.kafka.fetch_response import Fetched, read_fetch_response
+from kcodec.kafka.offsets import Lost, Range
+
+__all__ = ["Fetcher", "Piece"]
+
+_UNKNOWN_TOPIC = 3
+#: Metadata that must say that a topic is not there before it is taken for deleted.
+_UNKNOWN_TRIES = 5
+_HELD = 2
+
+
+class Piece(NamedTuple):
+    """Batches of a partition: the records from `start` up to `end` are wanted, and the next ones start at `next`.
+
+    `aborted` are producers and where their aborted transactions start.
+    """
+
+    place: TopicPartition
+    records: pa.Buffer
+    start: int
+    end: int | None
+    next: int
+    aborted: list[tuple[int, int]]
+    high_watermark: int
+
+
+class _Cursor:
+    """Where a partition is read."""
+
+    def __init__(self, cluster: Cluster, given: Range) -> None:
+        self.place = given.place
+        self.next = given.start
+        self.end = given.end
+        self.max_bytes = cluster.settings.partition_bytes
+        self.deadline = cluster.deadline()
+        #: Why nothing can be asked for, if so, and until when.
+        self.error: KafkaError | None = None
+        self.not_before = 0.0
+        self.unknown = 0
+
+    @property
+    def is_done(self) -> bool:
+        return self.end is not None and self.next >= self.end
+
+    def fail(self, error: KafkaError) -> None:
+        """Keep an error that may pass; raise it if there is no time left."""
+        self.unknown += error.code == _UNKNOWN_TOPIC
+        if self.unknown >= _UNKNOWN_TRIES:
+            raise error
+        self.not_before = time.monotonic() + self.deadline.pause(error)
+        self.error = error
+
+    def advance(self, to: int) -> None:
+        self.next = to
+        self.unknown = 0
+        self.deadline.restart()
+
+
+class Fetcher:
+    """The pieces of ranges, in order within each partition; to be closed.
+
+    Iterating gives lists of pieces, of a response each, until all ranges are at their ends. Errors of brokers are
+    raised from it, as `KafkaError`.
+    """
+
+    def __init__(self, cluster: Cluster, ranges: Iterable[Range], isolation: str) -> None:
+        self.cluster = cluster
+        self.isolation = isolation
+        #: What was found to be gone since the start.
+        self.lost: list[Lost] = []
+        self.stopped = threading.Event()
+        self.arrived: queue.SimpleQueue[tuple[_Broker, list[Piece]] | BaseException | None] = (
+            queue.SimpleQueue()
+        )
+        self._lock = threading.Lock()
+        self._brokers: dict[int, _Broker] = {}
+        cursors = [_Cursor(cluster, each) for each in ranges]
+        cursors = [each for each in cursors if not each.is_done]
+        self._open = len(cursors)
+        if not cursors:
+            self.arrived.put(None)
+        self.place(cursors)
+
+    def __iter__(self) -> Iterator[list[Piece]]:
+        while (found := self.take()) is not None:
+            yield found
+
+    def take(self, timeout: float | None = None) -> list[Piece] | None:
+        """Return the pieces of the next response, None at the end; with a time-out, ``[]`` if there is none by then.
+
+        Pieces are held until the next ones are taken.
+        """
+        self._release()
+        try:
+            found = self.arrived.get(timeout=timeout)
+        except queue.Empty:
+            return []
+        if found is None:
+            self.arrived.put(None)
+            return None
+        if isinstance(found, BaseException):
+            self.arrived.put(found)
+            raise found
+        self._holder, pieces = found
+        return pieces
+
+    _holder: "_Broker | None" = None
+
+    def _release(self) -> None:
+        holder, self._holder = self._holder, None
+        if holder is not None:
+            holder.permits.release()
+
+    def close(self) -> None:
+        """End all threads and connections."""
+        self.stopped.set()
+        self.cluster.close()
+        with self._lock:
+            brokers = list(self._brokers.values())
+        for broker in brokers:
+            broker.permits.release()
+        for broker in brokers:
+            if broker.thread is not threading.current_thread():
+                broker.thread.join(5)
+
+    def place(self, cursors: Iterable[_Cursor]) -> None:
+        """Hand cursors to the threads of their leaders."""
+        with self._lock:
+            for cursor in cursors:
+                # Without a leader, any thread looks for one.
+                leader = self.cluster.leader(cursor.place).broker
+                broker = self._brokers.get(leader)
+                if broker is None:
+                    broker = self._brokers[leader] = _Broker(self, leader)
+                    broker.thread.start()
+                broker.given.append(cursor)
+                broker.woken.set()
+
+    def retire(self, broker: "_Broker") -> bool:
+        """Forget a thread that has nothing to do; return whether that is so."""
+        with self._lock:
+            if broker.given or broker.cursors:
+                return False
+            if self._brokers.get(broker.number) is broker:
+                del self._brokers[broker.number]
+            return True
+
+    def done(self) -> None:
+        """Count a partition that is at its end."""
+        with self._lock:
+            self._open -= 1
+            if not self._open:
+                self.arrived.put(None)
+
+
+class _Broker:
+    """The thread that fetches from one broker."""
+
+    def __init__(self, fetcher: Fetcher, number: int) -> None:
+        self.fetcher = fetcher
+        self.cluster = fetcher.cluster
+        self.number = number
+        self.cursors: list[_Cursor] = []
+        self.given: list[_Cursor] = []
+        self.woken = threading.Event()
+        self.permits = threading.Semaphore(_HELD)
+        self.thread = threading.Thread(target=self._run, name=f"kcodec-fetch-{number}", daemon=True)
+
+    def _run(self) -> None:
+        try:
+            while not self.fetcher.stopped.is_set():
+                self._take_given()
+                if not self.cursors:
+                    if self.fetcher.retire(self):
+                        return
+                    continue
+                self._step()
+        except BaseException as error:
+            if not self.fetcher.stopped.is_set():
+                self.fetcher.arrived.put(error)
+
+    def _take_given(self) -> None:
+        self.woken.clear()
+        while self.given:
+            self.cursors.append(self.given.pop(0))
+
+    def _step(self) -> None:
+        now = time.monotonic()
+        waiting = [each for each in self.cursors if each.error is not None]
+        due = [each for each in waiting if each.not_before <= now]
+        if due:
+            self._find(due)
+            return
+        ready = [each for each in self.cursors if each.error is None]
+        if ready and self.number < 0:
+            self._fail(ready, broker_error(5, str(ready[0].place)))
+            return
+        if not ready:
+            self.woken.wait(max(min(each.not_before for each in waiting) - now, 0))
+            return
+        self.permits.acquire()
+        if self.fetcher.stopped.is_set():
+            return
+        is_held = False
+        try:
+            pieces = self._fetch(ready)
+            if pieces:
+                is_held = True
+                self.fetcher.arrived.put((self, pieces))
+        except KafkaError as error:
+            if error.code is not None and not is_retriable(error.code):
+                raise
+            self._fail(ready, error)
+        finally:
+            if not is_held:
+                self.permits.release()
+        for each in [each for each in self.cursors if each.is_done]:
+            self.cursors.remove(each)
+            self.fetcher.done()
+
+    def _fail(self, cursors: Iterable[_Cursor], error: KafkaError) -> None:
+        for each in cursors:
+            if not each.is_done:
+                each.fail(error)
+
+    def _find(self, cursors: list[_Cursor]) -> None:
+        """Ask who leads the partitions of cursors, and hand them over."""
+        try:
+            self.cluster.refresh(by_topic(each.place for each in cursors))
+        except KafkaError as error:
+            if error.code is not None and not is_retriable(error.code):
+                raise
+            self._fail(cursors, error)
+            return
+        moved = []
+        for each in cursors:
+            leader = self.cluster.leader(each.place).broker
+            if leader < 0:
+                each.fail(broker_error(5, str(each.place)))
+                continue
+            each.error = None
+            if leader != self.number:
+                self.cursors.remove(each)
+                moved.append(each)
+        self.fetcher.place(moved)
+
+    def _fetch(self, cursors: list[_Cursor]) -> list[Piece]:
+        settings = self.cluster.settings
+        channel = self.cluster.channel(self.number, "fetch")
+        pause = min(channel.throttled_until - time.monotonic(), settings.timeout_ms / 1000)
+        if pause > 0:
+            self.fetcher.stopped.wait(pause)
+        body = {
+            "maxWaitMs": settings.fetch_wait_ms,
+            "minBytes": settings.fetch_min_bytes,
+            "maxBytes": max(settings.fetch_bytes, *(each.max_bytes for each in cursors)),
+            "isolationLevel": int(self.fetcher.isolation == "read_committed"),
+            "sessionEpoch": -1,
+            "topics": _topics(self.cluster, cursors),
+        }
+        if channel.version("FetchRequest") < 7:
+            del body["sessionEpoch"]
+        asked = time.monotonic()
+        channel.send("FetchRequest", body)
+        sent, content = channel.receive((settings.request_timeout_ms + settings.fetch_wait_ms) / 1000)
+        found = self._read(channel, content, sent.version)
+        by_place = {each.place: each for each in cursors}
+        pieces = []
+        for each in found:
+            place = TopicPartition(each.topic, each.partition)
+            cursor = by_place.pop(place, None)
+            if cursor is None:
+                channel.close()
+                raise KafkaError(f"{channel!r} answers for {place}, which it was not asked for")
+            piece = self._piece(cursor, each)
+            if piece is not None:
+                pieces.append(piece)
+                # What had its turn comes last in the next request, since a response may be full before its end.
+                self.cursors.remove(cursor)
+                self.cursors.append(cursor)
+        self._check_progress(cursors, not pieces and time.monotonic() - asked < settings.fetch_wait_ms / 2000)
+        return pieces
+
+    def _read(self, channel: Channel, content: pa.Buffer, version: int) -> list[Fetched]:
+        try:
+            throttle, code, found = read_fetch_response(content, version)
+        except DecodeError as error:
+            channel.close()
+            raise KafkaError(f"{channel!r}: FetchResponse: {error}") from error
+        channel.throttle(throttle)
+        if code:
+            raise broker_error(code, repr(channel))
+        return found
+
+    def _check_progress(self, cursors: list[_Cursor], was_early: bool) -> None:
+        """Raise if a partition that has an end has had nothing for too long; do not ask at once for nothing again."""
+        now = time.monotonic()
+        for each in cursors:
+            if each.end is None:
+                each.deadline.restart()
+            elif not each.is_done and now > each.deadline.end:
+                raise KafkaTimeoutError(
+                    f"{each.place}: nothing came for offset {each.next}, before its end at {each.end}"
+                )
+        if was_early and any(not each.is_done and each.error is None for each in cursors):
+            self.fetcher.stopped.wait(self.cluster.settings.backoff_ms / 1000)
+
+    def _piece(self, cursor: _Cursor, fetched: Fetched) -> Piece | None:
+        if fetched.error == OFFSET_OUT_OF_RANGE:
+            self._reset(cursor)
+            return None
+        if fetched.error:
+            error = broker_error(fetched.error, str(cursor.place))
+            if not is_stale(fetched.error) and not is_retriable(fetched.error):
+                raise error
+            cursor.fail(error)
+            return None
+        records = fetched.records
+        if not records.size:
+            return None
+        scan = kernel("protocol.batch._kernel").scan(records, 0, records.size, False)
+        if not len(scan):
+            if scan.stop in CODES:
+                raise DecodeError(0, scan.stop_at, str(cursor.place), scan.stop, CODES[scan.stop])
+            self._enlarge(cursor)
+            return None
+        last = scan.headers()[-1]
+        after = int(last["offset"]) + int(last["last_delta"]) + 1
+        if after <= cursor.next:
+            raise KafkaError(
+                f"{cursor.place}: asked for offset {cursor.next}, the broker sends those before {after}"
+            )
+        start = cursor.next
+        cursor.advance(after)
+        return Piece(
+            cursor.place,
+            records.slice(0, scan.end),
+            start,
+            cursor.end,
+            after,
+            fetched.aborted,
+            fetched.high_watermark,
+        )
+
+    def _enlarge(self, cursor: _Cursor) -> None:
+        """Ask for more after a response that held no whole batch."""
+        most = max(self.cluster.settings.receive_bytes, self.cluster.settings.fetch_bytes)
+        if cursor.max_bytes >= most:
+            raise KafkaError(f"{cursor.place}: the batch at offset {cursor.next} is larger than {most} bytes")
+        cursor.max_bytes = min(2 * cursor.max_bytes, most)
+
+    def _reset(self, cursor: _Cursor) -> None:
+        """Go on where a partition has offsets, if that is asked for."""
+        reset = self.cluster.settings.reset
+        if reset == "error":
+            raise broker_error(OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
+        wanted = {cursor.place: -2 if reset == "earliest" else -1}
+        to, _ = self.cluster.offsets(wanted, self.fetcher.isolation)[cursor.place]
+        if cursor.end is not None:
+            to = min(to, cursor.end)
+        if to > cursor.next:
+            self.fetcher.lost.append(Lost(*cursor.place, cursor.next, to))
+        elif cursor.end is not None:
+            # The log was cut off behind what is wanted of it.
+            raise broker_error(OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
+        cursor.advance(to)
+
+
+def _topics(cluster: Cluster, cursors: list[_Cursor]) -> list[dict[str, Any]]:
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for each in cursors:
+        topics.setdefault(each.place.topic, []).append(
+            {
+                "partition": each.place.partition,
+                "currentLeaderEpoch": cluster.leader(each.place).epoch,
+                "fetchOffset": each.next,
+                "partitionMaxBytes": each.max_bytes,
+            }
+        )
+    return [{"topic": topic, "partitions": partitions} for topic, partitions in topics.items()]

@@ -1,0 +1,311 @@
+"""Which offsets are read: ranges of partitions, planned from what a user asks for, split, and limited."""
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from kcodec.errors import ConfigError
+from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error
+
+__all__ = [
+    "Lost",
+    "Range",
+    "limit_ranges",
+    "plan_ranges",
+    "positions_json",
+    "positions_of",
+    "read_positions",
+    "split_ranges",
+    "topics_of",
+]
+
+_EARLIEST, _LATEST = -2, -1
+_WORDS = {"earliest": _EARLIEST, "latest": _LATEST}
+
+#: An offset of each partition of each topic.
+Positions = dict[str, dict[int, int]]
+
+
+class Range(NamedTuple):
+    """Records of a partition from `start` up to, not including, `end`; without an end if that is None.
+
+    Examples
+    --------
+    >>> Range("orders", 0, 10, 30).size
+    20
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of offsets; transactions and compaction leave some without a record."""
+        assert self.end is not None, "a range without an end has no size"
+        return max(self.end - self.start, 0)
+
+    @property
+    def place(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+
+class Lost(NamedTuple):
+    """Offsets that were asked for and are no longer there."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+def topics_of(cluster: Cluster, topics: Any) -> list[TopicPartition]:
+    """Return the partitions of what a user names: a topic, several, a pattern, or an assignment.
+
+    A pattern is a compiled one, or a text that starts with ``^``; it matches whole names, and no internal topics.
+    """
+    if isinstance(topics, str) and topics.startswith("^"):
+        topics = _compiled(topics)
+    if isinstance(topics, re.Pattern):
+        found = {name: all_of for name, all_of in cluster.partitions(None).items() if topics.fullmatch(name)}
+    elif isinstance(topics, Mapping):
+        found = {str(name): sorted({_number(each) for each in numbers}) for name, numbers in topics.items()}
+        known = cluster.partitions(found) if found else {}
+        for name, numbers in found.items():
+            for number in numbers:
+                if number not in known[name]:
+                    raise broker_error(3, str(TopicPartition(name, number)))
+    else:
+        names = [topics] if isinstance(topics, str) else list(topics)
+        if not names or not all(isinstance(name, str) for name in names):
+            raise ConfigError("topics are a name, names, a pattern, or {topic: [partition, ...]}")
+        found = cluster.partitions(names)
+    return [TopicPartition(name, number) for name in sorted(found) for number in found[name]]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise ConfigError(f"topics={pattern!r} is no pattern: {error}") from None
+
+
+def _number(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"{value!r} is not the number of a partition") from None
+
+
+def read_positions(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
+    """Read offsets of partitions, also from the JSON that Spark's Kafka source keeps them as.
+
+    Examples
+    --------
+    >>> read_positions('{"orders": {"0": 23, "1": -2}}')
+    {'orders': {0: 23, 1: -2}}
+    """
+    if isinstance(text, str):
+        try:
+            parsed = json.loads(text)
+        except ValueError as error:
+            raise ConfigError(f"offsets are no JSON: {error}") from None
+    else:
+        parsed = text
+    if not isinstance(parsed, Mapping) or not all(isinstance(each, Mapping) for each in parsed.values()):
+        raise ConfigError("offsets are {topic: {partition: offset}}")
+    return {
+        str(name): {_number(number): value for number, value in each.items()} for name, each in parsed.items()
+    }
+
+
+def positions_json(positions: Mapping[str, Mapping[int, int]]) -> str:
+    """Write offsets of partitions as the JSON that Spark's Kafka source keeps them as.
+
+    Examples
+    --------
+    >>> positions_json({"orders": {1: 5, 0: 23}})
+    '{"orders":{"0":23,"1":5}}'
+    """
+    ordered = {
+        name: {str(key): each[key] for key in sorted(each)} for name, each in sorted(positions.items())
+    }
+    return json.dumps(ordered, separators=(",", ":"))
+
+
+def plan_ranges(
+    cluster: Cluster,
+    partitions: Sequence[TopicPartition],
+    start: Any,
+    end: Any,
+    isolation: str,
+    committed: Mapping[TopicPartition, int] | None = None,
+) -> tuple[list[Range], list[Lost]]:
+    """Return the ranges that are asked for, and which of their offsets are gone.
+
+    `start` and `end` are ``"earliest"``, ``"latest"``, a datetime, a negative number of offsets before the latest, or
+    any of these and offsets by topic and partition; `end` may be None. `committed` are offsets of a group, which come
+    before `start`.
+
+    Raises
+    ------
+    KafkaError
+        If offsets are gone and ``auto.offset.reset`` is not set, or a partition has not got so far.
+    """
+    starts = _wanted(partitions, start, _EARLIEST, "start")
+    ends = None if end is None else _wanted(partitions, end, _LATEST, "end")
+    starts |= committed or {}
+    earliest = {
+        key: at for key, (at, _) in cluster.offsets(dict.fromkeys(partitions, _EARLIEST), isolation).items()
+    }
+    latest = {
+        key: at for key, (at, _) in cluster.offsets(dict.fromkeys(partitions, _LATEST), isolation).items()
+    }
+    found, lost = [], []
+    resolved = _resolved(cluster, starts, earliest, latest, isolation)
+    resolved_ends = None if ends is None else _resolved(cluster, ends, earliest, latest, isolation)
+    for partition in partitions:
+        first = resolved[partition]
+        last = None if resolved_ends is None else resolved_ends[partition]
+        low, high = earliest[partition], latest[partition]
+        if last is not None and last > high:
+            raise broker_error(OFFSET_OUT_OF_RANGE, str(partition), f"it ends at {high}, before {last}")
+        if first > high or (first < low and (last is None or first < last)):
+            if cluster.settings.reset == "error":
+                text = f"it has the offsets {low} to {high}, not {first}"
+                raise broker_error(OFFSET_OUT_OF_RANGE, str(partition), text)
+            to = low if cluster.settings.reset == "earliest" else high
+            if to > first:
+                lost.append(Lost(*partition, first, to if last is None else min(to, last)))
+            first = to
+        found.append(Range(*partition, first, None if last is None else max(first, last)))
+    return found, lost
+
+
+def _wanted(
+    partitions: Iterable[TopicPartition], given: Any, default: int, name: str
+) -> dict[TopicPartition, Any]:
+    """Return what is asked for of each partition: an offset, -1, -2, a datetime, or a `_Before`."""
+    if isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{")):
+        positions = read_positions(given)
+        unknown = {(topic, each) for topic, by in positions.items() for each in by} - set(partitions)
+        if unknown:
+            raise ConfigError(f"{name} has an offset of {TopicPartition(*min(unknown))}, which is not read")
+        return {
+            each: _one(positions.get(each.topic, {}).get(each.partition, default), name, True)
+            for each in partitions
+        }
+    wanted = _one(given, name, False)
+    return dict.fromkeys(partitions, wanted)
+
+
+class _Before(NamedTuple):
+    records: int
+
+
+def _one(value: Any, name: str, is_offset: bool) -> Any:
+    if isinstance(value, str) and value in _WORDS:
+        return _WORDS[value]
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ConfigError(f"{name}={value!r} has no time zone")
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        if is_offset and value >= _EARLIEST:
+            return value
+        if not is_offset and value < 0:
+            return _Before(-value)
+    raise ConfigError(
+        f"{name}={value!r} is not earliest, latest, a datetime, a negative number of records, or offsets by topic "
+        "and partition"
+    )
+
+
+def _resolved(
+    cluster: Cluster,
+    wanted: Mapping[TopicPartition, Any],
+    earliest: Mapping[TopicPartition, int],
+    latest: Mapping[TopicPartition, int],
+    isolation: str,
+) -> dict[TopicPartition, int]:
+    times = {
+        key: max(int(value.timestamp() * 1000), 0)
+        for key, value in wanted.items()
+        if isinstance(value, datetime)
+    }
+    at_times = cluster.offsets(times, isolation) if times else {}
+
+    def one(key: TopicPartition, value: Any) -> int:
+        if isinstance(value, _Before):
+            return max(latest[key] - value.records, earliest[key])
+        if isinstance(value, datetime):
+            offset = at_times[key][0]
+            # Nothing is that late, or not yet stable.
+            return latest[key] if offset < 0 else min(offset, latest[key])
+        return {_EARLIEST: earliest[key], _LATEST: latest[key]}.get(value, int(value))
+
+    return {key: one(key, value) for key, value in wanted.items()}
+
+
+def split_ranges(
+    ranges: Sequence[Range], min_parts: int | None = None, max_count: int | None = None
+) -> list[Range]:
+    """Split ranges so that there are about so many, or none has more offsets than so many; empty ones are left out.
+
+    As in Spark's source, each range is split in proportion to its size, and there may be a few more or less.
+
+    Examples
+    --------
+    >>> [(part.start, part.end) for part in split_ranges([Range("t", 0, 0, 10)], min_parts=3)]
+    [(0, 3), (3, 6), (6, 10)]
+    """
+    filled = [each for each in ranges if each.size > 0]
+    total = sum(each.size for each in filled)
+    parts: list[Range] = []
+    for each in filled:
+        pieces = 1
+        if max_count is not None:
+            pieces = -(-each.size // max_count)
+        if min_parts is not None and min_parts > len(filled):
+            pieces = max(pieces, round(min_parts * each.size / total))
+        parts += _pieces(each, max(min(pieces, each.size), 1))
+    return parts
+
+
+def _pieces(whole: Range, count: int) -> Iterator[Range]:
+    edges = [whole.start + whole.size * number // count for number in range(count + 1)]
+    for start, end in itertools.pairwise(edges):
+        yield whole._replace(start=start, end=end)
+
+
+def limit_ranges(ranges: Sequence[Range], max_offsets: int) -> list[Range]:
+    """Cut ranges so that they have about so many offsets together, each in proportion to its size, one at least.
+
+    Examples
+    --------
+    >>> [each.end for each in limit_ranges([Range("t", 0, 0, 900), Range("t", 1, 5, 105)], 100)]
+    [90, 15]
+    """
+    total = sum(each.size for each in ranges)
+    if total <= max_offsets:
+        return list(ranges)
+    return [
+        each._replace(end=each.start + min(each.size, max(int(max_offsets * each.size / total), 1)))
+        if each.size
+        else each
+        for each in ranges
+    ]
+
+
+def positions_of(ranges: Iterable[Range]) -> Positions:
+    """Return where ranges start, by topic and partition."""
+    found: Positions = {}
+    for each in ranges:
+        found.setdefault(each.topic, {})[each.partition] = each.start
+    return found

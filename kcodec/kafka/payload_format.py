@@ -1,0 +1,166 @@
+"""What turns keys or values of topics into columns and back: a codec, a serde, or a format by its name."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec import registry as registries
+from kcodec.codec import Codec
+from kcodec.columns.source import payloads
+from kcodec.errors import ConfigError
+from kcodec.formats.schema_format import find_schema_format
+from kcodec.kafka.settings import Settings
+from kcodec.registry.base import SchemaRegistry
+from kcodec.serde.serde import Serde
+
+__all__ = ["PayloadFormat"]
+
+_KSQL = ("KAFKA", "JSON", "DELIMITED")
+_CONNECT = "CONNECT_JSON"
+
+
+class PayloadFormat:
+    """The format of the keys or of the values of some topics.
+
+    `given` is a codec, a serde, a format's name, a mapping of ``"format"`` and the arguments of its codec or serde, or
+    None: then the bytes stay as they are. `fields` are the only ones that are read, where the format can leave others
+    out.
+    """
+
+    def __init__(
+        self, given: Any, settings: Settings, is_key: bool, fields: Sequence[str] | None = None
+    ) -> None:
+        self.name = "key" if is_key else "value"
+        self._is_key = is_key
+        self._settings = settings
+        self._fields = fields
+        self._fixed: Codec | Serde | None = None
+        self._named: dict[str, Any] | None = None
+        self._serdes: dict[str, Serde] = {}
+        self._registry: SchemaRegistry | None = None
+        if isinstance(given, (str, Mapping)):
+            self._name(given)
+        elif isinstance(given, (Codec, Serde)):
+            self._fixed = given
+        elif given is not None:
+            raise ConfigError(
+                f"{self.name} is a codec, a serde, a format's name or a mapping of it and its options, not a "
+                f"{type(given).__name__}"
+            )
+
+    def _name(self, given: str | Mapping[str, Any]) -> None:
+        options = {"format": given} if isinstance(given, str) else dict(given)
+        name = options.pop("format", None)
+        if not isinstance(name, str):
+            raise ConfigError(f"{self.name} names no format: {{'format': 'AVRO', ...}}")
+        try:
+            if name in ("BYTES", "NONE") and not options:
+                return
+            if (language := find_schema_format(name)) is not None and language.name == name:
+                self._named = {**options, "format": name}
+                self._serde("")
+            elif name in _KSQL:
+                from kcodec.formats.ksql.codec import KsqlCodec
+
+                self._fixed = KsqlCodec(name, **{"key": self._is_key, **options})
+            elif name == _CONNECT:
+                from kcodec.formats.connect.codec import ConnectJsonCodec
+
+                self._fixed = ConnectJsonCodec(**{"key": self._is_key, **options})
+            else:
+                raise ConfigError(
+                    f"format {name!r} is none: AVRO, {', '.join((*_KSQL, _CONNECT))}, BYTES or a plugin's"
+                )
+        except TypeError as error:
+            raise ConfigError(f"{self.name}: {error}") from None
+
+    @property
+    def is_bytes(self) -> bool:
+        """Whether the bytes stay as they are."""
+        return self._fixed is None and self._named is None
+
+    def arrow_type(self, topic: str) -> pa.DataType | None:
+        """Return the type of decoded columns; None while that depends on the first value."""
+        if self.is_bytes:
+            return pa.binary()
+        return self._of(topic).arrow_type
+
+    def decode(self, topic: str, array: pa.Array, headers: pa.Array, errors: str) -> Any:
+        """Decode a column of payloads as `Codec.decode` and `Serde.deserialize` do."""
+        found = self._of(topic)
+        if isinstance(found, Codec):
+            return found.decode(array, errors)
+        # Few topics have headers: then ids are looked for in prefixes only.
+        return found.deserialize(array, errors, headers if len(headers.values) else None)
+
+    def encode(self, topic: str, column: Any) -> tuple[pa.Array, tuple[str, pa.Array] | None]:
+        """Encode a column; also return the name and contents of the header that names its schema, if there is one."""
+        if self.is_bytes:
+            chunks = payloads(column)[0]
+            return (pa.concat_arrays(chunks) if len(chunks) != 1 else chunks[0]), None
+        found = self._of(topic)
+        if isinstance(found, Codec):
+            return _whole(found.encode(column)), None
+        if not found.writes_headers:
+            return _whole(found.serialize(column)), None
+        values, headers = found.serialize_with_headers(column)
+        return _whole(values), (found.header, headers)
+
+    def _of(self, topic: str) -> Codec | Serde:
+        assert not self.is_bytes
+        return self._fixed if self._fixed is not None else self._serde(topic)
+
+    def _serde(self, topic: str) -> Serde:
+        found = self._serdes.get(topic)
+        if found is None:
+            assert self._named is not None
+            options = dict(self._named)
+            name = options["format"]
+            if self._fields is not None:
+                options["options"] = _narrowed(name, options.get("options"), self._fields)
+            registry = options.pop("registry", None)
+            if registry is None and "schema.registry.url" not in (options.get("config") or {}):
+                registry = self._shared_registry()
+            elif isinstance(registry, str):
+                registry = self._opened(registry, dict(self._settings.registry_config))
+            # A topic of no name stands for a first check of the options.
+            place = {"topic": topic or None, "is_key": self._is_key}
+            found = self._serdes[topic] = Serde(registry=registry, **{**place, **options})
+        return found
+
+    def _shared_registry(self) -> SchemaRegistry:
+        if self._settings.registry is None:
+            raise ConfigError(
+                f"{self.name} needs a registry: {{'format': ..., 'registry': URL}} or schema.registry.url"
+            )
+        return self._opened(self._settings.registry, dict(self._settings.registry_config))
+
+    def _opened(self, url: str, config: dict[str, Any]) -> SchemaRegistry:
+        if self._registry is None:
+            self._registry = registries.open(url, config or None)
+        return self._registry
+
+
+def _narrowed(name: str, options: Any, fields: Sequence[str]) -> Any:
+    """Return options by which a format reads nothing but some fields; unchanged if it has no such option."""
+    if options is None:
+        language = find_schema_format(name)
+        assert language is not None
+        try:
+            return language.named_options({"fields": tuple(fields)})
+        except (ConfigError, TypeError):
+            return None
+    names = (
+        {each.name for each in dataclasses.fields(options)} if dataclasses.is_dataclass(options) else set()
+    )
+    if "fields" in names and options.fields is None:
+        return dataclasses.replace(options, fields=tuple(fields))
+    return options
+
+
+def _whole(values: Any) -> pa.Array:
+    if isinstance(values, pa.ChunkedArray):
+        return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+    return values

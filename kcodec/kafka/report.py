@@ -1,0 +1,112 @@
+"""What could not be read: batches, keys and values, each with where it stands in its topic."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kcodec.errors import DecodeError
+from kcodec.kafka.offsets import Lost
+
+__all__ = ["REPORT", "ReadReport", "RecordError", "RecordFault"]
+
+REPORT = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("column", pa.string()),
+        pa.field("byte", pa.int64()),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("code", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("schema_id", pa.int64()),
+    ]
+)
+
+
+class RecordFault(NamedTuple):
+    """What was wrong with a key or a value, or where `column` is None with a batch whose first offset is `offset`."""
+
+    topic: str
+    partition: int
+    offset: int
+    column: str | None
+    byte: int | None
+    path: str
+    code: str
+    reason: str
+    schema_id: int | None = None
+
+
+class RecordError(DecodeError):
+    """A key or value that cannot be decoded, or a batch that cannot be read.
+
+    Attributes
+    ----------
+    topic, partition, position
+        Where it stands: `position` is the offset of the record, or the first of the batch.
+    column : str or None
+        ``"key"`` or ``"value"``; None if it is the batch.
+    offset : int or None
+        The byte in the key, value or batch; and the other attributes of a `DecodeError`.
+    """
+
+    def __init__(self, fault: RecordFault) -> None:
+        super().__init__(0, fault.byte, fault.path, fault.code, fault.reason, fault.schema_id)
+        self.args = (fault,)
+        self.topic = fault.topic
+        self.partition = fault.partition
+        self.position = fault.offset
+        self.column = fault.column
+
+    def __str__(self) -> str:
+        where = f"{self.topic}-{self.partition}, offset {self.position}, {self.column or 'batch'}"
+        if self.offset is not None:
+            where += f", byte {self.offset}"
+        if self.path:
+            where += f", {self.path}"
+        if self.schema_id is not None:
+            where += f", schema id {self.schema_id}"
+        return f"{self.code}: {where}: {self.reason}"
+
+
+class ReadReport:
+    """What could not be read so far; it grows as the topic is read.
+
+    Attributes
+    ----------
+    faults : list of RecordFault
+        In the order in which they were met.
+
+    Examples
+    --------
+    >>> ReadReport().table().num_rows
+    0
+    """
+
+    def __init__(self) -> None:
+        self.faults: list[RecordFault] = []
+
+    def __len__(self) -> int:
+        return len(self.faults)
+
+    def __repr__(self) -> str:
+        return f"ReadReport({len(self)} faults)"
+
+    def lose(self, lost: Iterable[Lost]) -> None:
+        """Add offsets that are no longer there."""
+        for each in lost:
+            reason = f"the offsets {each.start} to {each.end - 1} are no longer there"
+            place = (each.topic, each.partition, each.start)
+            self.faults.append(RecordFault(*place, None, None, "", "offset_out_of_range", reason))
+
+    def table(self) -> pa.Table:
+        """Return a table with a row for each fault.
+
+        Its columns are ``topic``, ``partition``, ``offset`` (of the record, or the first of a batch), ``column``
+        (``key``, ``value``, or null for a batch), ``byte`` (in the key, value or batch), ``path``, ``code``, ``reason``
+        and ``schema_id``. Offsets that are no longer there have the code ``offset_out_of_range``.
+        """
+        columns = [pa.array([each[i] for each in self.faults], field.type) for i, field in enumerate(REPORT)]
+        return pa.Table.from_arrays(columns, schema=REPORT)

@@ -1,0 +1,184 @@
+"""Topics as columns, from a start to an end."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import ConfigError
+from kcodec.kafka.cluster import Cluster
+from kcodec.kafka.columns import Columns
+from kcodec.kafka.fetcher import Fetcher
+from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
+from kcodec.kafka.report import ReadReport
+from kcodec.kafka.settings import Settings
+
+__all__ = ["ISOLATION", "plan", "read"]
+
+logger = logging.getLogger(__name__)
+
+ISOLATION = ("read_committed", "read_uncommitted")
+
+
+def check_isolation(isolation: str | None, settings: Settings) -> str:
+    """Return the isolation that is asked for, by an argument or by ``isolation.level``."""
+    if isolation is None:
+        return settings.isolation
+    if isolation not in ISOLATION:
+        raise ConfigError(f"isolation={isolation!r} is not one of {', '.join(ISOLATION)}")
+    return isolation
+
+
+def plan(
+    topics: Any,
+    *,
+    servers: Any = None,
+    start: Any = "earliest",
+    end: Any = "latest",
+    isolation: str | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> list[Range]:
+    """Find out which offsets `read` would read, without reading them.
+
+    Parameters
+    ----------
+    topics, servers, start, end, isolation, config
+        As for `read`.
+
+    Returns
+    -------
+    list of Range
+        One for each partition: topic, partition, the first offset, and the one behind the last. They are pickled, split
+        by `split_ranges`, and read by `read`, elsewhere and one by one if need be.
+    """
+    settings = Settings.of(config, servers)
+    with Cluster(settings) as cluster:
+        return _plan(cluster, topics, start, end, check_isolation(isolation, settings))[0]
+
+
+def _plan(
+    cluster: Cluster, topics: Any, start: Any, end: Any, isolation: str
+) -> tuple[list[Range], list[Lost]]:
+    if isinstance(topics, Range):
+        topics = [topics]
+    if isinstance(topics, (list, tuple)) and topics and all(isinstance(each, Range) for each in topics):
+        cluster.partitions({each.topic for each in topics})
+        return list(topics), []
+    return plan_ranges(cluster, topics_of(cluster, topics), start, end, isolation)
+
+
+def read(
+    topics: Any,
+    *,
+    servers: Any = None,
+    start: Any = "earliest",
+    end: Any = "latest",
+    key: Any = None,
+    value: Any = None,
+    columns: Any = None,
+    isolation: str | None = None,
+    errors: str = "raise",
+    config: Mapping[str, Any] | None = None,
+) -> Any:
+    """Read topics, from a start to an end that are found out at the beginning, into columns.
+
+    Record batches are read as the brokers send them: there is no object per record. The next response is fetched while
+    one is decoded; besides what a user keeps, two responses of each broker are held at most (``fetch.max.bytes``).
+
+    Parameters
+    ----------
+    topics : str, list of str, re.Pattern, mapping, or list of Range
+        A topic, several, a pattern (compiled, or text that starts with ``^``), an assignment ``{topic: [partition,
+        ...]}``; or the ranges that `plan` has found.
+    servers : str or list of str, optional
+        ``host:port`` of some brokers; by default ``bootstrap.servers`` of `config`.
+    start, end : str, datetime, int or mapping
+        ``"earliest"``; ``"latest"`` (with ``read_committed`` up to the first open transaction); a datetime with a time
+        zone: the first record of that time or later; a negative number: so many offsets before the latest, in each
+        partition; or any of these and offsets, by topic and partition, as a mapping or as the JSON of Spark's Kafka
+        source (-2 earliest, -1 latest). A partition that is not named is read from the earliest, to the latest.
+    key, value : Codec, Serde, str, mapping or None
+        What the payloads are: a codec; a serde; a format's name, such as ``"AVRO"``, with ``schema.registry.url`` in
+        `config`; a mapping of ``"format"``, ``"registry"`` and further arguments of `kcodec.Serde`, `KsqlCodec` or
+        `ConnectJsonCodec`; None for the bytes as they are.
+    columns : list of str, or mapping of new names to them, optional
+        ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestampType`` and ``headers``;
+        ``value.id`` for a field, ``value.*`` for all of them. By default all but the headers, as Spark's Kafka source
+        has them. Nothing else is made.
+    isolation : {"read_committed", "read_uncommitted"}, optional
+        Whether records of aborted and open transactions are left out; by default ``isolation.level`` of `config`, else
+        they are.
+    errors : {"raise", "null", "report"}
+        What becomes of a key or value that cannot be decoded: an exception; a null; or that and a row of the report. A
+        damaged batch is an exception, or its records are left out.
+    config : mapping, optional
+        Settings under the names of librdkafka or Java's clients. ``auto.offset.reset`` says what happens where offsets
+        are gone: ``error`` (the default), or ``earliest`` or ``latest``, where reading goes on.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        With ``errors="report"`` a pair of it and a `ReadReport`, which is complete when all was read. Each batch is of
+        one partition, whose records are in order.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown setting, with the nearest known one, and for other arguments that are none.
+    KafkaError
+        If the brokers refuse, fail, or do not answer in time; also while it is read.
+    RecordError
+        While it is read, with ``errors="raise"``: the first batch, key or value that cannot be read.
+    """
+    settings = Settings.of(config, servers)
+    isolation = check_isolation(isolation, settings)
+    report = ReadReport()
+    cluster = Cluster(settings)
+    try:
+        ranges, lost = _plan(cluster, topics, start, end, isolation)
+        note_lost(lost, report)
+        names = list(dict.fromkeys(each.topic for each in ranges))
+        made = Columns(
+            names,
+            settings,
+            key=key,
+            value=value,
+            columns=columns,
+            isolation=isolation,
+            errors=errors,
+            report=report,
+        )
+        batches = _batches(Fetcher(cluster, ranges, isolation), made, report)
+        first = None if made.schema is not None else next(batches, None)
+        reader = pa.RecordBatchReader.from_batches(made.fix_schema(), _chained(first, batches))
+    except BaseException:
+        cluster.close()
+        raise
+    return (reader, report) if errors == "report" else reader
+
+
+def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    if first is not None:
+        yield first
+    yield from rest
+
+
+def _batches(fetcher: Fetcher, columns: Columns, report: ReadReport) -> Iterator[pa.RecordBatch]:
+    try:
+        for pieces in fetcher:
+            for piece in pieces:
+                for batch, _ in columns.read(piece):
+                    yield batch
+    finally:
+        fetcher.close()
+        note_lost(fetcher.lost, report)
+
+
+def note_lost(lost: list[Lost], report: ReadReport) -> None:
+    """Report and log offsets that are gone."""
+    report.lose(lost)
+    for each in lost:
+        logger.warning(
+            "%s-%d: the offsets %d to %d are gone", each.topic, each.partition, each.start, each.end - 1
+        )
