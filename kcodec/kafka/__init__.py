@@ -8,31 +8,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
+    from kcodec.kafka.partitioner import partition_of
     from kcodec.kafka.report import ReadReport, RecordError
     from kcodec.kafka.topic_reader import plan, read
+    from kcodec.kafka.topic_writer import Written, write
 
 __all__ = [
     "Range",
     "ReadReport",
     "RecordError",
+    "Written",
     "limit_ranges",
+    "partition_of",
     "plan",
     "positions_json",
     "read",
     "read_positions",
     "split_ranges",
+    "write",
 ]
 
 _MODULES = {
     "Range": "offsets",
     "ReadReport": "report",
     "RecordError": "report",
+    "Written": "topic_writer",
     "limit_ranges": "offsets",
+    "partition_of": "partitioner",
     "plan": "topic_reader",
     "positions_json": "offsets",
     "read": "topic_reader",
     "read_positions": "offsets",
     "split_ranges": "offsets",
+    "write": "topic_writer",
 }
 
 

@@ -36,6 +36,9 @@ _XERIAL_BLOCK = 32 * 1024
 _FIRST = 256 * 1024
 _GZIP = b"\x1f\x8b"
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
+#: Version 1, independent blocks, of 64 KiB at most; and the sum of these two bytes.
+_LZ4_HEADER = _LZ4_MAGIC + b"\x60\x40\x82"
+_LZ4_BLOCK = 64 * 1024
 #: The longest copy of raw snappy makes 64 bytes of 3.
 _SNAPPY_RATIO = 22
 #: The shortest copy of deflate makes 258 bytes of 2 bits.
@@ -203,8 +206,30 @@ def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) ->
             for at in range(0, len(view), _XERIAL_BLOCK)
         ]
         return _XERIAL_HEADER + b"".join(struct.pack(">i", len(block)) + block for block in blocks)
+    if codec == "lz4":
+        frame = _lz4_frame(memoryview(data), level)
+        return _with_header_sum(frame, 0) if magic == 0 else frame
     compressed: bytes = pa.Codec(codec, level).compress(data, asbytes=True)
-    return _with_header_sum(compressed, 0) if codec == "lz4" and magic == 0 else compressed
+    return compressed
+
+
+def _lz4_frame(data: memoryview, level: int | None) -> bytes:
+    """Write an LZ4 frame of blocks that do not depend on each other: Kafka reads no others.
+
+    ::
+
+        magic number | flags | block size | sum | blocks: int32 LE size, its highest bit set if not compressed, data | 0
+    """
+    codec = pa.Codec("lz4_raw", level)
+    parts = [_LZ4_HEADER]
+    for at in range(0, len(data), _LZ4_BLOCK):
+        plain = data[at : at + _LZ4_BLOCK]
+        block = codec.compress(plain, asbytes=True)
+        if len(block) < len(plain):
+            parts += [struct.pack("<I", len(block)), block]
+        else:
+            parts += [struct.pack("<I", len(plain) | 1 << 31), plain]
+    return b"".join([*parts, bytes(4)])
 
 
 def _with_header_sum(frame: bytes, start: int) -> bytes:

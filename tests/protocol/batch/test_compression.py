@@ -118,3 +118,12 @@ def test_lz4_of_magic_0_has_another_sum():
 def test_codecs_that_are_none(codec, magic):
     with pytest.raises(CompressionError, match=f"codec {codec} of magic {magic}"):
         Expanded(10).append(codec, pa.py_buffer(b""), magic)
+
+
+def test_lz4_blocks_do_not_depend_on_each_other():
+    """Kafka refuses a frame whose blocks do: bit 5 of the flags says that they do not."""
+    for data in (b"", b"a", b"ab" * 200_000, bytes(range(256)) * 1000, DATA * 3):
+        frame = compress("lz4", data)
+        assert frame[4] & 0x20
+        assert expand("lz4", frame) == data
+        assert not data or pa.Codec("lz4").decompress(frame, len(data), asbytes=True) == data

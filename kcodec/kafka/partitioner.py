@@ -1,0 +1,69 @@
+"""Which partition each record goes to."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kcodec._impl import kernel
+from kcodec.columns.source import payloads
+from kcodec.errors import ConfigError
+
+__all__ = ["Partitioner", "partition_of"]
+
+
+def partition_of(keys: Any, partitions: int) -> pa.Array:
+    """Return the partition of each key, as the default partitioner of Java's producer chooses it.
+
+    Parameters
+    ----------
+    keys : pyarrow.Array, list of bytes or None, or an Arrow producer
+        Encoded keys.
+    partitions : int
+        How many the topic has.
+
+    Returns
+    -------
+    pyarrow.Int32Array
+        Null where the key is null: these records may go anywhere.
+
+    Examples
+    --------
+    >>> partition_of([b"foobar", None, b"21"], 10).to_pylist()
+    [6, null, 0]
+    """
+    if not isinstance(partitions, int) or partitions < 1:
+        raise ConfigError(f"partitions={partitions!r} is not a number of partitions")
+    chunks = payloads(keys)[0]
+    parts = []
+    for chunk in chunks:
+        numbers = (kernel("kafka._murmur2").hash_rows(chunk) & 0x7FFFFFFF) % partitions
+        null = None if not chunk.null_count else chunk.is_null().to_numpy(zero_copy_only=False)
+        parts.append(pa.array(numbers.astype(np.int32), mask=null))
+    return pa.concat_arrays(parts) if parts else pa.array([], pa.int32())
+
+
+class Partitioner:
+    """Chooses partitions of one topic, one column of records after the other.
+
+    Records without a key fill a batch of one partition, then one of the next.
+    """
+
+    def __init__(self, partitions: list[int], batch_bytes: int) -> None:
+        self._partitions = np.array(partitions, np.int32)
+        self._batch_bytes = batch_bytes
+        self._filled = 0
+
+    def choose(self, keys: pa.Array, sizes: Any) -> Any:
+        """Return the partition of each record, as a NumPy array; `sizes` are the bytes of the records."""
+        count = len(self._partitions)
+        free = keys.is_null().to_numpy(zero_copy_only=False)
+        if not free.any():
+            return self._partitions[partition_of(keys, count).to_numpy()]
+        ends = self._filled + np.cumsum(sizes * free)
+        sticky = (ends // self._batch_bytes) % count
+        self._filled = int(ends[-1]) % (self._batch_bytes * count)
+        if free.all():
+            return self._partitions[sticky]
+        keyed = partition_of(keys, count).fill_null(0).to_numpy()
+        return self._partitions[np.where(free, sticky, keyed)]

@@ -1,0 +1,431 @@
+"""Producing: batches of each partition in order, with several requests of each broker under way.
+
+A batch is sent again until its broker has it, or its time is over. While one of a partition has failed, those behind it
+are not sent; all that were under way are sent again in their order. With an idempotent producer their sequences let the
+broker recognise those that it has already.
+"""
+
+import struct
+import threading
+import time
+from collections import deque
+from typing import Any
+
+from kcodec.errors import KafkaError, KafkaTimeoutError
+from kcodec.kafka.channel import Channel, Sent
+from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
+from kcodec.kafka.error_codes import DUPLICATE_SEQUENCE, broker_error, is_retriable
+
+__all__ = ["Batch", "Producer"]
+
+_OUT_OF_ORDER = 45
+_FENCED = (47, 90)
+_HEADER = struct.Struct(">hi")
+_INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
+#: Bytes of batches that wait for their brokers, before who writes has to wait.
+_MOST_WAITING = 32 << 20
+
+
+class Batch:
+    """A record batch of a partition that its broker does not have yet."""
+
+    def __init__(self, place: TopicPartition, content: Any, records: int, deadline: float) -> None:
+        self.place = place
+        self.content = content
+        self.records = records
+        self.deadline = deadline
+
+
+class _Log:
+    """The batches of a partition: those that wait, those under way, and those that came back, each in order."""
+
+    def __init__(self, place: TopicPartition) -> None:
+        self.place = place
+        self.waiting: deque[Batch] = deque()
+        self.flying: deque[Batch] = deque()
+        self.returned: list[Batch] = []
+        self.not_before = 0.0
+        self.pause = 0.0
+        self.sender: _Sender | None = None
+        self.first: int | None = None
+        self.next: int | None = None
+
+
+class Producer:
+    """What sends batches to the leaders of their partitions; to be closed.
+
+    `producer_id` and `epoch` are -1 unless it is idempotent. The sequence numbers of batches are those of their makers.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.settings = cluster.settings
+        self.producer_id, self.epoch = -1, -1
+        self.lock = threading.Condition()
+        self.error: BaseException | None = None
+        self.stopped = False
+        self._logs: dict[TopicPartition, _Log] = {}
+        self._senders: dict[int, _Sender] = {}
+        self._waiting_bytes = 0
+        self._in_transaction: set[TopicPartition] = set()
+        if self.settings.is_idempotent:
+            self._init()
+
+    @property
+    def transactional_id(self) -> str | None:
+        """The id under which all that is written becomes visible together."""
+        return self.settings.transactional_id
+
+    def _init(self) -> None:
+        body = {
+            "transactionalId": self.transactional_id,
+            "transactionTimeoutMs": self.settings.transaction_timeout_ms,
+        }
+        answer = self.cluster.retry(lambda: self._coordinated("InitProducerIdRequest", body))
+        self.producer_id, self.epoch = answer["producerId"], answer["producerEpoch"]
+        if self.producer_id < 0:
+            raise KafkaError("the broker gave no producer id")
+
+    def _coordinated(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask the coordinator of the transactional id, or without one any broker."""
+        if self.transactional_id is None:
+            answer = self.cluster.ask(name, body)
+        else:
+            broker = self.cluster.coordinator(self.transactional_id, True)
+            answer = self.cluster.channel(broker, "coordinator").request(name, body)
+        code = answer.get("errorCode", 0)
+        if code:
+            raise broker_error(code, self.transactional_id or "the producer")
+        return answer
+
+    def add_to_transaction(self, places: set[TopicPartition]) -> None:
+        """Make partitions part of the transaction, before anything is sent to them."""
+        new = places - self._in_transaction
+        if self.transactional_id is None or not new:
+            return
+
+        def attempt() -> None:
+            answer = self._coordinated(
+                "AddPartitionsToTxnRequest",
+                {
+                    "v3AndBelowTransactionalId": self.transactional_id,
+                    "v3AndBelowProducerId": self.producer_id,
+                    "v3AndBelowProducerEpoch": self.epoch,
+                    "v3AndBelowTopics": [
+                        {"name": topic, "partitions": numbers} for topic, numbers in by_topic(new).items()
+                    ],
+                },
+            )
+            for topic in answer["resultsByTopicV3AndBelow"]:
+                for each in topic["resultsByPartition"]:
+                    if each["partitionErrorCode"]:
+                        place = TopicPartition(topic["name"], each["partitionIndex"])
+                        raise broker_error(each["partitionErrorCode"], str(place))
+
+        self.cluster.retry(attempt)
+        self._in_transaction |= new
+
+    def end_transaction(self, committed: bool) -> None:
+        """Commit or abort what was written."""
+        if not self._in_transaction:
+            return
+        body = {
+            "transactionalId": self.transactional_id,
+            "producerId": self.producer_id,
+            "producerEpoch": self.epoch,
+            "committed": committed,
+        }
+        self.cluster.retry(lambda: self._coordinated("EndTxnRequest", body))
+        self._in_transaction.clear()
+
+    def send(self, place: TopicPartition, content: Any, records: int) -> None:
+        """Give a batch to the producer; wait while too much waits already. Raise what ended the producer."""
+        deadline = time.monotonic() + self.settings.timeout_ms / 1000
+        with self.lock:
+            while self._waiting_bytes > _MOST_WAITING and self.error is None:
+                self.lock.wait(1)
+            self._check()
+            log = self._logs.get(place)
+            if log is None:
+                log = self._logs[place] = _Log(place)
+            log.waiting.append(Batch(place, content, records, deadline))
+            self._waiting_bytes += len(content)
+            if log.sender is None:
+                self._assign(log)
+            self.lock.notify_all()
+
+    def flush(self) -> None:
+        """Wait until brokers have all batches; raise what ended the producer."""
+        with self.lock:
+            while self._waiting_bytes and self.error is None:
+                self.lock.wait(1)
+            self._check()
+
+    def offsets(self) -> dict[TopicPartition, tuple[int, int]]:
+        """Return the first offset that was written to each partition, and the one behind the last."""
+        with self.lock:
+            return {
+                place: (log.first, log.next)
+                for place, log in self._logs.items()
+                if log.first is not None and log.next is not None
+            }
+
+    def close(self) -> None:
+        """End all threads; what was not flushed is not written, or perhaps it is."""
+        with self.lock:
+            self.stopped = True
+            self.lock.notify_all()
+        self.cluster.close()
+        for sender in list(self._senders.values()):
+            sender.thread.join(5)
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    # With the lock held, by the threads of brokers too.
+
+    def _assign(self, log: _Log) -> None:
+        """Hand a partition to the thread of its leader; without one, any thread looks for it."""
+        leader = self.cluster.leader(log.place).broker
+        sender = self._senders.get(leader)
+        if sender is None:
+            sender = self._senders[leader] = _Sender(self, leader)
+            sender.thread.start()
+        log.sender = sender
+        sender.logs.append(log)
+
+    def moved(self, log: _Log) -> None:
+        """Hand a partition to another thread if its leader is another."""
+        sender = log.sender
+        assert sender is not None
+        if self.cluster.leader(log.place).broker != sender.number:
+            sender.logs.remove(log)
+            self._assign(log)
+            self.lock.notify_all()
+
+    def acknowledged(self, log: _Log, batch: Batch, offset: int) -> None:
+        """Forget a batch that its broker has."""
+        log.flying.remove(batch)
+        log.pause = 0.0
+        self._waiting_bytes -= len(batch.content)
+        if offset >= 0:
+            log.first = offset if log.first is None else min(log.first, offset)
+            log.next = max(log.next or 0, offset + batch.records)
+        self.lock.notify_all()
+
+    def returned(self, log: _Log, batch: Batch, error: KafkaError) -> None:
+        """Keep a batch that its broker did not take; when none is under way, all are sent again in order."""
+        log.flying.remove(batch)
+        log.returned.append(batch)
+        is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
+        if error.code is not None and not is_retriable(error.code) and not is_behind:
+            self.fail(_fatal(error))
+        elif time.monotonic() > batch.deadline:
+            self.fail(
+                error
+                if isinstance(error, KafkaTimeoutError)
+                else KafkaTimeoutError(f"{error} (after tries for {self.settings.timeout_ms} ms)", error.code, error.name)
+            )
+        if not log.flying:
+            log.waiting.extendleft(reversed(log.returned))
+            log.returned = []
+            log.pause = min(max(2 * log.pause, self.settings.backoff_ms / 1000), self.settings.max_backoff_ms / 1000)
+            log.not_before = time.monotonic() + log.pause
+
+    def fail(self, error: BaseException) -> None:
+        """End the producer: nothing more is sent."""
+        if self.error is None:
+            self.error = error
+        self.stopped = True
+        self.lock.notify_all()
+
+
+def _fatal(error: KafkaError) -> KafkaError:
+    if error.code in _FENCED:
+        return KafkaError(f"{error}: another producer has this transactional id now", error.code, error.name)
+    return error
+
+
+class _Sender:
+    """The thread that sends to one broker."""
+
+    def __init__(self, producer: Producer, number: int) -> None:
+        self.producer = producer
+        self.number = number
+        self.logs: list[_Log] = []
+        self.channel: Channel | None = None
+        #: Requests under way, oldest first, each with its batches.
+        self.requests: deque[tuple[Sent | None, list[tuple[_Log, Batch]]]] = deque()
+        self.thread = threading.Thread(target=self._run, name=f"kcodec-produce-{number}", daemon=True)
+
+    def _run(self) -> None:
+        producer = self.producer
+        try:
+            while True:
+                with producer.lock:
+                    found, lost = self._next()
+                    if producer.stopped:
+                        return
+                    if not found and not lost and not self.requests:
+                        producer.lock.wait(self._pause())
+                        continue
+                if lost:
+                    self._find(lost)
+                elif found:
+                    self._send(found)
+                else:
+                    self._receive()
+        except BaseException as error:
+            with producer.lock:
+                producer.fail(error)
+
+    def _next(self) -> tuple[list[tuple[_Log, Batch]], list[_Log]]:
+        """Take the next batches that can be sent, one of each partition; also return who has to be looked for."""
+        producer, settings = self.producer, self.producer.settings
+        now = time.monotonic()
+        lost = [log for log in self.logs if log.not_before and now >= log.not_before]
+        if lost or self.number < 0:
+            return [], lost or [log for log in self.logs if not log.not_before]
+        if len(self.requests) >= settings.in_flight:
+            return [], []
+        found, size = [], 0
+        most = settings.in_flight if settings.is_idempotent else 1
+        for log in self.logs:
+            if not log.waiting or log.returned or log.not_before or len(log.flying) >= most:
+                continue
+            batch = log.waiting[0]
+            if found and size + len(batch.content) > settings.request_bytes * 4:
+                break
+            found.append((log, log.waiting.popleft()))
+            log.flying.append(batch)
+            size += len(batch.content)
+        for log, _ in found:
+            # What had its turn comes last.
+            self.logs.remove(log)
+            self.logs.append(log)
+        return found, []
+
+    def _pause(self) -> float:
+        times = [log.not_before for log in self.logs if log.not_before]
+        return max(min(times) - time.monotonic(), 0.001) if times else 1.0
+
+    def _find(self, logs: list[_Log]) -> None:
+        """Ask who leads partitions, and go on with them."""
+        producer = self.producer
+        error = None
+        try:
+            producer.cluster.refresh(by_topic(log.place for log in logs))
+        except KafkaError as failed:
+            error = failed
+        with producer.lock:
+            for log in logs:
+                cause = error
+                if cause is None and producer.cluster.leader(log.place).broker < 0:
+                    cause = broker_error(5, str(log.place))
+                if cause is None:
+                    log.not_before = 0.0
+                    producer.moved(log)
+                    continue
+                oldest = log.waiting[0] if log.waiting else None
+                if cause.code is not None and not is_retriable(cause.code):
+                    producer.fail(cause)
+                elif oldest is not None and time.monotonic() > oldest.deadline:
+                    producer.fail(
+                        KafkaTimeoutError(
+                            f"{cause} (after tries for {producer.settings.timeout_ms} ms)", cause.code, cause.name
+                        )
+                    )
+                log.not_before = time.monotonic() + producer.settings.max_backoff_ms / 1000
+
+    def _send(self, found: list[tuple[_Log, Batch]]) -> None:
+        producer, settings = self.producer, self.producer.settings
+        try:
+            if self.requests and (self.channel is None or not self.channel.is_open):
+                raise KafkaError(f"broker {self.number}: the connection is lost")
+            if not self.requests:
+                self.channel = producer.cluster.channel(self.number, "produce")
+            assert self.channel is not None
+            pause = self.channel.throttled_until - time.monotonic()
+            if pause > 0:
+                time.sleep(min(pause, settings.timeout_ms / 1000))
+            sent = self.channel.send(
+                "ProduceRequest", None, *_request(producer, found), answered=settings.acks != 0
+            )
+        except KafkaError as error:
+            self._lost(error, found)
+            return
+        if settings.acks == 0:
+            with producer.lock:
+                for log, batch in found:
+                    producer.acknowledged(log, batch, -1)
+            return
+        self.requests.append((sent, found))
+
+    def _receive(self) -> None:
+        producer, channel = self.producer, self.channel
+        assert channel is not None
+        try:
+            answer = channel.decode(*channel.receive())
+        except KafkaError as error:
+            self._lost(error, [])
+            return
+        _, expected = self.requests.popleft()
+        results = {
+            TopicPartition(topic["name"], each["index"]): each
+            for topic in answer["responses"]
+            for each in topic["partitionResponses"]
+        }
+        with producer.lock:
+            for log, batch in expected:
+                result = results.get(log.place)
+                if result is None:
+                    producer.returned(log, batch, KafkaError(f"{channel!r} does not answer for {log.place}"))
+                elif result["errorCode"] in (0, DUPLICATE_SEQUENCE):
+                    producer.acknowledged(log, batch, result["baseOffset"])
+                else:
+                    error = broker_error(result["errorCode"], str(log.place), result.get("errorMessage"))
+                    producer.returned(log, batch, error)
+
+    def _lost(self, error: KafkaError, found: list[tuple[_Log, Batch]]) -> None:
+        """Take back all that is under way on a connection that is lost."""
+        if self.channel is not None:
+            self.channel.close()
+        producer = self.producer
+        with producer.lock:
+            if producer.stopped:
+                return
+            if error.code is not None and not is_retriable(error.code):
+                producer.fail(error)
+            for _, batches in [*self.requests, (None, found)]:
+                for log, batch in batches:
+                    producer.returned(log, batch, error)
+            self.requests.clear()
+
+
+def _request(producer: Producer, found: list[tuple[_Log, Batch]]) -> list[Any]:
+    """Write a produce request, whose batches stay where they are.
+
+    ::
+
+        nullable text: transactional id | int16 acks | int32 timeout | topics: int16 length, name
+        | partitions: int32 index | int32 size, batch
+    """
+    settings = producer.settings
+    name = settings.transactional_id
+    start = _INT16.pack(-1) if name is None else _text(name)
+    parts: list[Any] = [start + _HEADER.pack(settings.acks, settings.request_timeout_ms)]
+    topics: dict[str, list[Batch]] = {}
+    for log, batch in found:
+        topics.setdefault(log.place.topic, []).append(batch)
+    parts.append(_INT32.pack(len(topics)))
+    for topic, batches in topics.items():
+        parts.append(_text(topic) + _INT32.pack(len(batches)))
+        for each in batches:
+            parts += [struct.pack(">ii", each.place.partition, len(each.content)), each.content]
+    return parts
+
+
+def _text(value: str) -> bytes:
+    data = value.encode()
+    return _INT16.pack(len(data)) + data

@@ -1,0 +1,332 @@
+"""Columns into topics."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.columns.nested import unpack
+from kcodec.errors import ConfigError, EncodeError
+from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.partitioner import Partitioner
+from kcodec.kafka.payload_format import PayloadFormat
+from kcodec.kafka.producer import Producer
+from kcodec.kafka.settings import Settings
+from kcodec.protocol.batch.schema import HEADERS
+from kcodec.protocol.batch.write import write_batches
+
+__all__ = ["Written", "write"]
+
+_PARTS = ("key", "value", "headers", "timestamp")
+#: Rows that are encoded together.
+_ROWS = 1 << 16
+_MAX_SEQUENCE = 0x7FFFFFFF
+
+
+class Written(NamedTuple):
+    """Where records were written: the first offset of each partition of each topic, and the one behind the last.
+
+    Both are what `kcodec.kafka.read` takes as ``start`` and ``end``. Records of others may stand in between.
+    """
+
+    start: dict[str, dict[int, int]]
+    end: dict[str, dict[int, int]]
+
+
+def write(
+    data: Any,
+    topic: str,
+    *,
+    servers: Any = None,
+    key: Any = None,
+    value: Any = None,
+    columns: Mapping[str, Any] | None = None,
+    partition: int | str | None = None,
+    codec: str | None = None,
+    transactional_id: str | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Written:
+    """Write columns as the records of a topic, and wait until brokers have them.
+
+    All replicas in sync have to have them (``acks=all``), a batch that is sent again is not written twice
+    (``enable.idempotence``), and the records of a partition keep their order: these are the defaults.
+
+    Parameters
+    ----------
+    data : pyarrow.Table, RecordBatch, RecordBatchReader, or an Arrow producer such as polars and duckdb have
+        A row for each record. A reader is written as it is read.
+    topic : str
+        It must exist.
+    servers, config
+        As for `read`.
+    key, value : Codec, Serde, str, mapping or None
+        What the columns are encoded with, as for `read`; None if they are bytes or text already.
+    columns : mapping, optional
+        What the parts of records are made of: ``"key"``, ``"value"``, ``"headers"`` and ``"timestamp"``, each a column's
+        name or, for a struct of them, a list of names. By default the columns of these names; if there is none called
+        ``value``, then the value is a struct of all columns.
+    partition : int or str, optional
+        The partition, or the column that holds it. By default it is that of the key, as Java's producer chooses it
+        (murmur2 of the encoded key); records without a key fill the batches of one partition after the other.
+    codec : {"zstd", "lz4", "snappy", "gzip", "none"}, optional
+        By default ``compression.type`` of `config`, else zstd.
+    transactional_id : str, optional
+        All records become visible together, for those who read committed ones, or none does.
+
+    Returns
+    -------
+    Written
+        The first offset in each partition, and the one behind the last.
+
+    Raises
+    ------
+    EncodeError
+        If a row cannot be encoded; ``row`` counts from the first one. Rows before it may be written, but for a
+        transaction.
+    KafkaError
+        If brokers refuse, fail, or do not answer in time (``delivery.timeout.ms``).
+    ConfigError
+        As for `read`, and if the data has not the columns that are asked for.
+    """
+    if codec is not None and codec not in ("none", "gzip", "snappy", "lz4", "zstd"):
+        raise ConfigError(f"codec={codec!r} is not one of none, gzip, snappy, lz4, zstd")
+    settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
+    batches = _batches(data)
+    with Cluster(settings) as cluster:
+        numbers = cluster.partitions([topic])[topic]
+        formats = {
+            name: PayloadFormat(given, settings, name == "key") for name, given in (("key", key), ("value", value))
+        }
+        writer = _Writer(topic, numbers, formats, columns, partition, settings)
+        producer = Producer(cluster)
+        try:
+            row = 0
+            for batch in batches:
+                for part in _slices(batch):
+                    try:
+                        writer.write(producer, part)
+                    except EncodeError as error:
+                        raise _moved(error, row) from error
+                    row += len(part)
+            producer.flush()
+            producer.end_transaction(True)
+        except BaseException:
+            _abort(producer)
+            raise
+        finally:
+            producer.close()
+    start: dict[int, int] = {}
+    end: dict[int, int] = {}
+    for (_, number), (first, last) in sorted(producer.offsets().items()):
+        start[number], end[number] = first, last
+    return Written({topic: start}, {topic: end})
+
+
+def _abort(producer: Producer) -> None:
+    """End a transaction that failed, if the brokers can still be asked; otherwise it ends by its time-out."""
+    from contextlib import suppress
+
+    with suppress(Exception):
+        with producer.lock:
+            producer.stopped = True
+            producer.lock.notify_all()
+        producer.end_transaction(False)
+
+
+def _moved(error: EncodeError, rows: int) -> EncodeError:
+    return EncodeError(error.row + rows, error.offset, error.path, error.code, error.reason, error.schema_id)
+
+
+def _batches(data: Any) -> Iterable[pa.RecordBatch]:
+    if isinstance(data, pa.RecordBatch):
+        return [data]
+    if isinstance(data, pa.Table):
+        return data.to_batches()
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    if hasattr(data, "__arrow_c_array__"):
+        return [pa.record_batch(data)]
+    raise TypeError(f"{type(data).__name__} is no table")
+
+
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for at in range(0, len(batch), _ROWS):
+        yield batch.slice(at, _ROWS)
+
+
+class _Writer:
+    """How rows become batches of partitions."""
+
+    def __init__(
+        self,
+        topic: str,
+        partitions: list[int],
+        formats: Mapping[str, PayloadFormat],
+        columns: Mapping[str, Any] | None,
+        partition: int | str | None,
+        settings: Settings,
+    ) -> None:
+        self._topic = topic
+        self._partitions = partitions
+        self._formats = formats
+        self._columns = columns
+        self._partition = partition
+        self._settings = settings
+        self._partitioner = Partitioner(partitions, settings.batch_bytes)
+        self._sequences = dict.fromkeys(partitions, 0)
+        if isinstance(partition, int) and partition not in partitions:
+            raise ConfigError(f"partition={partition}: topic {topic!r} has {len(partitions)}")
+        for part in columns or ():
+            if part not in _PARTS:
+                raise ConfigError(f"columns: {part!r} is not one of {', '.join(_PARTS)}")
+
+    def write(self, producer: Producer, batch: pa.RecordBatch) -> None:
+        """Encode rows and give them to the producer."""
+        table = self._records(batch)
+        numbers = self._numbers(batch, table)
+        first = numbers[0] if len(numbers) else 0
+        if (numbers == first).all():
+            groups = [(int(first), table)] if len(table) else []
+        else:
+            order = np.argsort(numbers, kind="stable")
+            edges = np.flatnonzero(np.diff(numbers[order])) + 1
+            groups = [
+                (int(numbers[rows[0]]), table.take(pa.array(rows))) for rows in np.split(order, edges)
+            ]
+        places = {TopicPartition(self._topic, number) for number, _ in groups}
+        producer.add_to_transaction(places)
+        for number, records in groups:
+            self._send(producer, number, records)
+
+    def _records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = len(batch)
+        found = self._found(batch)
+        arrays = {}
+        headers = found.get("headers")
+        for name in ("key", "value"):
+            if name in found:
+                arrays[name], header = self._formats[name].encode(self._topic, found[name])
+                if header is not None:
+                    headers = _with_header(headers, *header, rows)
+        if headers is not None:
+            arrays["headers"] = headers
+        now = pa.scalar(time.time_ns() // 1_000_000, pa.int64())
+        timestamps = found.get("timestamp")
+        if timestamps is None:
+            arrays["timestamp"] = pa.repeat(now, rows)
+        else:
+            arrays["timestamp"] = _milliseconds(timestamps, now)
+        for name in ("key", "value"):
+            if name in arrays and arrays[name].type not in (pa.binary(), pa.large_binary()):
+                arrays[name] = unpack(arrays[name]).cast(pa.large_binary())
+        return pa.RecordBatch.from_pydict(arrays)
+
+    def _found(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """Return the columns that the parts of records are made of."""
+        names = batch.schema.names
+        special = {self._partition} if isinstance(self._partition, str) else set()
+        chosen: dict[str, Any] = dict(self._columns or {})
+        for part in _PARTS:
+            if part not in chosen and part in names and ("value" in names or "value" in chosen):
+                chosen[part] = part
+        if "value" not in chosen:
+            taken = special | {name for each in chosen.values() for name in ([each] if isinstance(each, str) else [])}
+            chosen["value"] = [name for name in names if name not in taken or name in _listed(self._columns)]
+        elif self._columns is None:
+            for name in names:
+                if name not in (*_PARTS, *special):
+                    known = ", ".join(_PARTS)
+                    raise ConfigError(f"column {name!r} is not one of {known}: say with columns= what it is for")
+        found = {}
+        for part, given in chosen.items():
+            wanted = [given] if isinstance(given, str) else list(given)
+            for name in wanted:
+                if names.count(name) != 1:
+                    raise ConfigError(f"{part}: the data has no column {name!r}, it has {', '.join(names)}")
+            arrays = [batch.column(name) for name in wanted]
+            if isinstance(given, str):
+                found[part] = arrays[0]
+            else:
+                fields = [batch.schema.field(name) for name in wanted]
+                found[part] = pa.StructArray.from_arrays(arrays, fields=fields)
+        return found
+
+    def _numbers(self, batch: pa.RecordBatch, table: pa.RecordBatch) -> Any:
+        rows = len(table)
+        if isinstance(self._partition, int):
+            return np.full(rows, self._partition, np.int32)
+        if isinstance(self._partition, str):
+            if self._partition not in batch.schema.names:
+                raise ConfigError(f"partition: the data has no column {self._partition!r}")
+            column = batch.column(self._partition)
+            if not pa.types.is_integer(column.type) or column.null_count:
+                raise ConfigError(f"partition: column {self._partition!r} has nulls or no integers")
+            numbers = column.cast(pa.int64()).to_numpy()
+            bad = ~np.isin(numbers, self._partitions)
+            if bad.any():
+                raise ConfigError(f"partition {numbers[bad][0]}: topic {self._topic!r} has {len(self._partitions)}")
+            return numbers.astype(np.int32)
+        names = table.schema.names
+        keys = table.column("key") if "key" in names else pa.nulls(rows, pa.binary())
+        sizes = np.full(rows, 16, np.int64)
+        for name in ("key", "value"):
+            if name in names:
+                sizes += pc.fill_null(pc.binary_length(table.column(name)), 0).to_numpy()
+        return self._partitioner.choose(keys, sizes)
+
+    def _send(self, producer: Producer, number: int, records: pa.RecordBatch) -> None:
+        rows, settings = len(records), self._settings
+        columns = {name: records.column(name) for name in records.schema.names}
+        if producer.producer_id >= 0:
+            first = self._sequences[number]
+            sequences = (np.arange(first, first + rows, dtype=np.int64) & _MAX_SEQUENCE).astype(np.int32)
+            self._sequences[number] = (first + rows) & _MAX_SEQUENCE
+            columns |= {
+                "sequence": pa.array(sequences),
+                "producer_id": pa.repeat(pa.scalar(producer.producer_id, pa.int64()), rows),
+                "producer_epoch": pa.repeat(pa.scalar(producer.epoch, pa.int16()), rows),
+                "transactional": pa.repeat(pa.scalar(producer.transactional_id is not None), rows),
+            }
+        content = write_batches(
+            pa.table(columns), codec=settings.codec or "zstd", level=settings.level, max_bytes=settings.batch_bytes
+        )
+        place = TopicPartition(self._topic, number)
+        view, at = memoryview(bytearray(content)), 0
+        while at < len(view):
+            end = at + 12 + int.from_bytes(view[at + 8 : at + 12], "big")
+            batch = view[at:end]
+            # Producers number the records of each batch from 0; the checksum does not cover it.
+            batch[:8] = bytes(8)
+            producer.send(place, batch, int.from_bytes(batch[57:61], "big"))
+            at = end
+
+
+def _listed(columns: Mapping[str, Any] | None) -> set[str]:
+    """Return the names that stand in lists."""
+    return {name for each in (columns or {}).values() if not isinstance(each, str) for name in each}
+
+
+def _milliseconds(timestamps: pa.Array, now: pa.Scalar) -> pa.Array:
+    if pa.types.is_timestamp(timestamps.type):
+        unit, zone = timestamps.type.unit, timestamps.type.tz
+        if unit != "ms":
+            timestamps = timestamps.cast(pa.timestamp("ms", zone), safe=unit == "s")
+        timestamps = timestamps.cast(pa.int64())
+    elif not pa.types.is_integer(timestamps.type):
+        raise ConfigError(f"timestamp: a column of {timestamps.type} is none of timestamps or milliseconds")
+    return pc.fill_null(timestamps.cast(pa.int64()), now)
+
+
+def _with_header(headers: pa.Array | None, name: str, contents: pa.Array, rows: int) -> pa.Array:
+    """Add the header that names a schema to the headers of records."""
+    given = [None] * rows if headers is None else headers.to_pylist()
+    lists = []
+    for each, content in zip(given, contents.to_pylist(), strict=True):
+        pairs = [pair if isinstance(pair, dict) else {"key": pair[0], "value": pair[1]} for pair in each or []]
+        lists.append(pairs if content is None else [*pairs, {"key": name, "value": content}])
+    return pa.array(lists, HEADERS)
