@@ -7,18 +7,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kcodec.kafka.follower import Follower, follow
     from kcodec.kafka.offsets import Range, limit_ranges, positions_json, read_positions, split_ranges
     from kcodec.kafka.partitioner import partition_of
     from kcodec.kafka.report import ReadReport, RecordError
+    from kcodec.kafka.topic_list import list_topics
     from kcodec.kafka.topic_reader import plan, read
     from kcodec.kafka.topic_writer import Written, write
 
 __all__ = [
+    "Follower",
     "Range",
     "ReadReport",
     "RecordError",
     "Written",
+    "follow",
     "limit_ranges",
+    "list_topics",
     "partition_of",
     "plan",
     "positions_json",
@@ -29,11 +34,14 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Follower": "follower",
     "Range": "offsets",
     "ReadReport": "report",
     "RecordError": "report",
     "Written": "topic_writer",
+    "follow": "follower",
     "limit_ranges": "offsets",
+    "list_topics": "topic_list",
     "partition_of": "partitioner",
     "plan": "topic_reader",
     "positions_json": "offsets",

@@ -244,6 +244,10 @@ class Cluster:
         found: dict[TopicPartition, tuple[int, int]] = {}
 
         def attempt() -> None:
+            with self._any_lock:
+                step()
+
+        def step() -> None:
             left = {key: value for key, value in wanted.items() if key not in found}
             if any(self.leader(each).broker < 0 for each in left):
                 self.refresh(by_topic(left))

@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
@@ -29,9 +30,10 @@ _MOST_WAITING = 32 << 20
 class Batch:
     """A record batch of a partition that its broker does not have yet."""
 
-    def __init__(self, place: TopicPartition, content: Any, records: int, deadline: float) -> None:
+    def __init__(self, place: TopicPartition, parts: Sequence[Any], records: int, deadline: float) -> None:
         self.place = place
-        self.content = content
+        self.parts = parts
+        self.size = sum(map(len, parts))
         self.records = records
         self.deadline = deadline
 
@@ -46,6 +48,9 @@ class _Log:
         self.returned: list[Batch] = []
         self.not_before = 0.0
         self.pause = 0.0
+        #: Whether the broker has taken the last batch. As it would take any as a producer's first one, and out of order
+        #: after a failure, the next one is sent alone until it has.
+        self.is_settled = False
         self.sender: _Sender | None = None
         self.first: int | None = None
         self.next: int | None = None
@@ -138,8 +143,8 @@ class Producer:
         self.cluster.retry(lambda: self._coordinated("EndTxnRequest", body))
         self._in_transaction.clear()
 
-    def send(self, place: TopicPartition, content: Any, records: int) -> None:
-        """Give a batch to the producer; wait while too much waits already. Raise what ended the producer."""
+    def send(self, place: TopicPartition, parts: Sequence[Any], records: int) -> None:
+        """Give a batch, in parts, to the producer; wait while too much waits already. Raise what ended the producer."""
         deadline = time.monotonic() + self.settings.timeout_ms / 1000
         with self.lock:
             while self._waiting_bytes > _MOST_WAITING and self.error is None:
@@ -148,8 +153,9 @@ class Producer:
             log = self._logs.get(place)
             if log is None:
                 log = self._logs[place] = _Log(place)
-            log.waiting.append(Batch(place, content, records, deadline))
-            self._waiting_bytes += len(content)
+            batch = Batch(place, parts, records, deadline)
+            log.waiting.append(batch)
+            self._waiting_bytes += batch.size
             if log.sender is None:
                 self._assign(log)
             self.lock.notify_all()
@@ -208,16 +214,19 @@ class Producer:
         """Forget a batch that its broker has."""
         log.flying.remove(batch)
         log.pause = 0.0
-        self._waiting_bytes -= len(batch.content)
+        log.is_settled = not log.returned
+        self._waiting_bytes -= batch.size
         if offset >= 0:
             log.first = offset if log.first is None else min(log.first, offset)
             log.next = max(log.next or 0, offset + batch.records)
+        self._restore(log)
         self.lock.notify_all()
 
     def returned(self, log: _Log, batch: Batch, error: KafkaError) -> None:
         """Keep a batch that its broker did not take; when none is under way, all are sent again in order."""
         log.flying.remove(batch)
         log.returned.append(batch)
+        log.is_settled = False
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
         if error.code is not None and not is_retriable(error.code) and not is_behind:
             self.fail(_fatal(error))
@@ -225,12 +234,20 @@ class Producer:
             self.fail(
                 error
                 if isinstance(error, KafkaTimeoutError)
-                else KafkaTimeoutError(f"{error} (after tries for {self.settings.timeout_ms} ms)", error.code, error.name)
+                else KafkaTimeoutError(
+                    f"{error} (after tries for {self.settings.timeout_ms} ms)", error.code, error.name
+                )
             )
-        if not log.flying:
+        self._restore(log)
+
+    def _restore(self, log: _Log) -> None:
+        """Let batches that came back wait again, before all others, once none is under way."""
+        if log.returned and not log.flying:
             log.waiting.extendleft(reversed(log.returned))
             log.returned = []
-            log.pause = min(max(2 * log.pause, self.settings.backoff_ms / 1000), self.settings.max_backoff_ms / 1000)
+            log.pause = min(
+                max(2 * log.pause, self.settings.backoff_ms / 1000), self.settings.max_backoff_ms / 1000
+            )
             log.not_before = time.monotonic() + log.pause
 
     def fail(self, error: BaseException) -> None:
@@ -290,16 +307,16 @@ class _Sender:
         if len(self.requests) >= settings.in_flight:
             return [], []
         found, size = [], 0
-        most = settings.in_flight if settings.is_idempotent else 1
         for log in self.logs:
+            most = settings.in_flight if settings.is_idempotent and log.is_settled else 1
             if not log.waiting or log.returned or log.not_before or len(log.flying) >= most:
                 continue
             batch = log.waiting[0]
-            if found and size + len(batch.content) > settings.request_bytes * 4:
+            if found and size + batch.size > settings.request_bytes * 4:
                 break
             found.append((log, log.waiting.popleft()))
             log.flying.append(batch)
-            size += len(batch.content)
+            size += batch.size
         for log, _ in found:
             # What had its turn comes last.
             self.logs.remove(log)
@@ -333,7 +350,9 @@ class _Sender:
                 elif oldest is not None and time.monotonic() > oldest.deadline:
                     producer.fail(
                         KafkaTimeoutError(
-                            f"{cause} (after tries for {producer.settings.timeout_ms} ms)", cause.code, cause.name
+                            f"{cause} (after tries for {producer.settings.timeout_ms} ms)",
+                            cause.code,
+                            cause.name,
                         )
                     )
                 log.not_before = time.monotonic() + producer.settings.max_backoff_ms / 1000
@@ -422,7 +441,7 @@ def _request(producer: Producer, found: list[tuple[_Log, Batch]]) -> list[Any]:
     for topic, batches in topics.items():
         parts.append(_text(topic) + _INT32.pack(len(batches)))
         for each in batches:
-            parts += [struct.pack(">ii", each.place.partition, len(each.content)), each.content]
+            parts += [struct.pack(">ii", each.place.partition, each.size), *each.parts]
     return parts
 
 

@@ -16,7 +16,7 @@ from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.producer import Producer
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.schema import HEADERS
-from kcodec.protocol.batch.write import write_batches
+from kcodec.protocol.batch.write import batch_parts
 
 __all__ = ["Written", "write"]
 
@@ -98,7 +98,8 @@ def write(
     with Cluster(settings) as cluster:
         numbers = cluster.partitions([topic])[topic]
         formats = {
-            name: PayloadFormat(given, settings, name == "key") for name, given in (("key", key), ("value", value))
+            name: PayloadFormat(given, settings, name == "key")
+            for name, given in (("key", key), ("value", value))
         }
         writer = _Writer(topic, numbers, formats, columns, partition, settings)
         producer = Producer(cluster)
@@ -195,9 +196,7 @@ class _Writer:
         else:
             order = np.argsort(numbers, kind="stable")
             edges = np.flatnonzero(np.diff(numbers[order])) + 1
-            groups = [
-                (int(numbers[rows[0]]), table.take(pa.array(rows))) for rows in np.split(order, edges)
-            ]
+            groups = [(int(numbers[rows[0]]), table.take(pa.array(rows))) for rows in np.split(order, edges)]
         places = {TopicPartition(self._topic, number) for number, _ in groups}
         producer.add_to_transaction(places)
         for number, records in groups:
@@ -235,13 +234,17 @@ class _Writer:
             if part not in chosen and part in names and ("value" in names or "value" in chosen):
                 chosen[part] = part
         if "value" not in chosen:
-            taken = special | {name for each in chosen.values() for name in ([each] if isinstance(each, str) else [])}
+            taken = special | {
+                name for each in chosen.values() for name in ([each] if isinstance(each, str) else [])
+            }
             chosen["value"] = [name for name in names if name not in taken or name in _listed(self._columns)]
         elif self._columns is None:
             for name in names:
                 if name not in (*_PARTS, *special):
                     known = ", ".join(_PARTS)
-                    raise ConfigError(f"column {name!r} is not one of {known}: say with columns= what it is for")
+                    raise ConfigError(
+                        f"column {name!r} is not one of {known}: say with columns= what it is for"
+                    )
         found = {}
         for part, given in chosen.items():
             wanted = [given] if isinstance(given, str) else list(given)
@@ -269,7 +272,9 @@ class _Writer:
             numbers = column.cast(pa.int64()).to_numpy()
             bad = ~np.isin(numbers, self._partitions)
             if bad.any():
-                raise ConfigError(f"partition {numbers[bad][0]}: topic {self._topic!r} has {len(self._partitions)}")
+                raise ConfigError(
+                    f"partition {numbers[bad][0]}: topic {self._topic!r} has {len(self._partitions)}"
+                )
             return numbers.astype(np.int32)
         names = table.schema.names
         keys = table.column("key") if "key" in names else pa.nulls(rows, pa.binary())
@@ -292,18 +297,14 @@ class _Writer:
                 "producer_epoch": pa.repeat(pa.scalar(producer.epoch, pa.int16()), rows),
                 "transactional": pa.repeat(pa.scalar(producer.transactional_id is not None), rows),
             }
-        content = write_batches(
-            pa.table(columns), codec=settings.codec or "zstd", level=settings.level, max_bytes=settings.batch_bytes
-        )
+        table = pa.table(columns)
         place = TopicPartition(self._topic, number)
-        view, at = memoryview(bytearray(content)), 0
-        while at < len(view):
-            end = at + 12 + int.from_bytes(view[at + 8 : at + 12], "big")
-            batch = view[at:end]
+        for header, content in batch_parts(
+            table, codec=settings.codec or "zstd", level=settings.level, max_bytes=settings.batch_bytes
+        ):
             # Producers number the records of each batch from 0; the checksum does not cover it.
-            batch[:8] = bytes(8)
-            producer.send(place, batch, int.from_bytes(batch[57:61], "big"))
-            at = end
+            header[:8] = bytes(8)
+            producer.send(place, (header, content), int.from_bytes(header[57:61], "big"))
 
 
 def _listed(columns: Mapping[str, Any] | None) -> set[str]:
@@ -327,6 +328,8 @@ def _with_header(headers: pa.Array | None, name: str, contents: pa.Array, rows: 
     given = [None] * rows if headers is None else headers.to_pylist()
     lists = []
     for each, content in zip(given, contents.to_pylist(), strict=True):
-        pairs = [pair if isinstance(pair, dict) else {"key": pair[0], "value": pair[1]} for pair in each or []]
+        pairs = [
+            pair if isinstance(pair, dict) else {"key": pair[0], "value": pair[1]} for pair in each or []
+        ]
         lists.append(pairs if content is None else [*pairs, {"key": name, "value": content}])
     return pa.array(lists, HEADERS)

@@ -17,7 +17,7 @@ from kcodec.errors import CODES, ConfigError, EncodeError
 from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.schema import HEADERS
 
-__all__ = ["write_batches"]
+__all__ = ["batch_parts", "write_batches"]
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _MAX_INT32 = 0x7FFFFFFF
@@ -102,7 +102,14 @@ def write_batches(
     columns = _columns(table, base_offset)
     if magic < 2:
         return _write_messages(columns, codec, level, max_bytes, magic)
-    return _write_modern(columns, codec, level, max_bytes)
+    return b"".join(part for pair in _write_modern(columns, codec, level, max_bytes) for part in pair)
+
+
+def batch_parts(
+    table: Any, *, codec: str = "none", level: int | None = None, max_bytes: int = 1 << 20
+) -> list[tuple[bytearray, Any]]:
+    """Write records as `write_batches` does, as the header and the content of each batch."""
+    return _write_modern(_columns(table, 0), codec, level, max_bytes)
 
 
 def _columns(table: Any, base_offset: int) -> dict[str, Any]:
@@ -135,7 +142,9 @@ def _columns(table: Any, base_offset: int) -> dict[str, Any]:
     columns["headers"] = None if headers is None else _headers(headers)
     offsets = column("offset")
     if offsets is None:
-        offsets = pa.array(range(base_offset, base_offset + rows), pa.int64())
+        import numpy as np
+
+        offsets = pa.array(np.arange(base_offset, base_offset + rows))
     columns["offset"] = _cast("offset", offsets, pa.int64())
     columns["timestamp"] = _timestamps(column("timestamp"), rows)
     for name, (kind, value) in _NUMBERS.items():
@@ -216,7 +225,9 @@ def _breaks(columns: dict[str, Any]) -> bytes:
     return breaks.tobytes()
 
 
-def _write_modern(columns: dict[str, Any], codec: str, level: int | None, max_bytes: int) -> bytes:
+def _write_modern(
+    columns: dict[str, Any], codec: str, level: int | None, max_bytes: int
+) -> list[tuple[bytearray, Any]]:
     offsets, timestamps = columns["offset"], columns["timestamp"]
     data, batches = kernel("protocol.batch._write").encode(
         columns["key"],
@@ -248,8 +259,8 @@ def _write_modern(columns: dict[str, Any], codec: str, level: int | None, max_by
             one["producer_epoch"], columns["sequence"][first].as_py(), last - first,
         )  # fmt: skip
         struct.pack_into(">I", header, 17, crc32c(records, crc32c(memoryview(header)[21:], 0)))
-        parts += [header, records]
-    return b"".join(parts)
+        parts.append((header, records))
+    return parts
 
 
 def _write_messages(

@@ -1,0 +1,174 @@
+"""Topics as columns, without an end."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import ConfigError
+from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.columns import Columns
+from kcodec.kafka.fetcher import Fetcher, Piece
+from kcodec.kafka.group import commit_offsets, fetch_offsets
+from kcodec.kafka.offsets import plan_ranges, positions_of, topics_of
+from kcodec.kafka.report import ReadReport
+from kcodec.kafka.settings import Settings
+from kcodec.kafka.topic_reader import check_isolation, note_lost
+
+__all__ = ["Follower", "follow"]
+
+
+def follow(
+    topics: Any,
+    *,
+    servers: Any = None,
+    start: Any = "latest",
+    group: str | None = None,
+    key: Any = None,
+    value: Any = None,
+    columns: Any = None,
+    isolation: str | None = None,
+    errors: str = "raise",
+    config: Mapping[str, Any] | None = None,
+) -> "Follower":
+    """Read topics as they grow.
+
+    Parameters
+    ----------
+    topics, servers, key, value, columns, isolation, errors, config
+        As for `read`. Partitions that are added later are not read; those of a group's other members are: to share
+        partitions among members is what confluent-kafka's consumer is for.
+    start : str, datetime, int or mapping
+        As for `read`.
+    group : str, optional
+        Name of the group whose offsets `Follower.commit` writes; where it has offsets, they come before `start`. By
+        default ``group.id`` of `config`.
+
+    Returns
+    -------
+    Follower
+        An iterator of batches; to be closed, also by ``with``.
+
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`.
+    """
+    settings = Settings.of(config, servers, group=group)
+    isolation = check_isolation(isolation, settings)
+    cluster = Cluster(settings)
+    try:
+        return Follower(cluster, topics, start, isolation, errors, key=key, value=value, columns=columns)
+    except BaseException:
+        cluster.close()
+        raise
+
+
+class Follower:
+    """An iterator of batches without an end, made by `follow`.
+
+    Attributes
+    ----------
+    report : ReadReport
+        What could not be read, with ``errors="report"``.
+    """
+
+    def __init__(
+        self, cluster: Cluster, topics: Any, start: Any, isolation: str, errors: str, **chosen: Any
+    ) -> None:
+        self._cluster = cluster
+        self._group = cluster.settings.group
+        self.report = ReadReport()
+        partitions = topics_of(cluster, topics)
+        committed = fetch_offsets(cluster, self._group, partitions) if self._group is not None else None
+        ranges, lost = plan_ranges(cluster, partitions, start, None, isolation, committed)
+        note_lost(lost, self.report)
+        names = list(dict.fromkeys(each.topic for each in ranges)) or [""]
+        self._columns = Columns(
+            names, cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
+        )
+        self._positions = positions_of(ranges)
+        self._high: dict[TopicPartition, int] = {}
+        self._fetcher = Fetcher(cluster, ranges, isolation)
+        self._batches = self._ready([])
+
+    @property
+    def positions(self) -> dict[str, dict[int, int]]:
+        """For each partition of each topic, the offset behind the last record that was returned: a `start` of later."""
+        return {topic: dict(by) for topic, by in self._positions.items()}
+
+    @property
+    def lag(self) -> int:
+        """Offsets that brokers had, when they last answered, behind those that were returned."""
+        return sum(
+            max(high - self._positions[place.topic][place.partition], 0) for place, high in self._high.items()
+        )
+
+    @property
+    def schema(self) -> pa.Schema | None:
+        """Schema of the batches; None while it depends on the first of them."""
+        return self._columns.schema
+
+    def __enter__(self) -> "Follower":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> "Follower":
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        while True:
+            batch = self.poll(3600)
+            if batch is not None:
+                return batch
+
+    def poll(self, timeout: float) -> pa.RecordBatch | None:
+        """Return the next batch; None if there is none within so many seconds.
+
+        Raises
+        ------
+        KafkaError, RecordError
+            As `read` does while it is read.
+        """
+        end = time.monotonic() + timeout
+        while True:
+            for batch in self._batches:
+                return batch
+            pieces = self._fetcher.take(max(end - time.monotonic(), 0))
+            note_lost(self._fetcher.lost, self.report)
+            self._fetcher.lost.clear()
+            if pieces:
+                self._batches = self._ready(pieces)
+            elif pieces is None or time.monotonic() >= end:
+                return None
+
+    def _ready(self, pieces: list[Piece]) -> Iterator[pa.RecordBatch]:
+        for piece in pieces:
+            topic, partition = piece.place
+            self._high[piece.place] = piece.high_watermark
+            for batch, position in self._columns.read(piece):
+                self._positions[topic][partition] = position
+                yield batch
+            # Behind what transactions and compaction have left out, too.
+            self._positions[topic][partition] = piece.next
+
+    def commit(self, positions: Mapping[str, Mapping[int, int]] | None = None) -> None:
+        """Commit positions to the group, by default the present ones; they are where it starts again.
+
+        Raises
+        ------
+        ConfigError
+            If there is no group.
+        KafkaError
+            If the broker refuses, as it does while the group has members.
+        """
+        if self._group is None:
+            raise ConfigError("commit() needs a group: follow(..., group='name')")
+        commit_offsets(self._cluster, self._group, self._positions if positions is None else positions)
+
+    def close(self) -> None:
+        """End reading, and close all connections."""
+        self._fetcher.close()

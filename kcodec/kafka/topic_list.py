@@ -1,0 +1,81 @@
+"""What topics a cluster has."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.errors import KafkaError
+from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
+from kcodec.kafka.offsets import topics_of
+from kcodec.kafka.settings import Settings
+
+__all__ = ["list_topics"]
+
+_SCHEMA = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("leader", pa.int32()),
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("end", pa.int64(), nullable=False),
+        pa.field("size", pa.int64()),
+    ]
+)
+
+
+def list_topics(
+    topics: Any = "^.*", *, servers: Any = None, config: Mapping[str, Any] | None = None
+) -> pa.Table:
+    """List partitions with their offsets and sizes.
+
+    Parameters
+    ----------
+    topics, servers, config
+        As for `read`; by default all topics but internal ones.
+
+    Returns
+    -------
+    pyarrow.Table
+        One row a partition: ``topic``, ``partition``, ``leader`` (the broker's id), ``start`` and ``end`` (the first
+        offset, and the one behind the last), ``size`` (bytes of its log at the leader; null if the broker does not tell).
+
+    Raises
+    ------
+    ConfigError, KafkaError
+        As for `read`.
+    """
+    with Cluster(Settings.of(config, servers)) as cluster:
+        partitions = topics_of(cluster, topics)
+        starts = cluster.offsets(dict.fromkeys(partitions, -2), "read_uncommitted")
+        ends = cluster.offsets(dict.fromkeys(partitions, -1), "read_uncommitted")
+        sizes = _sizes(cluster, partitions)
+        rows = [
+            {
+                "topic": place.topic,
+                "partition": place.partition,
+                "leader": cluster.leader(place).broker,
+                "start": starts[place][0],
+                "end": ends[place][0],
+                "size": sizes.get(place),
+            }
+            for place in partitions
+        ]
+    return pa.Table.from_pylist(rows, _SCHEMA)
+
+
+def _sizes(cluster: Cluster, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+    """Ask leaders for the sizes of their logs; who may not ask, or whose broker cannot answer, gets none."""
+    found: dict[TopicPartition, int] = {}
+    for broker, places in cluster.leaders(partitions).items():
+        topics = [{"topic": topic, "partitions": numbers} for topic, numbers in by_topic(places).items()]
+        try:
+            answer = cluster.channel(broker, "sizes").request("DescribeLogDirsRequest", {"topics": topics})
+        except KafkaError:
+            continue
+        for folder in answer["results"]:
+            for topic in folder["topics"]:
+                for each in topic["partitions"]:
+                    if not each["isFutureKey"]:
+                        found[TopicPartition(topic["name"], each["partitionIndex"])] = each["partitionSize"]
+    return found
