@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from typing_extensions import Self
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
@@ -99,7 +98,7 @@ class Cluster:
         self._any_lock = threading.RLock()
         self._closed = False
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Cluster":  # noqa: PYI034 (Self is of Python 3.11)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -110,7 +110,7 @@ class Follower:
         """Schema of the batches; None while it depends on the first of them."""
         return self._columns.schema
 
-    def __enter__(self) -> "Follower":
+    def __enter__(self) -> "Follower":  # noqa: PYI034 (Self is of Python 3.11)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -299,14 +299,15 @@ class _Sender:
 
     def _next(self) -> tuple[list[tuple[_Log, Batch]], list[_Log]]:
         """Take the next batches that can be sent, one of each partition; also return who has to be looked for."""
-        producer, settings = self.producer, self.producer.settings
+        settings = self.producer.settings
         now = time.monotonic()
         lost = [log for log in self.logs if log.not_before and now >= log.not_before]
         if lost or self.number < 0:
             return [], lost or [log for log in self.logs if not log.not_before]
         if len(self.requests) >= settings.in_flight:
             return [], []
-        found, size = [], 0
+        found: list[tuple[_Log, Batch]] = []
+        size = 0
         for log in self.logs:
             most = settings.in_flight if settings.is_idempotent and log.is_settled else 1
             if not log.waiting or log.returned or log.not_before or len(log.flying) >= most:
@@ -403,8 +404,8 @@ class _Sender:
                 elif result["errorCode"] in (0, DUPLICATE_SEQUENCE):
                     producer.acknowledged(log, batch, result["baseOffset"])
                 else:
-                    error = broker_error(result["errorCode"], str(log.place), result.get("errorMessage"))
-                    producer.returned(log, batch, error)
+                    failed = broker_error(result["errorCode"], str(log.place), result.get("errorMessage"))
+                    producer.returned(log, batch, failed)
 
     def _lost(self, error: KafkaError, found: list[tuple[_Log, Batch]]) -> None:
         """Take back all that is under way on a connection that is lost."""

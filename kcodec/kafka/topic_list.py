@@ -38,7 +38,8 @@ def list_topics(
     -------
     pyarrow.Table
         One row a partition: ``topic``, ``partition``, ``leader`` (the broker's id), ``start`` and ``end`` (the first
-        offset, and the one behind the last), ``size`` (bytes of its log at the leader; null if the broker does not tell).
+        offset, and the one behind the last), ``size`` (bytes of its log at the leader; null if the
+        broker does not tell).
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Columns into topics."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,7 +67,7 @@ def write(
     columns : mapping, optional
         What the parts of records are made of: ``"key"``, ``"value"``, ``"headers"`` and ``"timestamp"``, each a column's
         name or, for a struct of them, a list of names. By default the columns of these names; if there is none called
-        ``value``, then the value is a struct of all columns.
+        ``value``, the value is a struct of all columns.
     partition : int or str, optional
         The partition, or the column that holds it. By default it is that of the key, as Java's producer chooses it
         (murmur2 of the encoded key); records without a key fill the batches of one partition after the other.
@@ -141,7 +141,7 @@ def _moved(error: EncodeError, rows: int) -> EncodeError:
     return EncodeError(error.row + rows, error.offset, error.path, error.code, error.reason, error.schema_id)
 
 
-def _batches(data: Any) -> Iterable[pa.RecordBatch]:
+def _batches(data: Any) -> Any:
     if isinstance(data, pa.RecordBatch):
         return [data]
     if isinstance(data, pa.Table):
@@ -205,7 +205,7 @@ class _Writer:
     def _records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = len(batch)
         found = self._found(batch)
-        arrays = {}
+        arrays: dict[str, pa.Array] = {}
         headers = found.get("headers")
         for name in ("key", "value"):
             if name in found:

@@ -221,7 +221,7 @@ def _lz4_frame(data: memoryview, level: int | None) -> bytes:
         magic number | flags | block size | sum | blocks: int32 LE size, its highest bit set if not compressed, data | 0
     """
     codec = pa.Codec("lz4_raw", level)
-    parts = [_LZ4_HEADER]
+    parts: list[Any] = [_LZ4_HEADER]
     for at in range(0, len(data), _LZ4_BLOCK):
         plain = data[at : at + _LZ4_BLOCK]
         block = codec.compress(plain, asbytes=True)

@@ -1,0 +1,355 @@
+"""A broker of a few lines that keeps batches in memory, and does what a test wants of it.
+
+It understands what kcodec asks, by kcodec's own reading of requests, whose bytes are tested against Kafka's.
+"""
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from kcodec.kafka.messages import definitions
+from kcodec.protocol import Connection, join_messages, read_batches
+
+HOST = "127.0.0.1"
+CLOSE = object()
+OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC = 1, 6, 45, 3
+
+
+class FakeCluster:
+    """Brokers, and who leads which partition of which topic; each partition is a list of batches."""
+
+    def __init__(self, topics, brokers=1):
+        #: (topic, partition) -> [(first offset, last offset, bytes), ...]
+        self.logs = {}
+        self.leaders = {}
+        self.starts = {}
+        self.aborted = {}
+        #: By topic, partition and producer: first sequences and offsets of batches, and the sequence that is next.
+        self.sequences = {}
+        self.committed = {}
+        self.lock = threading.RLock()
+        self.brokers = [FakeBroker(self, number) for number in range(brokers)]
+        for topic, count in topics.items():
+            for partition in range(count):
+                self.logs[topic, partition] = []
+                self.leaders[topic, partition] = partition % brokers
+
+    @property
+    def address(self):
+        return ",".join(f"{HOST}:{broker.port}" for broker in self.brokers)
+
+    def end(self, place):
+        log = self.logs.get(place)
+        return log[-1][1] + 1 if log else 0
+
+    def append(self, place, data):
+        """Append a batch; its offsets are those that come next."""
+        with self.lock:
+            base = self.end(place)
+            data = bytearray(data)
+            data[:8] = base.to_bytes(8, "big")
+            last = base + int.from_bytes(data[23:27], "big")
+            self.logs[place].append((base, last, bytes(data)))
+            return base
+
+    def put(self, place, data):
+        """Append a batch with the offsets that it has."""
+        base = int.from_bytes(data[:8], "big")
+        self.logs[place].append((base, base + int.from_bytes(data[23:27], "big"), bytes(data)))
+
+    def records(self, place):
+        return read_batches(b"".join(data for _, _, data in self.logs[place]))
+
+    def __enter__(self):
+        for broker in self.brokers:
+            broker.start()
+        return self
+
+    def __exit__(self, *_):
+        for broker in self.brokers:
+            broker.stop()
+
+
+class FakeBroker:
+    """One of them. `hooks` change what it does: name of a request -> function of the body that returns None for the usual
+    answer, a dictionary for another one, bytes for what stands in its place, or `CLOSE`.
+    """
+
+    def __init__(self, cluster, number):
+        self.cluster = cluster
+        self.number = number
+        self.hooks: dict[str, Callable] = {}
+        self.asked = []
+        self.sockets = []
+        self.port = 0
+
+    def start(self):
+        self.server = socket.create_server((HOST, self.port))
+        self.port = self.server.getsockname()[1]
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
+
+    def stop(self):
+        with suppress(OSError):
+            self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        for each in list(self.sockets):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        self.thread.join(5)
+
+    def _accept(self):
+        while True:
+            try:
+                peer, _ = self.server.accept()
+            except OSError:
+                return
+            self.sockets.append(peer)
+            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
+
+    def _serve(self, peer):
+        connection = Connection(definitions())
+        with suppress(OSError):
+            while True:
+                head = self._read(peer, 4)
+                request = connection.read_request(self._read(peer, int.from_bytes(head, "big")))
+                name = request.spec.name.removesuffix("Request")
+                self.asked.append(name)
+                number = request.header["correlationId"]
+                hook = self.hooks.get(name)
+                answer = hook(request.body) if hook is not None else None
+                if answer is None:
+                    with self.cluster.lock:
+                        answer = getattr(self, f"_{name}")(request.body)
+                if answer is CLOSE:
+                    break
+                if isinstance(answer, bytes):
+                    peer.sendall(join_messages([number.to_bytes(4, "big") + answer]))
+                elif answer is not False:
+                    peer.sendall(connection.write_response(number, answer))
+        peer.close()
+
+    def _read(self, peer, size):
+        data = b""
+        while len(data) < size:
+            more = peer.recv(size - len(data))
+            if not more:
+                raise OSError
+            data += more
+        return data
+
+    def _ApiVersions(self, body):
+        keys = [
+            {
+                "apiKey": spec.api_key,
+                "minVersion": spec.valid_versions.lowest,
+                "maxVersion": spec.valid_versions.highest,
+            }
+            for spec in definitions().values()
+            if spec.type == "request"
+        ]
+        return {"errorCode": 0, "apiKeys": keys}
+
+    def _Metadata(self, body):
+        cluster = self.cluster
+        names = sorted({topic for topic, _ in cluster.logs})
+        if body["topics"] is not None:
+            names = [each["name"] for each in body["topics"]]
+        topics = []
+        for name in names:
+            partitions = [
+                {
+                    "errorCode": 0,
+                    "partitionIndex": partition,
+                    "leaderId": cluster.leaders[topic, partition],
+                    "leaderEpoch": 0,
+                    "replicaNodes": [],
+                    "isrNodes": [],
+                    "offlineReplicas": [],
+                }
+                for topic, partition in sorted(cluster.logs)
+                if topic == name
+            ]
+            topics.append(
+                {
+                    "errorCode": 0 if partitions else UNKNOWN_TOPIC,
+                    "name": name,
+                    "isInternal": name.startswith("__"),
+                    "partitions": partitions,
+                }
+            )
+        brokers = [
+            {"nodeId": each.number, "host": HOST, "port": each.port, "rack": None} for each in cluster.brokers
+        ]
+        return {
+            "throttleTimeMs": 0,
+            "brokers": brokers,
+            "clusterId": "c",
+            "controllerId": 0,
+            "topics": topics,
+        }
+
+    def _leads(self, place):
+        return self.cluster.leaders.get(place) == self.number
+
+    def _ListOffsets(self, body):
+        topics = []
+        for topic in body["topics"]:
+            partitions = []
+            for each in topic["partitions"]:
+                place = topic["name"], each["partitionIndex"]
+                offset = {-1: self.cluster.end(place), -2: self.cluster.starts.get(place, 0)}.get(
+                    each["timestamp"], -1
+                )
+                partitions.append(
+                    {
+                        "partitionIndex": place[1],
+                        "errorCode": 0 if self._leads(place) else NOT_LEADER,
+                        "timestamp": -1,
+                        "offset": offset,
+                        "leaderEpoch": 0,
+                    }
+                )
+            topics.append({"name": topic["name"], "partitions": partitions})
+        return {"throttleTimeMs": 0, "topics": topics}
+
+    def _Fetch(self, body):
+        topics = []
+        left = body["maxBytes"]
+        for topic in body["topics"]:
+            partitions = []
+            for each in topic["partitions"]:
+                place = topic["topic"], each["partition"]
+                log, offset = self.cluster.logs.get(place, []), each["fetchOffset"]
+                error = 0 if self._leads(place) else NOT_LEADER
+                if not error and not self.cluster.starts.get(place, 0) <= offset <= self.cluster.end(place):
+                    error = OUT_OF_RANGE
+                data = b"".join(data for _, last, data in log if last >= offset) if not error else b""
+                first = 12 + int.from_bytes(data[8:12], "big") if data else 0
+                # The first batch is sent whole whatever its size, and what does not fit is cut.
+                data = data[: max(min(each["partitionMaxBytes"], left), first)] if left > 0 else b""
+                left -= len(data)
+                partitions.append(
+                    {
+                        "partitionIndex": place[1],
+                        "errorCode": error,
+                        "highWatermark": self.cluster.end(place) if place in self.cluster.logs else -1,
+                        "lastStableOffset": -1,
+                        "logStartOffset": 0,
+                        "abortedTransactions": self._aborted(place, offset),
+                        "preferredReadReplica": -1,
+                        "records": data,
+                    }
+                )
+            topics.append({"topic": topic["topic"], "partitions": partitions})
+        return {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": topics}
+
+    def _aborted(self, place, offset):
+        """Return the aborted transactions, (producer, first, last offset), that end at an offset or behind it."""
+        return [
+            {"producerId": producer, "firstOffset": first}
+            for producer, first, last in self.cluster.aborted.get(place, ())
+            if last >= offset
+        ]
+
+    def _Produce(self, body):
+        topics = []
+        for topic in body["topicData"]:
+            partitions = []
+            for each in topic["partitionData"]:
+                place = topic["name"], each["index"]
+                error, base = (0, -1) if self._leads(place) else (NOT_LEADER, -1)
+                if not error:
+                    error, base = self._append(place, each["records"])
+                partitions.append(
+                    {
+                        "index": place[1],
+                        "errorCode": error,
+                        "baseOffset": base,
+                        "logAppendTimeMs": -1,
+                        "logStartOffset": 0,
+                        "recordErrors": [],
+                        "errorMessage": None,
+                    }
+                )
+            topics.append({"name": topic["name"], "partitionResponses": partitions})
+        return {"responses": topics, "throttleTimeMs": 0} if body["acks"] else False
+
+    def _append(self, place, data):
+        found = read_batches(data)
+        producer, first = found["producer_id"][0].as_py(), found["sequence"][0].as_py()
+        if producer >= 0:
+            known, following = self.cluster.sequences.get((*place, producer), ([], None))
+            for sequence, base in known[-5:]:
+                if sequence == first:
+                    return 0, base
+            if following is not None and first != following:
+                return OUT_OF_ORDER, -1
+            base = self.cluster.append(place, data)
+            following = (first + len(found)) & 0x7FFFFFFF
+            self.cluster.sequences[(*place, producer)] = [*known, (first, base)], following
+            return 0, base
+        return 0, self.cluster.append(place, data)
+
+    def _InitProducerId(self, body):
+        return {"throttleTimeMs": 0, "errorCode": 0, "producerId": 7, "producerEpoch": 0}
+
+    def _FindCoordinator(self, body):
+        return {
+            "throttleTimeMs": 0,
+            "errorCode": 0,
+            "errorMessage": None,
+            "nodeId": self.number,
+            "host": HOST,
+            "port": self.port,
+        }
+
+    def _AddPartitionsToTxn(self, body):
+        results = [
+            {
+                "name": topic["name"],
+                "resultsByPartition": [
+                    {"partitionIndex": each, "partitionErrorCode": 0} for each in topic["partitions"]
+                ],
+            }
+            for topic in body["v3AndBelowTopics"]
+        ]
+        return {"throttleTimeMs": 0, "resultsByTopicV3AndBelow": results}
+
+    def _EndTxn(self, body):
+        return {"throttleTimeMs": 0, "errorCode": 0}
+
+    def _OffsetCommit(self, body):
+        topics = []
+        for topic in body["topics"]:
+            for each in topic["partitions"]:
+                key = body["groupId"], topic["name"], each["partitionIndex"]
+                self.cluster.committed[key] = each["committedOffset"]
+            partitions = [
+                {"partitionIndex": each["partitionIndex"], "errorCode": 0} for each in topic["partitions"]
+            ]
+            topics.append({"name": topic["name"], "partitions": partitions})
+        return {"throttleTimeMs": 0, "topics": topics}
+
+    def _OffsetFetch(self, body):
+        topics = [
+            {
+                "name": topic["name"],
+                "partitions": [
+                    {
+                        "partitionIndex": each,
+                        "committedOffset": self.cluster.committed.get(
+                            (body["groupId"], topic["name"], each), -1
+                        ),
+                        "committedLeaderEpoch": -1,
+                        "metadata": "",
+                        "errorCode": 0,
+                    }
+                    for each in topic["partitionIndexes"]
+                ],
+            }
+            for topic in body["topics"]
+        ]
+        return {"throttleTimeMs": 0, "topics": topics, "errorCode": 0}
