@@ -28,6 +28,7 @@ class FakeCluster:
         #: By topic, partition and producer: first sequences and offsets of batches, and the sequence that is next.
         self.sequences = {}
         self.committed = {}
+        self.producers = 0
         self.lock = threading.RLock()
         self.brokers = [FakeBroker(self, number) for number in range(brokers)]
         for topic, count in topics.items():
@@ -294,7 +295,8 @@ class FakeBroker:
         return 0, self.cluster.append(place, data)
 
     def _InitProducerId(self, body):
-        return {"throttleTimeMs": 0, "errorCode": 0, "producerId": 7, "producerEpoch": 0}
+        self.cluster.producers += 1
+        return {"throttleTimeMs": 0, "errorCode": 0, "producerId": self.cluster.producers, "producerEpoch": 0}
 
     def _FindCoordinator(self, body):
         return {

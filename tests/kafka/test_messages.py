@@ -1,0 +1,84 @@
+"""Requests and responses beside the bytes of Kafka's own classes, and fetch responses that are read in place."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcodec.errors import DecodeError
+from kcodec.kafka.fetch_response import read_fetch_response
+from kcodec.kafka.messages import definitions
+from kcodec.protocol import MessageCodec
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "kafka_client_messages.jsonl.gz"
+
+
+def vectors():
+    with gzip.open(VECTORS, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_every_message_in_every_version_is_that_of_kafka():
+    seen = set()
+    for vector in vectors():
+        spec = definitions()[vector["name"]]
+        codec = MessageCodec(spec, vector["version"])
+        message = codec.decode_one(bytes.fromhex(vector["hex"]))
+        assert codec.encode_one(message).hex() == vector["hex"], vector["name"]
+        assert codec.to_json(message) == vector["json"], vector["name"]
+        seen.add((vector["name"], vector["version"]))
+    spoken = {
+        (spec.name, version)
+        for spec in definitions().values()
+        for version in range(spec.valid_versions.lowest, spec.valid_versions.highest + 1)
+    }
+    assert seen == spoken
+
+
+def fetched(message):
+    """What reading in place has to find in a response."""
+    return [
+        (
+            topic["topic"],
+            each["partitionIndex"],
+            each["errorCode"],
+            each["highWatermark"],
+            each["lastStableOffset"],
+            each.get("logStartOffset", -1),
+            [(pair["producerId"], pair["firstOffset"]) for pair in each["abortedTransactions"] or []],
+            each["records"] or b"",
+        )
+        for topic in message["responses"]
+        for each in topic["partitions"]
+    ]
+
+
+def test_fetch_responses_are_read_in_place():
+    count = 0
+    for vector in vectors():
+        if vector["name"] != "FetchResponse":
+            continue
+        data = bytes.fromhex(vector["hex"])
+        message = MessageCodec(definitions()["FetchResponse"], vector["version"]).decode_one(data)
+        throttle, error, found = read_fetch_response(pa.py_buffer(data), vector["version"])
+        assert (throttle, error) == (message["throttleTimeMs"], message.get("errorCode", 0))
+        assert [(*each[:-1], each.records.to_pybytes()) for each in found] == fetched(message)
+        count += len(found)
+        for end in range(len(data)):
+            with pytest.raises(DecodeError):
+                read_fetch_response(pa.py_buffer(data[:end]), vector["version"])
+    assert count > 10
+
+
+@given(st.binary(max_size=120), st.integers(4, 11))
+def test_any_bytes_are_a_fetch_response_or_an_error(data, version):
+    try:
+        _, _, found = read_fetch_response(pa.py_buffer(data), version)
+    except DecodeError:
+        return
+    codec = MessageCodec(definitions()["FetchResponse"], version)
+    assert [(*each[:-1], each.records.to_pybytes()) for each in found] == fetched(codec.decode_one(data))

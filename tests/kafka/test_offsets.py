@@ -1,0 +1,63 @@
+"""Ranges: split, limited, and as Spark's own source writes offsets."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcodec.errors import ConfigError
+from kcodec.kafka import Range, limit_ranges, positions_json, read_positions, split_ranges
+
+RANGES = st.lists(
+    st.builds(
+        lambda partition, start, size: Range("t", partition, start, start + size),
+        st.integers(0, 20),
+        st.integers(0, 1000),
+        st.integers(0, 500),
+    ),
+    max_size=6,
+    unique_by=lambda each: each.partition,
+)
+
+
+@given(RANGES, st.one_of(st.none(), st.integers(1, 50)), st.one_of(st.none(), st.integers(1, 300)))
+def test_parts_are_the_whole(ranges, min_parts, max_count):
+    parts = split_ranges(ranges, min_parts, max_count)
+    assert all(part.size > 0 for part in parts)
+    if max_count is not None:
+        assert all(part.size <= max_count for part in parts)
+    for each in ranges:
+        own = [part for part in parts if part.partition == each.partition]
+        edges = [each.start, *(part.end for part in own)]
+        assert [part.start for part in own] == edges[: len(own)]
+        assert edges[-1] == (each.end if each.size else each.start)
+    assert pickle.loads(pickle.dumps(parts)) == parts
+
+
+@given(RANGES, st.integers(1, 2000))
+def test_limits(ranges, limit):
+    limited = limit_ranges(ranges, limit)
+    assert [each[:3] for each in limited] == [each[:3] for each in ranges]
+    assert sum(each.size for each in limited) <= max(limit, len(ranges))
+    # Who goes on behind what was read comes to the end.
+    for before, after in zip(ranges, limited, strict=True):
+        assert before.start <= after.end <= before.end
+        assert (after.size > 0) == (before.size > 0)
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=5),
+        st.dictionaries(st.integers(0, 300), st.integers(0, 1 << 62)),
+        max_size=4,
+    )
+)
+def test_positions(positions):
+    assert read_positions(positions_json(positions)) == positions
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"t": 5}', '{"t": {"x": 5}}', "{"])
+def test_positions_that_are_none(text):
+    with pytest.raises(ConfigError, match=r"offsets are|is not the number of a partition"):
+        read_positions(text)

@@ -1,0 +1,151 @@
+"""Settings under the names of librdkafka and Java's clients."""
+
+import pickle
+
+import pytest
+
+from kcodec.errors import ConfigError
+from kcodec.kafka.settings import Settings
+
+SECRET = "hunter2-sesame"
+
+
+def test_names_of_both():
+    librdkafka = Settings.of(
+        {
+            "bootstrap.servers": "a:1",
+            "security.protocol": "sasl_ssl",
+            "sasl.mechanisms": "SCRAM-SHA-256",
+            "sasl.username": "u",
+            "sasl.password": SECRET,
+            "socket.timeout.ms": "5000",
+            "fetch.wait.max.ms": 7,
+            "fetch.message.max.bytes": 1000,
+            "compression.codec": "lz4",
+            "max.in.flight": 2,
+            "message.timeout.ms": 9,
+        }
+    )
+    java = Settings.of(
+        {
+            "bootstrap.servers": "a:1",
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "SCRAM-SHA-256",
+            "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required\n"
+            f"  username=\"u\" password='{SECRET}';",
+            "request.timeout.ms": 5000,
+            "fetch.max.wait.ms": "7",
+            "max.partition.fetch.bytes": "1000",
+            "compression.type": "lz4",
+            "max.in.flight.requests.per.connection": "2",
+            "delivery.timeout.ms": 9,
+        }
+    )
+    assert librdkafka == java
+    assert (java.password, java.request_timeout_ms, java.codec) == (SECRET, 5000, "lz4")
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"sasl.mechansim": "PLAIN"}, "unknown setting 'sasl.mechansim': did you mean 'sasl.mechanism'?"),
+        ({"fetch.max.byte": 1}, "did you mean 'fetch.max.bytes'?"),
+        ({"zzz": 1}, "unknown setting 'zzz'"),
+        ({7: 1}, "unknown setting 7"),
+        ({"acks": 2}, "acks=2 is not one of all, -1, 0, 1"),
+        ({"fetch.max.bytes": "many"}, "fetch.max.bytes='many' is not a number within 1 and"),
+        ({"fetch.max.bytes": True}, "fetch.max.bytes=True is not a number"),
+        ({"max.in.flight": 6}, "is not a number within 1 and 5"),
+        ({"check.crcs": "maybe"}, "check.crcs='maybe' is not true or false"),
+        (
+            {"security.protocol": "TLS"},
+            "security.protocol='TLS' is not one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL",
+        ),
+        ({"security.protocol": "SASL_SSL"}, "security.protocol=SASL_SSL needs sasl.mechanism"),
+        (
+            {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"},
+            "needs sasl.username and sasl.password",
+        ),
+        ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "needs oauth_cb or"),
+        (
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.method": "oidc",
+            },
+            "oidc needs sasl.oauthbearer.client.id",
+        ),
+        (
+            {"sasl.mechanism": "PLAIN", "sasl.mechanisms": "GSSAPI"},
+            "sasl.mechanism and sasl.mechanisms contradict",
+        ),
+        ({"auto.offset.reset": "sometimes"}, "is not one of error, earliest, latest"),
+        ({"ssl.truststore.type": "JKS"}, "ssl.truststore.type='JKS': only PEM is read"),
+        ({"bootstrap.servers": "a:1"}, "servers= and bootstrap.servers contradict"),
+        (
+            {"transactional.id": "x", "enable.idempotence": "false"},
+            "transactional.id needs enable.idempotence",
+        ),
+        ({"enable.idempotence": "true", "acks": "1"}, "enable.idempotence needs acks=all"),
+        ({"sasl.jaas.config": f"Nobody required password={SECRET};"}, "names none of the login modules"),
+        ({"sasl.password": 7}, "sasl.password is not text"),
+        ({"oauth_cb": 7}, "oauth_cb is not a function"),
+    ],
+)
+def test_what_is_refused(config, message):
+    with pytest.raises(ConfigError) as info:
+        Settings.of(config, "b:2")
+    assert message in str(info.value)
+    assert SECRET not in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ("a:1", (("a", 1),)),
+        ("a", (("a", 9092),)),
+        ("PLAINTEXT://a:1, b:2,", (("a", 1), ("b", 2))),
+        ("[::1]:5", (("::1", 5),)),
+        ("[::1]", (("::1", 9092),)),
+        (["a:1", "b:2"], (("a", 1), ("b", 2))),
+        ("bücher.example:1", (("xn--bcher-kva.example", 1),)),
+    ],
+)
+def test_addresses(text, addresses):
+    assert Settings.of(servers=text).addresses == addresses
+
+
+@pytest.mark.parametrize("text", ["", ",", "a:0", "a:99999", "a:b", ":1", None])
+def test_addresses_that_are_none(text):
+    with pytest.raises(ConfigError, match=r"is not host:port|no servers are given"):
+        Settings.of(servers=text)
+
+
+def test_credentials_are_not_shown():
+    settings = Settings.of(
+        {
+            "sasl.username": SECRET,
+            "sasl.password": SECRET,
+            "ssl.key.password": SECRET,
+            "ssl.ca.pem": SECRET,
+            "sasl.oauthbearer.client.secret": SECRET,
+            "sasl.oauthbearer.config": SECRET,
+            "schema.registry.url": f"http://user:{SECRET}@host",
+            "schema.registry.basic.auth.user.info": f"u:{SECRET}",
+        },
+        "a:1",
+    )
+    assert SECRET not in f"{settings} {settings!r}"
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_certificates_that_are_none(tmp_path):
+    bad = tmp_path / "ca.pem"
+    bad.write_text("no certificate")
+    for config in (
+        {"ssl.ca.location": str(bad)},
+        {"ssl.ca.location": str(tmp_path / "none")},
+        {"ssl.ca.pem": "x"},
+    ):
+        with pytest.raises(ConfigError, match="TLS"):
+            Settings.of({"security.protocol": "ssl", **config}, "a:1").tls()

@@ -1,0 +1,347 @@
+"""What writing does with what brokers do: nothing is lost, nothing written twice, and the order stays."""
+
+import threading
+import time
+from datetime import datetime, timezone
+
+import polars
+import pyarrow as pa
+import pytest
+from fake_broker import CLOSE, NOT_LEADER, FakeCluster
+
+import kcodec
+from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError
+from kcodec.kafka import partition_of, read, write
+
+
+def numbers(count, start=0):
+    return pa.table(
+        {"value": pa.array([b"%d" % number for number in range(start, start + count)], pa.binary())}
+    )
+
+
+def values(cluster, partition=0, topic="t"):
+    return [int(value) for value in cluster.records((topic, partition))["value"].to_pylist()]
+
+
+#: Batches of some hundred records.
+SMALL = {"batch.size": 4_000}
+
+
+def test_the_parts_of_records(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        when = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        table = pa.table(
+            {
+                "key": [b"a", None, b"c"],
+                "value": [b"1", b"2", None],
+                "timestamp": pa.array([when, None, when], pa.timestamp("us", "UTC")),
+                "headers": [[("h", b"x"), ("h", None)], [], None],
+            },
+            schema=pa.schema(
+                [
+                    ("key", pa.binary()),
+                    ("value", pa.binary()),
+                    ("timestamp", pa.timestamp("us", "UTC")),
+                    ("headers", pa.map_(pa.string(), pa.binary())),
+                ]
+            ),
+        )
+        before = time.time()
+        written = write(table, "t", servers=cluster.address, config=fast)
+        assert written == ({"t": {0: 0}}, {"t": {0: 3}})
+        found = read(
+            "t", servers=cluster.address, columns=["key", "value", "timestamp", "headers"], config=fast
+        )
+        rows = found.read_all().to_pylist()
+        assert [(row["key"], row["value"]) for row in rows] == [(b"a", b"1"), (None, b"2"), (b"c", None)]
+        assert [row["headers"] for row in rows] == [
+            [{"key": "h", "value": b"x"}, {"key": "h", "value": None}], [], [],
+        ]  # fmt: skip
+        assert (rows[0]["timestamp"], rows[2]["timestamp"]) == (when, when)
+        assert before - 1 <= rows[1]["timestamp"].timestamp() <= time.time() + 1
+
+
+def test_tables_of_values(fast):
+    """Without a column `value`, the value is all columns."""
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        serde = {"format": "AVRO", "registry": "memory://kafka-writing"}
+        orders = pa.table({"id": [1, 2], "note": ["x", None]})
+        write(orders, "t", value=serde, **place)
+        write(
+            polars.DataFrame({"id": [3], "note": ["y"]}),
+            "t",
+            value=serde,
+            columns={"value": ["id", "note"]},
+            **place,
+        )
+        reader = pa.RecordBatchReader.from_batches(orders.schema, orders.to_batches())
+        write(reader, "t", value=serde, columns={"key": "note"}, **place)
+        found = read(
+            "t", key=None, value={**serde, "reader_schema": "id:1"}, columns=["key", "value"], **place
+        )
+        rows = found.read_all().to_pylist()
+        assert [row["value"]["id"] for row in rows[:3]] == [1, 2, 3]
+        assert [row["key"] for row in rows] == [None, None, None, b"x", None]
+        for data, more, message in (
+            (numbers(1), {"partition": 5}, "partition=5: topic 't' has 1"),
+            (numbers(1), {"columns": {"values": "value"}}, "'values' is not one of key, value"),
+            (numbers(1), {"columns": {"value": "x"}}, "the data has no column 'x', it has value"),
+            (numbers(1).append_column("more", [[1]]), {}, "column 'more' is not one of key, value"),
+            (numbers(1), {"codec": "brotli"}, "codec='brotli'"),
+            (numbers(1), {"partition": "x"}, "the data has no column 'x'"),
+        ):
+            with pytest.raises(ConfigError, match=message):
+                write(data, "t", **more, **place)
+        with pytest.raises(TypeError, match="int is no table"):
+            write(5, "t", **place)
+
+
+def test_schema_ids_in_headers(fast):
+    config = {"value.schema.id.serializer": "HeaderSchemaIdSerializer"}
+    serde = kcodec.Serde("AVRO", "memory://kafka-headers", topic="t", schema='"long"', config=config)
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        data = pa.table(
+            {
+                "value": pa.array([5, None]),
+                "headers": pa.array([[("a", b"1")], None], pa.map_("string", "binary")),
+            }
+        )
+        write(data, "t", value=serde, **place)
+        found = read("t", value=serde, columns=["value", "headers"], **place).read_all()
+        assert found["value"].to_pylist() == [5, None]
+        assert [[pair["key"] for pair in row] for row in found["headers"].to_pylist()] == [
+            ["a", serde.header],
+            [],
+        ]
+
+
+def test_rows_that_cannot_be_encoded(fast):
+    serde = kcodec.Serde("AVRO", "memory://kafka-bad-rows", topic="t", schema='"int"')
+    with FakeCluster({"t": 1}) as cluster:
+        data = pa.table({"value": [*range(70_000), 1 << 40]})
+        with pytest.raises(EncodeError, match="out_of_range: row 70000"):
+            write(data, "t", value=serde, servers=cluster.address, config=fast)
+
+
+def test_partitions(fast):
+    with FakeCluster({"t": 5}, brokers=2) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        keys = pa.array([b"%d" % (number % 40) for number in range(500)])
+        table = numbers(500).append_column("key", keys)
+        write(table, "t", **place)
+        chosen = partition_of(keys, 5).to_pylist()
+        for partition in range(5):
+            assert values(cluster, partition) == [row for row in range(500) if chosen[row] == partition]
+        assert len(set(chosen)) == 5
+        before = [len(values(cluster, partition)) for partition in range(5)]
+        write(numbers(100), "t", partition=3, **place)
+        before[3] += 100
+        column = numbers(50).append_column(
+            "where", pa.array([number % 2 for number in range(50)], pa.int64())
+        )
+        write(column, "t", partition="where", **place)
+        after = [len(values(cluster, partition)) for partition in range(5)]
+        assert after == [before[0] + 25, before[1] + 25, *before[2:]]
+        assert values(cluster, 1)[-25:] == list(range(1, 50, 2))
+        with pytest.raises(ConfigError, match="partition 9: topic 't' has 5"):
+            write(column.set_column(1, "where", [[9] * 50]), "t", partition="where", **place)
+        # Records without a key fill batches of one partition, then of the next.
+        write(numbers(2_000, start=10_000), "t", **place, codec="none")
+        assert sum(len(values(cluster, partition)) for partition in range(5)) == 500 + 100 + 50 + 2_000
+
+
+def test_records_without_a_key_are_spread(fast):
+    with FakeCluster({"t": 3}) as cluster:
+        write(numbers(5_000), "t", servers=cluster.address, config={**fast, **SMALL})
+        spread = [values(cluster, partition) for partition in range(3)]
+        assert sorted(value for each in spread for value in each) == list(range(5_000))
+        assert min(map(len, spread)) > 1_000
+        assert all(each == sorted(each) for each in spread)
+
+
+@pytest.mark.parametrize("fault", ["lost answer", "lost request", "error", "stale"])
+def test_nothing_is_lost_and_nothing_twice(fast, fault):
+    """Every third request fails, before or after the broker has taken it."""
+    with FakeCluster({"t": 2}, brokers=2) as cluster:
+        seen = []
+
+        def fails(broker):
+            def hook(body):
+                seen.append(body)
+                if len(seen) % 3:
+                    return None
+                if fault == "lost request":
+                    return CLOSE
+                if fault == "lost answer":
+                    broker._Produce(body)
+                    return CLOSE
+                if fault == "stale":
+                    place = body["topicData"][0]["name"], body["topicData"][0]["partitionData"][0]["index"]
+                    cluster.leaders[place] = 1 - broker.number
+                    return None
+                answer = {"responses": [], "throttleTimeMs": 0}
+                for topic in body["topicData"]:
+                    errors = [
+                        {
+                            "index": each["index"], "errorCode": 19, "baseOffset": -1, "logAppendTimeMs": -1,
+                            "logStartOffset": 0, "recordErrors": [], "errorMessage": "too few",
+                        }
+                        for each in topic["partitionData"]
+                    ]  # fmt: skip
+                    answer["responses"].append({"name": topic["name"], "partitionResponses": errors})
+                return answer
+
+            return hook
+
+        for broker in cluster.brokers:
+            broker.hooks["Produce"] = fails(broker)
+        config = {**fast, **SMALL, "delivery.timeout.ms": 20_000}
+        del config["default.api.timeout.ms"]
+        table = numbers(4_000).append_column("where", pa.array([number % 2 for number in range(4_000)]))
+        written = write(table, "t", servers=cluster.address, partition="where", config=config)
+        for partition in range(2):
+            assert values(cluster, partition) == list(range(partition, 4_000, 2))
+        assert written.end == {"t": {0: 2_000, 1: 2_000}}
+        assert len(seen) > 10
+
+
+def test_a_broker_that_restarts(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        (broker,) = cluster.brokers
+        seen = []
+
+        def restarts(body):
+            seen.append(body)
+            if len(seen) == 4:
+                threading.Thread(target=lambda: (broker.stop(), time.sleep(0.3), broker.start())).start()
+                time.sleep(0.1)
+                return CLOSE
+            return None
+
+        broker.hooks["Produce"] = restarts
+        config = {**fast, **SMALL, "delivery.timeout.ms": 10_000}
+        del config["default.api.timeout.ms"]
+        write(numbers(4_000), "t", servers=cluster.address, config=config)
+        assert values(cluster) == list(range(4_000))
+
+
+def test_time_outs(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+        for name in ("Produce", "InitProducerId", "Metadata"):
+            broker.hooks = {name: lambda body: False}
+            start = time.monotonic()
+            with pytest.raises(KafkaTimeoutError):
+                write(numbers(10), "t", servers=cluster.address, config=fast)
+            assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("code", [10, 29, 87, 47])
+def test_errors_that_do_not_pass(fast, code):
+    with FakeCluster({"t": 1}) as cluster:
+
+        def fails(body):
+            answer = cluster.brokers[0]._Produce(body)
+            answer["responses"][0]["partitionResponses"][0]["errorCode"] = code
+            return answer
+
+        cluster.brokers[0].hooks["Produce"] = fails
+        with pytest.raises(KafkaError) as info:
+            write(numbers(10), "t", servers=cluster.address, config=fast)
+        assert info.value.code == code
+
+
+def test_without_idempotence(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        for acks in ("1", "all", "0"):
+            config = {**fast, **SMALL, "acks": acks, "enable.idempotence": "false"}
+            write(numbers(1_000), "t", servers=cluster.address, config=config)
+            end = time.monotonic() + 5
+            while len(values(cluster)) < 1_000 and time.monotonic() < end:
+                time.sleep(0.01)
+            assert values(cluster) == list(range(1_000))
+            assert "InitProducerId" not in cluster.brokers[0].asked
+            cluster.logs["t", 0].clear()
+
+
+def test_transactions(fast):
+    """Partitions are made part of it before anything is written, and it ends once."""
+    with FakeCluster({"t": 2}) as cluster:
+        broker = cluster.brokers[0]
+        ended = []
+
+        def ends(body):
+            ended.append(body["committed"])
+
+        broker.hooks["EndTxn"] = ends
+        place = {"servers": cluster.address, "config": {**fast, **SMALL}, "transactional_id": "me"}
+        write(numbers(1_000), "t", **place)
+        assert ended == [True]
+        assert broker.asked.index("AddPartitionsToTxn") < broker.asked.index("Produce")
+        assert all(cluster.records(("t", partition))["transactional"].to_pylist() for partition in range(2))
+        serde = kcodec.Serde("AVRO", "memory://kafka-transactions", topic="t", schema='"int"')
+        bad = pa.table({"value": [*range(70_000), 1 << 40]})
+        with pytest.raises(EncodeError):
+            write(bad, "t", value=serde, **place)
+        assert ended == [True, False]
+        tries = []
+
+        def busy(body):
+            tries.append(body)
+            return (
+                None
+                if len(tries) > 3
+                else {"throttleTimeMs": 0, "errorCode": 51, "producerId": -1, "producerEpoch": 0}
+            )
+
+        broker.hooks["InitProducerId"] = busy
+        write(numbers(10), "t", **place)
+        assert (len(tries), ended) == (4, [True, False, True])
+
+
+def test_what_is_written_waits_for_brokers(fast):
+    """Who writes faster than brokers take it has to wait: memory is bounded."""
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks["Produce"] = lambda body: time.sleep(0.005)
+        made = []
+
+        def batches():
+            for number in range(40):
+                made.append(number)
+                yield pa.record_batch({"value": [bytes(1_000_000)]})
+
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
+        most = []
+        cluster.brokers[0].hooks["Produce"] = lambda body: most.append(len(made) - len(cluster.logs["t", 0]))
+        write(
+            reader, "t", servers=cluster.address, codec="none", config={**fast, "request.timeout.ms": 20_000}
+        )
+        assert len(cluster.logs["t", 0]) == 40
+        assert max(most) < 40
+
+
+def test_sequences_begin_again_behind_the_largest(fast, monkeypatch):
+    from kcodec.kafka import topic_writer
+
+    with FakeCluster({"t": 1}) as cluster:
+        init = topic_writer._Writer.__init__
+
+        def near_the_end(self, *given):
+            init(self, *given)
+            self._sequences[0] = 0x7FFFFFFF - 100
+
+        monkeypatch.setattr(topic_writer._Writer, "__init__", near_the_end)
+        write(numbers(1_000), "t", servers=cluster.address, config={**fast, **SMALL})
+        assert values(cluster) == list(range(1_000))
+        assert cluster.records(("t", 0))["sequence"].to_pylist()[100:102] == [0x7FFFFFFF, 0]
+
+
+def test_leaders_that_refuse(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0]._leads = lambda place: False
+        with pytest.raises(KafkaTimeoutError, match="NOT_LEADER_OR_FOLLOWER") as info:
+            write(numbers(1), "t", servers=cluster.address, config=fast)
+        assert info.value.code == NOT_LEADER
