@@ -73,8 +73,8 @@ class FakeCluster:
 
 
 class FakeBroker:
-    """One of them. `hooks` change what it does: name of a request -> function of the body that returns None for the usual
-    answer, a dictionary for another one, bytes for what stands in its place, or `CLOSE`.
+    """One of them. `hooks` change what it does: name of a request -> function of the body that returns None for the
+    usual answer, a dictionary for another one, bytes for what stands in its place, or `CLOSE`.
     """
 
     def __init__(self, cluster, number):

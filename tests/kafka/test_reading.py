@@ -235,7 +235,7 @@ def test_a_topic_that_is_deleted_while_it_is_read(fast):
         reader.read_next_batch()
         cluster.logs.clear()
         cluster.leaders.clear()
-        with pytest.raises(KafkaError, match="UNKNOWN_TOPIC_OR_PARTITION|NOT_LEADER"):
+        with pytest.raises(KafkaError, match=r"UNKNOWN_TOPIC_OR_PARTITION|NOT_LEADER"):
             reader.read_all()
 
 
@@ -260,7 +260,7 @@ def test_offsets_that_go_away_while_they_are_read(fast):
             found += reader.read_all()["offset"].to_pylist()
             return found, report
 
-        with pytest.raises(KafkaError, match="t-0, offset .*: OFFSET_OUT_OF_RANGE"):
+        with pytest.raises(KafkaError, match=r"t-0, offset .*: OFFSET_OUT_OF_RANGE"):
             cut(small)
         found, report = cut({**small, "auto.offset.reset": "earliest"})
         assert found[-20:] == list(range(30, 50))
@@ -401,13 +401,13 @@ def test_follow_and_commit(fast):
 
 def test_positions_do_not_pass_what_was_returned(fast):
     """A batch that was fetched and not returned is not counted."""
-    with filled(counts=[5] * 4) as cluster:
-        with follow(
-            "t", start="earliest", servers=cluster.address, config=fast, columns=["offset"]
-        ) as follower:
-            assert follower.positions == {"t": {0: 0}}
-            first = next(follower)
-            assert follower.positions == {"t": {0: first["offset"][-1].as_py() + 1}}
+    with (
+        filled(counts=[5] * 4) as cluster,
+        follow("t", start="earliest", servers=cluster.address, config=fast, columns=["offset"]) as follower,
+    ):
+        assert follower.positions == {"t": {0: 0}}
+        first = next(follower)
+        assert follower.positions == {"t": {0: first["offset"][-1].as_py() + 1}}
 
 
 def test_list_topics(fast):

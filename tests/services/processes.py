@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, spark_jars, thin_python
@@ -124,15 +124,47 @@ group.initial.rebalance.delay.ms=0
 """
 
 
-def broker(folder: Path) -> tuple[Service, str]:
-    """Make a Kafka broker that is its own controller; gives it and its address."""
+#: Another listener, with TLS and every mechanism; and one with TLS alone, where clients need a certificate.
+_SECURED = """\
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller},SASL_SSL://{host}:{sasl},SSL://{host}:{tls}
+advertised.listeners=PLAINTEXT://{host}:{port},SASL_SSL://{host}:{sasl},SSL://{host}:{tls}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,SSL:SSL
+ssl.keystore.type=PEM
+ssl.keystore.location={folder}/broker.pem
+ssl.truststore.type=PEM
+ssl.truststore.location={certificate}
+listener.name.ssl.ssl.client.auth=required
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER
+listener.name.sasl_ssl.plain.sasl.jaas.config={module}.plain.PlainLoginModule required user_reader="{password}";
+listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config={module}.scram.ScramLoginModule required;
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config={module}.scram.ScramLoginModule required;
+listener.name.sasl_ssl.oauthbearer.sasl.jaas.config={module}.oauthbearer.OAuthBearerLoginModule required \
+  unsecuredLoginStringClaim_sub="reader";
+"""
+
+
+def secured_broker(folder: Path, certificate: Path, password: str) -> tuple[Service, str, str, str]:
+    """Make a broker with further listeners; gives it, its address, that of SASL, and that of TLS alone."""
+    sasl, tls = free_port(), free_port()
+    (folder / "broker.pem").write_text(certificate.with_suffix(".key").read_text() + certificate.read_text())
+    module = "org.apache.kafka.common.security"
+    secured = _SECURED.replace("{certificate}", str(certificate)).replace("{password}", password)
+    secured = secured.replace("{sasl}", str(sasl)).replace("{tls}", str(tls)).replace("{module}", module)
+    users = [f"--add-scram=SCRAM-SHA-{bits}=[name=reader,password={password}]" for bits in (256, 512)]
+    service, address = broker(folder, secured, users)
+    return service, address, f"{HOST}:{sasl}", f"{HOST}:{tls}"
+
+
+def broker(folder: Path, more: str = "", formatting: Sequence[str] = ()) -> tuple[Service, str]:
+    """Make a Kafka broker that is its own controller; gives it and its address. Later settings count."""
     port, controller = free_port(), free_port()
     settings = folder / "server.properties"
-    settings.write_text(_BROKER.format(host=HOST, port=port, controller=controller, folder=folder))
+    text = (_BROKER + more).format(host=HOST, port=port, controller=controller, folder=folder)
+    settings.write_text(text)
     jars = [java(SPARK_JAVA), "-Xmx512m", "-cp", f"{artifacts() / 'broker'}/*"]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     formatted = subprocess.run(
-        [*jars, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)],
+        [*jars, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings), *formatting],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
