@@ -120,6 +120,23 @@ class Codec:
 
     _encoded_type: pa.DataType
 
+    def select(self, fields: Sequence[str]) -> "Codec":
+        r"""Return the codec that decodes nothing but some fields, dotted for those of nested records.
+
+        It is this one if it decodes chosen fields already, or cannot leave others out.
+
+        Examples
+        --------
+        >>> from kcodec import AvroCodec
+        >>> field = '{"name": "%s", "type": "int"}'
+        >>> codec = AvroCodec('{"type": "record", "name": "P", "fields": [%s, %s]}' % (field % "x", field % "y"))
+        >>> codec.select(["y"]).decode([b"\x02\x04"]).to_pylist()
+        [{'y': 2}]
+        """
+        if "fields" not in self._arguments or self._arguments["fields"] is not None:
+            return self
+        return _rebuild(type(self), {**self._arguments, "fields": tuple(fields)})
+
     def _identity(self) -> dict[str, Any]:
         """Return what tells the codec from others: its arguments, those that mean the same made equal."""
         return self._arguments

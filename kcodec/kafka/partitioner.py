@@ -30,7 +30,7 @@ def partition_of(keys: Any, partitions: int) -> pa.Array:
     Examples
     --------
     >>> partition_of([b"foobar", None, b"21"], 10).to_pylist()
-    [6, null, 0]
+    [6, None, 0]
     """
     if not isinstance(partitions, int) or partitions < 1:
         raise ConfigError(f"partitions={partitions!r} is not a number of partitions")

@@ -1,6 +1,5 @@
 """What turns keys or values of topics into columns and back: a codec, a serde, or a format by its name."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -43,7 +42,7 @@ class PayloadFormat:
         if isinstance(given, (str, Mapping)):
             self._name(given)
         elif isinstance(given, (Codec, Serde)):
-            self._fixed = given
+            self._fixed = given if fields is None else given.select(fields)
         elif given is not None:
             raise ConfigError(
                 f"{self.name} is a codec, a serde, a format's name or a mapping of it and its options, not a "
@@ -117,9 +116,6 @@ class PayloadFormat:
         if found is None:
             assert self._named is not None
             options = dict(self._named)
-            name = options["format"]
-            if self._fields is not None:
-                options["options"] = _narrowed(name, options.get("options"), self._fields)
             registry = options.pop("registry", None)
             if registry is None and "schema.registry.url" not in (options.get("config") or {}):
                 registry = self._shared_registry()
@@ -127,7 +123,10 @@ class PayloadFormat:
                 registry = self._opened(registry, dict(self._settings.registry_config))
             # A topic of no name stands for a first check of the options.
             place = {"topic": topic or None, "is_key": self._is_key}
-            found = self._serdes[topic] = Serde(registry=registry, **{**place, **options})
+            found = Serde(registry=registry, **{**place, **options})
+            if self._fields is not None:
+                found = found.select(self._fields)
+            self._serdes[topic] = found
         return found
 
     def _shared_registry(self) -> SchemaRegistry:
@@ -141,23 +140,6 @@ class PayloadFormat:
         if self._registry is None:
             self._registry = registries.open(url, config or None)
         return self._registry
-
-
-def _narrowed(name: str, options: Any, fields: Sequence[str]) -> Any:
-    """Return options by which a format reads nothing but some fields; unchanged if it has no such option."""
-    if options is None:
-        language = find_schema_format(name)
-        assert language is not None
-        try:
-            return language.named_options({"fields": tuple(fields)})
-        except (ConfigError, TypeError):
-            return None
-    names = (
-        {each.name for each in dataclasses.fields(options)} if dataclasses.is_dataclass(options) else set()
-    )
-    if "fields" in names and options.fields is None:
-        return dataclasses.replace(options, fields=tuple(fields))
-    return options
 
 
 def _whole(values: Any) -> pa.Array:

@@ -66,8 +66,8 @@ def write(
         What the columns are encoded with, as for `read`; None if they are bytes or text already.
     columns : mapping, optional
         What the parts of records are made of: ``"key"``, ``"value"``, ``"headers"`` and ``"timestamp"``, each a
-        column's name or, for a struct of them, a list of names. By default the columns of these names; if there is none called
-        ``value``, the value is a struct of all columns.
+        column's name or, for a struct of them, a list of names. By default the columns of these names; if there is
+        none called ``value``, the value is a struct of all columns.
     partition : int or str, optional
         The partition, or the column that holds it. By default it is that of the key, as Java's producer chooses it
         (murmur2 of the encoded key); records without a key fill the batches of one partition after the other.

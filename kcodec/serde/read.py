@@ -1,8 +1,9 @@
 """Framed values to columns: how the payloads of each schema id are read."""
 
+import dataclasses
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -73,6 +74,15 @@ class ColumnReader:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
+
+    def select(self, fields: Sequence[str]) -> "ColumnReader":
+        """Return what reads nothing but some fields; itself if the options have them already, or no such choice."""
+        options = self._options
+        if not dataclasses.is_dataclass(options) or getattr(options, "fields", ()) is not None:
+            return self
+        assert not isinstance(options, type)
+        chosen: Any = dataclasses.replace(options, fields=tuple(fields))
+        return ColumnReader(self._topic, self._wanted, chosen, self._limits)
 
     def decoder(
         self, first: RegisteredSchema | None = None, indexes: tuple[int, ...] = ()

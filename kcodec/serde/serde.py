@@ -1,6 +1,7 @@
 """Serdes: what a producer's serializer and a consumer's deserializer do, for whole columns."""
 
-from collections.abc import Iterable, Mapping
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -177,6 +178,18 @@ class Serde:
         """Type of the columns that are read; None while it depends on the first value."""
         decoder = self._reader.decoder()
         return None if decoder is None else decoder.arrow_type
+
+    def select(self, fields: Sequence[str]) -> "Serde":
+        """Return the serde that reads nothing but some fields, dotted for those of nested records.
+
+        It is this one if it reads chosen fields already, or its format cannot leave others out.
+        """
+        reader = self._reader.select(fields)
+        if reader is self._reader:
+            return self
+        made = copy.copy(self)
+        made._reader = reader
+        return made
 
     def fetch(self, schemas: Iterable[int | RegisteredSchema]) -> None:
         """Fetch schemas, so that reading their values later makes no request.

@@ -12,6 +12,15 @@ from kcodec.kafka.messages import definitions
 from kcodec.protocol import Connection, join_messages, read_batches
 
 HOST = "127.0.0.1"
+#: A test ends long before it is stopped.
+FAST = {
+    "request.timeout.ms": 1_000,
+    "default.api.timeout.ms": 2_000,
+    "retry.backoff.ms": 10,
+    "retry.backoff.max.ms": 50,
+    "fetch.max.wait.ms": 20,
+    "socket.connection.setup.timeout.ms": 1_000,
+}
 CLOSE = object()
 OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC = 1, 6, 45, 3
 

@@ -1,0 +1,207 @@
+"""``kcodec consume``: the records of topics."""
+
+import argparse
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.cli.kafka_options import KafkaOptions, add_options
+from kcodec.errors import ConfigError
+
+__all__ = ["add"]
+
+
+def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to those of the console tool."""
+    consume = commands.add_parser(
+        "consume",
+        help="read the records of topics, decoded",
+        description="Reads topics from a start to an end, or as they grow, and writes their records as a table, as "
+        "lines of JSON, as console consumers print them, as CSV or as Parquet.",
+        epilog="Exit status: 0 if all is well, 1 if a record could not be decoded or a batch not be read, 2 if the "
+        "topics cannot be read.",
+    )
+    consume.add_argument("topics", nargs="+", metavar="TOPIC", help="a name, or a pattern that starts with ^")
+    add_options(consume)
+    for name in ("key", "value"):
+        consume.add_argument(
+            f"--{name}",
+            metavar="FORMAT",
+            default="bytes",
+            help="avro, or another format of the registry; string, bytes, int, bigint, double (default %(default)s)",
+        )
+    consume.add_argument(
+        "--from", dest="start", metavar="WHERE", help="earliest, latest, -N (records before the end), a time, or "
+        "offsets as JSON; by default earliest, with --follow latest",
+    )  # fmt: skip
+    consume.add_argument(
+        "--to", dest="end", default="latest", metavar="WHERE", help="the same (default latest)"
+    )
+    consume.add_argument("-f", "--follow", action="store_true", help="go on as the topics grow")
+    consume.add_argument(
+        "--group", metavar="NAME", help="with --follow: start at its offsets, and commit them"
+    )
+    consume.add_argument("-n", "--max", type=int, metavar="N", help="no more than so many records")
+    consume.add_argument(
+        "--where", metavar="CONDITION", help="such as \"value.id > 5 and topic == 'orders'\""
+    )
+    consume.add_argument("--columns", metavar="NAMES", help="such as key,value.id,offset,headers")
+    consume.add_argument(
+        "-o", "--format", choices=("table", "json", "text", "csv", "parquet"),
+        help="by default a table on a terminal, else json; text with a property print.*",
+    )  # fmt: skip
+    consume.add_argument("--output", type=Path, metavar="FILE", help="by default the standard output")
+    consume.add_argument(
+        "--isolation", choices=("read_committed", "read_uncommitted"), help="default read_committed"
+    )
+    consume.set_defaults(run=_run)
+
+
+class _Progress:
+    """What was read so far, on a terminal."""
+
+    def __init__(self) -> None:
+        self._shown = sys.stderr.isatty()
+        self._start = self._last = time.monotonic()
+        self._records = self._bytes = 0
+
+    def add(self, batch: pa.RecordBatch, lag: int | None = None) -> None:
+        self._records += len(batch)
+        self._bytes += batch.get_total_buffer_size()
+        now = time.monotonic()
+        if self._shown and now - self._last > 0.5:
+            self._last = now
+            rate = self._records / max(now - self._start, 0.001)
+            behind = "" if lag is None else f", lag {lag:,}"
+            text = f"{self._records:,} records, {self._bytes / 1e6:,.1f} MB, {rate:,.0f} a second{behind}"
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._shown and self._last > self._start:
+            print("\r\x1b[K", end="", file=sys.stderr)
+
+
+def _run(given: argparse.Namespace) -> int:
+    from kcodec.cli.record_output import RecordOutput
+
+    options = KafkaOptions(given)
+    format = given.format
+    if format is None:
+        wants_text = any(name.startswith("print.") for name in options.properties)
+        is_table = given.output is None and sys.stdout.isatty()
+        format = "text" if wants_text else "table" if is_table else "json"
+    with RecordOutput(format, given.output, options.properties) as output:
+        faults = _consume(given, options, format, output)
+    for fault in faults:
+        where = f"{fault.topic}-{fault.partition}, offset {fault.offset}, {fault.column or 'batch'}"
+        print(
+            f"{where}: {fault.code}: {fault.path + ': ' if fault.path else ''}{fault.reason}", file=sys.stderr
+        )
+    return 1 if faults else 0
+
+
+def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, output: Any) -> list[Any]:
+    from kcodec.kafka.follower import follow
+    from kcodec.kafka.topic_reader import read
+
+    topics = given.topics[0] if len(given.topics) == 1 else given.topics
+    columns = given.columns.split(",") if given.columns else _columns(format)
+    place: dict[str, Any] = {
+        "config": options.config,
+        "key": options.payload("key", given.key),
+        "value": options.payload("value", given.value),
+        "columns": columns,
+        "isolation": given.isolation,
+        "errors": "report",
+    }
+    writer = _Writer(given, output)
+    start = _where(given.start, "--from")
+    if not given.follow:
+        if given.group is not None:
+            raise ConfigError("--group is for --follow")
+        reader, report = read(topics, start=start or "earliest", end=_where(given.end, "--to"), **place)
+        writer.begin(reader.schema)
+        for batch in reader:
+            if not writer.write(batch):
+                break
+        writer.progress.end()
+        return list(report.faults)
+    with follow(topics, start=start or "latest", group=given.group, **place) as follower:
+        try:
+            while True:
+                found = follower.poll(0.5)
+                if found is not None:
+                    assert follower.schema is not None
+                    writer.begin(follower.schema)
+                    if not writer.write(found, follower.lag):
+                        break
+                    if given.group is not None:
+                        follower.commit()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            writer.progress.end()
+        return list(follower.report.faults)
+
+
+class _Writer:
+    """Batches on their way out: those rows that are wanted, up to a number of them."""
+
+    def __init__(self, given: argparse.Namespace, output: Any) -> None:
+        self._output = output
+        self._where = given.where
+        self._condition: Any = None
+        self._left = given.max
+        self._begun = False
+        self.progress = _Progress()
+
+    def begin(self, schema: pa.Schema) -> None:
+        if self._begun:
+            return
+        self._begun = True
+        if self._where is not None:
+            from kcodec.cli.where import condition
+
+            self._condition = condition(self._where, schema)
+        self._output.begin(schema)
+
+    def write(self, batch: pa.RecordBatch, lag: int | None = None) -> bool:
+        """Write what is wanted of a batch; return whether more is."""
+        self.progress.add(batch, lag)
+        parts = [batch]
+        if self._condition is not None:
+            parts = pa.Table.from_batches([batch]).filter(self._condition).to_batches()
+        for part in parts:
+            if self._left is not None:
+                part = part.slice(0, self._left)
+                self._left -= len(part)
+            if len(part):
+                self._output.write(part)
+        return self._left is None or self._left > 0
+
+
+def _columns(format: str) -> list[str]:
+    if format == "text":
+        return ["key", "value", "partition", "offset", "timestamp", "timestampType", "headers"]
+    if format == "table":
+        return ["topic", "partition", "offset", "timestamp", "key", "value"]
+    return ["topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value"]
+
+
+def _where(text: str | None, option: str) -> Any:
+    """Read where to start or to end: a word, a number of records before the end, a time, or JSON."""
+    if text is None or text in ("earliest", "latest") or text.lstrip().startswith("{"):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise ConfigError(f"{option} {text!r} is not earliest, latest, -N, a time or JSON") from None
+    return when if when.tzinfo is not None else when.replace(tzinfo=timezone.utc)

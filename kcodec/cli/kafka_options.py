@@ -1,0 +1,118 @@
+"""Options of the commands that talk to brokers: where these are, and the settings of clients."""
+
+import argparse
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kcodec.errors import ConfigError
+
+__all__ = ["KafkaOptions", "add_options"]
+
+_PREFIX = "KCODEC_KAFKA_"
+#: What Confluent's console tools take as properties beside settings of the registry.
+_CONSOLE = (
+    "print.key", "print.value", "print.partition", "print.offset", "print.timestamp", "print.headers",
+    "print.schema.ids", "key.separator", "line.separator", "headers.separator", "null.literal", "parse.key",
+    "value.schema", "key.schema", "value.schema.file", "key.schema.file",
+)  # fmt: skip
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options to a command."""
+    parser.add_argument(
+        "-b",
+        "--server",
+        metavar="HOST:PORT,...",
+        help="some brokers; by default bootstrap.servers of the settings",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help=f"settings, name=value in each line (or {_PREFIX}CONFIG)"
+    )
+    parser.add_argument(
+        "-X",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help="a setting under its name in librdkafka or Java's clients; also from the environment, such as "
+        f"{_PREFIX}SASL_PASSWORD for sasl.password",
+    )
+    parser.add_argument(
+        "--property",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a property of Confluent's console tools, such as print.key=true or schema.registry.url=URL",
+    )
+    parser.add_argument("--registry", metavar="URL", help="the schema registry")
+
+
+class KafkaOptions:
+    """What was given: `config` are the settings of clients, `properties` those of console tools."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.config: dict[str, Any] = dict(_environment(os.environ))
+        file = given.config or self.config.pop("config", None)
+        self.config.pop("config", None)
+        if file is not None:
+            self.config = {**_lines(Path(file)), **self.config}
+        self.config |= dict(_pair(each, "-X") for each in given.settings)
+        self.properties: dict[str, str] = {}
+        for each in given.property:
+            name, value = _pair(each, "--property")
+            if name in _CONSOLE:
+                self.properties[name] = value
+            elif name.startswith("schema.registry."):
+                self.config[name] = value
+            elif name.startswith(("basic.auth.", "bearer.auth.", "ssl.")):
+                self.config[f"schema.registry.{name}"] = value
+            else:
+                raise ConfigError(f"--property {name}: not one of {', '.join(_CONSOLE)}, schema.registry.url")
+        if given.registry is not None:
+            self.config["schema.registry.url"] = given.registry
+        if given.server is not None:
+            self.config["bootstrap.servers"] = given.server
+        if "bootstrap.servers" not in self.config:
+            raise ConfigError("no brokers are given: --server HOST:PORT")
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Return a property that is true or false."""
+        return self.properties.get(name, str(default)).lower() == "true"
+
+    def payload(self, name: str, text: str) -> Any:
+        """Return what `kcodec.kafka` takes for the name of a format; None for bytes and text."""
+        kind = text.upper().replace("-", "_")
+        if kind in ("BYTES", "STRING", "TEXT"):
+            return None
+        if kind in ("INT", "BIGINT", "DOUBLE", "LONG", "SHORT"):
+            column = {"LONG": "BIGINT", "SHORT": "INT"}.get(kind, kind)
+            return {"format": "KAFKA", "columns": f"{name.upper()} {column}", "key": False}
+        return kind
+
+
+def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in variables.items():
+        if name.startswith(_PREFIX):
+            yield name.removeprefix(_PREFIX).lower().replace("_", "."), value
+
+
+def _lines(file: Path) -> dict[str, str]:
+    found = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        text = line.strip()
+        if text and not text.startswith(("#", "!")):
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise ConfigError(f"{file}, line {number} is not name=value")
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        # What was given may be a credential.
+        raise ConfigError(f"{option} takes NAME=VALUE")
+    return name, value

@@ -1,0 +1,206 @@
+"""Batches of records written out: as a table, as lines of JSON, as console consumers print them, as CSV, as Parquet."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.errors import ConfigError
+from kcodec.formats.json.codec import JsonCodec
+
+__all__ = ["FORMATS", "RecordOutput"]
+
+FORMATS = ("table", "json", "text", "csv", "parquet")
+_WIDTH = 40
+_NOT_TEXT = (pa.binary(), pa.large_binary())
+
+
+class RecordOutput:
+    """Where batches go: to a file or to the standard output; to be closed.
+
+    `console` are the properties of console consumers, for ``text``.
+    """
+
+    def __init__(self, format: str, file: Path | None, console: dict[str, str]) -> None:
+        self._stack = ExitStack()
+        self._format = format
+        self._console = console
+        self._file = file
+        self._writer: Any = None
+        self._schema: pa.Schema | None = None
+        if format == "parquet":
+            if file is None:
+                raise ConfigError("-o parquet needs --output FILE")
+            return
+        self._out: BinaryIO = (
+            sys.stdout.buffer if file is None else self._stack.enter_context(file.open("wb"))
+        )
+
+    def __enter__(self) -> RecordOutput:  # noqa: PYI034 (Self is of Python 3.11)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def begin(self, schema: pa.Schema) -> None:
+        """Write what stands before all records; a file then is one even if there is none."""
+        if self._format == "parquet":
+            import pyarrow.parquet as pq
+
+            assert self._file is not None
+            self._writer = self._stack.enter_context(pq.ParquetWriter(self._file, schema, compression="zstd"))
+        elif self._format == "csv":
+            import pyarrow.csv as csv
+
+            plain = pa.schema([pa.field(each.name, _cell_type(each.type)) for each in schema])
+            self._schema = plain
+            self._writer = self._stack.enter_context(csv.CSVWriter(self._out, plain))
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write records."""
+        if self._format == "parquet":
+            self._writer.write_batch(batch)
+            return
+        if self._format == "csv":
+            assert self._schema is not None
+            arrays = [_cells(array) for array in batch.columns]
+            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+            return
+        {"table": self._table, "json": self._json, "text": self._text}[self._format](batch)
+        if self._file is None:
+            self._out.flush()
+
+    def _json(self, batch: pa.RecordBatch) -> None:
+        for line in _json_lines(batch.to_struct_array()):
+            self._out.write(line + b"\n")
+
+    def _table(self, batch: pa.RecordBatch) -> None:
+        names = batch.schema.names
+        columns = [[_short(cell) for cell in _cells(array).to_pylist()] for array in batch.columns]
+        numeric = [
+            pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in batch.schema
+        ]
+        widths = [max(map(len, [name, *cells])) for name, cells in zip(names, columns, strict=True)]
+
+        def line(cells: list[str]) -> str:
+            placed = [
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(cells, widths, numeric, strict=True)
+            ]
+            return "  ".join(placed).rstrip() + "\n"
+
+        text = line(list(names)) + "".join(line(list(cells)) for cells in zip(*columns, strict=True))
+        self._out.write(text.encode("utf-8", "backslashreplace"))
+
+    def _text(self, batch: pa.RecordBatch) -> None:
+        """Print records as ``kafka-console-consumer`` does: what its ``print`` properties ask for."""
+        console = self._console
+        separator = console.get("key.separator", "\t")
+        parts = []
+        cells = {name: _cells(batch.column(name)).to_pylist() for name in batch.schema.names}
+        null = console.get("null.literal", "null")
+
+        def add(name: str, column: str, show: Callable[[Any], str], default: str = "false") -> None:
+            if console.get(f"print.{name}", default).lower() == "true":
+                parts.append([show(cell) for cell in cells[column]])
+
+        kinds = {-1: "NO_TIMESTAMP_TYPE", 0: "CreateTime", 1: "LogAppendTime"}
+        if console.get("print.timestamp", "").lower() == "true":
+            times = pc.fill_null(
+                batch.column("timestamp").cast(pa.timestamp("ms", "UTC")).cast(pa.int64()), -1
+            )
+            parts.append(
+                [
+                    f"{kinds.get(kind, kind)}:{time}"
+                    for kind, time in zip(cells["timestampType"], times.to_pylist(), strict=True)
+                ]
+            )
+        add("partition", "partition", lambda cell: f"Partition:{cell}")
+        add("offset", "offset", lambda cell: f"Offset:{cell}")
+        if console.get("print.headers", "").lower() == "true":
+            between = console.get("headers.separator", ",")
+            parts.append([_headers(row, between, null) for row in batch.column("headers").to_pylist()])
+        add("key", "key", lambda cell: null if cell is None else str(cell))
+        add("value", "value", lambda cell: null if cell is None else str(cell), "true")
+        end = console.get("line.separator", "\n")
+        text = "".join(separator.join(row) + end for row in zip(*parts, strict=True))
+        self._out.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _headers(row: list[dict[str, Any]], between: str, null: str) -> str:
+    if not row:
+        return "NO_HEADERS"
+    return between.join(
+        f"{pair['key']}:{null if pair['value'] is None else pair['value'].decode('utf-8', 'backslashreplace')}"
+        for pair in row
+    )
+
+
+def _short(cell: Any) -> str:
+    text = "" if cell is None else str(cell)
+    text = "".join(each if each.isprintable() else " " for each in text)
+    return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+
+
+def _cell_type(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_nested(kind) or kind in _NOT_TEXT or pa.types.is_null(kind) else kind
+
+
+def _cells(array: pa.Array) -> pa.Array:
+    """Return a column whose values are no longer than a cell: bytes and nested values as text."""
+    if array.type in _NOT_TEXT:
+        return _readable(array)
+    if pa.types.is_nested(array.type):
+        return pa.array(
+            [None if line is None else line.decode() for line in _encoded(array).to_pylist()], pa.string()
+        )
+    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
+
+
+def _readable(array: pa.Array) -> pa.Array:
+    """Return bytes as text, with escapes for what is none."""
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowException:
+        texts = [
+            None if each is None else each.decode("utf-8", "backslashreplace") for each in array.to_pylist()
+        ]
+        return pa.array(texts, pa.string())
+
+
+def _json_lines(array: pa.StructArray) -> list[bytes]:
+    fields, arrays = [], []
+    for index, field in enumerate(array.type):
+        column = array.field(index)
+        if field.name == "headers":
+            column = _header_texts(column)
+        elif column.type in _NOT_TEXT:
+            column = _readable(column)
+        arrays.append(column)
+        fields.append(pa.field(field.name, column.type))
+    lines: list[bytes] = _encoded(pa.StructArray.from_arrays(arrays, fields=fields)).to_pylist()
+    return lines
+
+
+def _header_texts(headers: pa.Array) -> pa.Array:
+    rows = [
+        [
+            {
+                "key": pair["key"],
+                "value": None if pair["value"] is None else pair["value"].decode("utf-8", "backslashreplace"),
+            }
+            for pair in row
+        ]
+        for row in headers.to_pylist()
+    ]
+    return pa.array(rows, pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))
+
+
+def _encoded(array: pa.Array) -> pa.Array:
+    return JsonCodec(array.type).encode(array)

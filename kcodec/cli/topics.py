@@ -1,0 +1,96 @@
+"""``kcodec topics``: partitions, offsets and sizes, and what the bytes of topics look like."""
+
+import argparse
+import sys
+from collections import Counter
+
+import pyarrow as pa
+
+from kcodec.cli.kafka_options import KafkaOptions, add_options
+
+__all__ = ["add"]
+
+_SAMPLE = 20
+
+
+def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command to those of the console tool."""
+    topics = commands.add_parser(
+        "topics",
+        help="list topics: partitions, offsets, sizes, what their bytes look like",
+        description="Lists topics with their partitions, offsets and sizes.",
+    )
+    topics.add_argument(
+        "topics", nargs="*", metavar="TOPIC", help="a name, or a pattern that starts with ^; by default all"
+    )
+    add_options(topics)
+    topics.add_argument(
+        "--sample", action="store_true", help=f"look at the last {_SAMPLE} records of each partition"
+    )
+    topics.add_argument(
+        "-o", "--format", choices=("table", "json", "csv"), help="by default a table on a terminal, else json"
+    )
+    topics.set_defaults(run=_run)
+
+
+def _run(given: argparse.Namespace) -> int:
+    from kcodec.cli.record_output import RecordOutput
+    from kcodec.kafka.topic_list import list_topics
+
+    options = KafkaOptions(given)
+    names = given.topics or ["^.*"]
+    found = list_topics(names[0] if len(names) == 1 else names, config=options.config)
+    if given.sample:
+        keys, values = _sampled(found, options)
+        found = found.append_column("keys", [keys]).append_column("values", [values])
+    format = given.format or ("table" if sys.stdout.isatty() else "json")
+    with RecordOutput(format, None, {}) as output:
+        output.begin(found.schema)
+        for batch in found.combine_chunks().to_batches():
+            output.write(batch)
+    return 0
+
+
+def _sampled(found: pa.Table, options: KafkaOptions) -> tuple[pa.Array, pa.Array]:
+    """Return what the keys and the values of each partition look like."""
+    from kcodec.kafka.offsets import Range
+    from kcodec.kafka.topic_reader import read
+
+    keys, values = [], []
+    for row in found.to_pylist():
+        last = Range(row["topic"], row["partition"], max(row["start"], row["end"] - _SAMPLE), row["end"])
+        records = read(
+            [last], columns=["key", "value"], isolation="read_uncommitted", config=options.config
+        ).read_all()
+        keys.append(_looks(records["key"].to_pylist()))
+        values.append(_looks(records["value"].to_pylist()))
+    return pa.array(keys, pa.string()), pa.array(values, pa.string())
+
+
+def _looks(payloads: list[bytes | None]) -> str:
+    """Return what payloads look like, the most frequent first.
+
+    >>> _looks([b"{}", b'{"a": 1}', None])
+    'JSON, null'
+    """
+    return ", ".join(name for name, _ in Counter(map(_look, payloads)).most_common())
+
+
+def _look(payload: bytes | None) -> str:
+    if payload is None:
+        return "null"
+    if not payload:
+        return "empty"
+    if payload[0] == 0 and len(payload) == 8 and payload[1:4] == bytes(3):
+        return "int64"
+    if payload[0] == 0 and len(payload) >= 5:
+        return f"schema id {int.from_bytes(payload[1:5], 'big')}"
+    if payload[0] == 1 and len(payload) >= 17:
+        return "schema GUID"
+    try:
+        text = payload.decode()
+    except UnicodeDecodeError:
+        return {4: "int32", 8: "int64 or double"}.get(len(payload), "binary")
+    if text.lstrip()[:1] in ("{", "["):
+        return "JSON"
+    return "text" if text.isprintable() or text.isspace() or "\n" in text else "binary"

@@ -1,0 +1,98 @@
+"""Conditions on records, as ``--where`` takes them: comparisons of columns with values, joined by and, or, not."""
+
+import ast
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.errors import ConfigError
+
+__all__ = ["condition"]
+
+_COMPARISONS: dict[type, Any] = {
+    ast.Eq: lambda left, right: left == right,
+    ast.NotEq: lambda left, right: left != right,
+    ast.Lt: lambda left, right: left < right,
+    ast.LtE: lambda left, right: left <= right,
+    ast.Gt: lambda left, right: left > right,
+    ast.GtE: lambda left, right: left >= right,
+}
+
+
+def condition(text: str, schema: pa.Schema) -> Any:
+    """Return the Arrow expression of a condition.
+
+    Examples
+    --------
+    >>> schema = pa.schema([("value", pa.struct([("id", pa.int64())])), ("offset", pa.int64())])
+    >>> str(condition("value.id > 5 and offset != 7", schema))
+    '((FieldRef.Nested(FieldRef.Name(value) FieldRef.Name(id)) > 5) and (offset != 7))'
+    """
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ConfigError(f"--where {text!r}: {getattr(error, 'msg', 'too long')}") from None
+    return _condition(tree, schema, text)
+
+
+def _condition(node: ast.expr, schema: pa.Schema, text: str) -> Any:
+    if isinstance(node, ast.BoolOp):
+        parts = [_condition(each, schema, text) for each in node.values]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole & part if isinstance(node.op, ast.And) else whole | part
+        return whole
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return ~_condition(node.operand, schema, text)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _comparison(node.ops[0], node.left, node.comparators[0], schema, text)
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return _column(node, schema, text)[0]
+    raise ConfigError(f"--where {text!r}: compare columns with values, joined by and, or, not")
+
+
+def _comparison(op: ast.cmpop, left: ast.expr, right: ast.expr, schema: pa.Schema, text: str) -> Any:
+    column, kind = _column(left, schema, text)
+    try:
+        value = ast.literal_eval(right)
+    except (ValueError, TypeError):
+        raise ConfigError(
+            f"--where {text!r}: on the right stands a value: a number, 'text', True, None"
+        ) from None
+    if isinstance(op, (ast.Is, ast.IsNot)) and value is None:
+        return column.is_null() if isinstance(op, ast.Is) else column.is_valid()
+    try:
+        if isinstance(op, (ast.In, ast.NotIn)) and isinstance(value, (list, tuple)):
+            found = column.isin(pa.array([_scalar(each, kind).as_py() for each in value], kind))
+            return found if isinstance(op, ast.In) else ~found
+        compare = _COMPARISONS.get(type(op))
+        if compare is not None and value is not None:
+            return compare(column, _scalar(value, kind))
+    except (pa.ArrowException, TypeError) as error:
+        raise ConfigError(f"--where {text!r}: {error}") from None
+    raise ConfigError(f"--where {text!r}: that comparison is none of ==, !=, <, <=, >, >=, in, is None")
+
+
+def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar:
+    if isinstance(value, str) and not pa.types.is_string(kind):
+        return pa.scalar(value).cast(kind)
+    return pa.scalar(value, kind)
+
+
+def _column(node: ast.expr, schema: pa.Schema, text: str) -> tuple[Any, pa.DataType]:
+    path: list[str] = []
+    while isinstance(node, ast.Attribute):
+        path.insert(0, node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        raise ConfigError(f"--where {text!r}: on the left stands a column, such as value.id")
+    path.insert(0, node.id)
+    kind: Any = pa.struct(list(schema))
+    for name in path:
+        index = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
+        if index < 0:
+            has = ", ".join(field.name for field in kind) if pa.types.is_struct(kind) else str(kind)
+            raise ConfigError(f"--where {text!r}: there is no {name!r} in {has}")
+        kind = kind.field(index).type
+    return pc.field(*path), kind

@@ -1,0 +1,273 @@
+"""``kcodec consume``, ``produce`` and ``topics``, against a broker of the tests' own."""
+
+import csv
+import io
+import json
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from fake_broker import CLOSE, FAST, FakeCluster
+
+import kcodec
+from kcodec.cli.main import main
+from kcodec.cli.where import condition
+from kcodec.errors import ConfigError
+from kcodec.kafka import read, write
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}],
+}
+ROWS = [{"id": 1, "note": "ä"}, {"id": 2, "note": None}, {"id": 3, "note": "z"}]
+
+
+@pytest.fixture
+def cluster():
+    with FakeCluster({"orders": 2}) as made:
+        yield made
+
+
+@pytest.fixture
+def run(cluster, monkeypatch, capfdbinary, tmp_path):
+    """Run the tool; gives its status, its output and its errors."""
+    settings = tmp_path / "client.properties"
+    settings.write_text("# of the tests\n" + "".join(f"{name} = {value}\n" for name, value in FAST.items()))
+    monkeypatch.setenv("KCODEC_KAFKA_CONFIG", str(settings))
+    monkeypatch.setenv("KCODEC_KAFKA_BOOTSTRAP_SERVERS", cluster.address)
+
+    def run(*arguments, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfdbinary.readouterr()
+        status = main([str(each) for each in arguments])
+        out, errors = capfdbinary.readouterr()
+        return status, out.decode(), errors.decode()
+
+    return run
+
+
+@pytest.fixture
+def registry(tmp_path):
+    url = f"sqlite:///{tmp_path}/schemas.db"
+    kcodec.registry.open(url).register("orders-value", kcodec.registry.Schema(json.dumps(ORDER)))
+    return url
+
+
+@pytest.fixture
+def filled(cluster, registry):
+    when = datetime(2026, 1, 2, tzinfo=timezone.utc)
+    table = pa.table(
+        {
+            "key": [b"a", b"b", None],
+            "value": pa.array(ROWS, pa.struct([pa.field("id", pa.int64(), False), ("note", pa.string())])),
+            "timestamp": pa.array([when] * 3, pa.timestamp("ms", "UTC")),
+            "headers": pa.array([[("h", b"1")], [], []], pa.map_("string", "binary")),
+        }
+    )
+    serde = kcodec.Serde("AVRO", registry, topic="orders", schema=ORDER)
+    write(table, "orders", value=serde, partition=1, servers=cluster.address, config=FAST)
+    return registry
+
+
+def test_consume_lines_of_json(run, filled):
+    status, out, _ = run("consume", "orders", "--value", "avro", "--registry", filled)
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [row["value"] for row in rows] == ROWS
+    assert [row["key"] for row in rows] == ["a", "b", None]
+    assert rows[0]["headers"] == [{"key": "h", "value": "1"}]
+    assert (rows[0]["topic"], rows[0]["partition"], rows[2]["offset"]) == ("orders", 1, 2)
+    assert rows[0]["timestamp"].startswith("2026-01-02")
+
+
+def test_consume_some(run, filled):
+    avro = ("consume", "orders", "--value", "avro", "--registry", filled, "--columns", "value.id,offset")
+
+    def ids(*more):
+        status, out, errors = run(*avro, *more)
+        assert status == 0, errors
+        return [json.loads(line)["id"] for line in out.splitlines()]
+
+    assert ids() == [1, 2, 3]
+    assert ids("--from", "-1") == [3]
+    assert ids("--to=-1") == [1, 2]
+    assert ids("--from", '{"orders": {"1": 1}}', "-n", "1") == [2]
+    assert ids("--where", "id > 1 and offset != 2") == [2]
+    assert ids("--where", "not (id in [1, 2])") == [3]
+    status, _, errors = run(*avro, "--from", "sometimes")
+    assert (status, errors) == (
+        2,
+        "kcodec consume: --from 'sometimes' is not earliest, latest, -N, a time or JSON\n",
+    )
+
+
+def test_consume_as_others_print(run, filled, tmp_path):
+    avro = ("consume", "orders", "--value", "avro", "--property", f"schema.registry.url={filled}")
+    _, out, _ = run(*avro, "-o", "text", "--property", "print.key=true", "--property", "key.separator=|")
+    assert out.splitlines() == [
+        'a|{"id":1,"note":"ä"}',
+        'b|{"id":2,"note":null}',
+        'null|{"id":3,"note":"z"}',
+    ]
+    everything = [f"--property=print.{name}=true" for name in ("timestamp", "partition", "offset", "headers")]
+    _, out, _ = run("consume", "orders", *everything, "--property=print.value=false")
+    assert out.splitlines()[:2] == [
+        "CreateTime:1767312000000\tPartition:1\tOffset:0\th:1",
+        "CreateTime:1767312000000\tPartition:1\tOffset:1\tNO_HEADERS",
+    ]
+    _, out, _ = run(*avro, "-o", "csv", "--columns", "offset,key,value")
+    assert list(csv.reader(io.StringIO(out)))[:2] == [
+        ["offset", "key", "value"],
+        ["0", "a", '{"id":1,"note":"ä"}'],
+    ]
+    _, out, _ = run(*avro, "-o", "table", "--columns", "offset,value.note")
+    assert out.splitlines() == ["offset  note", "     0  ä", "     1", "     2  z"]
+    file = tmp_path / "out.parquet"
+    assert run(*avro, "-o", "parquet", "--output", file)[0] == 0
+    assert pq.read_table(file)["value"].to_pylist() == ROWS
+    assert run(*avro, "-o", "parquet")[::2] == (2, "kcodec consume: -o parquet needs --output FILE\n")
+
+
+def test_consume_what_is_damaged(run, filled, cluster):
+    write(pa.table({"value": [b"\2bad bytes"]}), "orders", partition=1, servers=cluster.address, config=FAST)
+    status, out, errors = run(
+        "consume", "orders", "--value", "avro", "--registry", filled, "--columns", "value"
+    )
+    assert status == 1
+    assert [json.loads(line)["value"] for line in out.splitlines()] == [*ROWS, None]
+    assert errors == "orders-1, offset 3, value: frame_magic: the first byte is not a known magic byte\n"
+
+
+def test_consume_with_a_group(run, filled, cluster):
+    status, out, _ = run(
+        "consume",
+        "orders",
+        "--follow",
+        "--from",
+        "earliest",
+        "--group",
+        "g",
+        "-n",
+        "3",
+        "--columns",
+        "offset",
+    )
+    assert (status, len(out.splitlines())) == (0, 3)
+
+
+def test_what_is_refused(run, cluster, monkeypatch):
+    assert run("consume", "orders", "-X", "fetch.max.byte=1")[2].endswith("did you mean 'fetch.max.bytes'?\n")
+    assert run("consume", "orders", "--property", "print.nothing=true")[0] == 2
+    assert run("consume", "orders", "-X", "hunter2")[2] == "kcodec consume: -X takes NAME=VALUE\n"
+    assert run("consume", "orders", "--where", "offset + 1 > 2")[0] == 2
+    assert run("consume", "orders", "--group", "g")[2] == "kcodec consume: --group is for --follow\n"
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in run("consume", "nothing")[2]
+    monkeypatch.delenv("KCODEC_KAFKA_BOOTSTRAP_SERVERS")
+    assert run("consume", "orders")[2] == "kcodec consume: no brokers are given: --server HOST:PORT\n"
+
+
+def values(cluster, **given):
+    place = {"servers": cluster.address, "config": FAST}
+    return read("orders", columns=["key", "value"], **place, **given).read_all().to_pylist()
+
+
+def test_produce_lines_of_json(run, cluster, registry, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in ROWS) + "\n\n")
+    avro = ("produce", "orders", "--value", "avro", "--registry", registry, "--partition", "0")
+    assert run(*avro, "--file", file)[::2] == (0, "")
+    serde = {"format": "AVRO", "registry": registry, "reader_schema": "latest"}
+    assert [row["value"] for row in values(cluster, value=serde)] == ROWS
+    assert (
+        run(
+            *avro,
+            stdin=b'{"id": 9}\n',
+        )[0]
+        == 0
+    )
+    pq.write_table(pa.table({"id": [7], "note": ["p"]}), tmp_path / "rows.parquet")
+    assert run(*avro, "--file", tmp_path / "rows.parquet", "--key-field", "note")[0] == 0
+    assert [(row["key"], row["value"]["id"]) for row in values(cluster, value=serde)[3:]] == [
+        (None, 9),
+        (b"p", 7),
+    ]
+    status, _, errors = run(*avro, stdin=b'{"id": 1}\n{"id": "x"}\n')
+    assert (status, "json_type: row 1" in errors) == (1, True)
+    schema = tmp_path / "long.avsc"
+    schema.write_text('"long"')
+    other = ("produce", "orders", "--value", "avro", "--registry", f"sqlite:///{tmp_path}/other.db")
+    assert run(*other, "--schema", schema, stdin=b"5\n")[::2] == (0, "")
+    nowhere = run(*other[:-1], f"sqlite:///{tmp_path}/third.db", stdin=b"5\n")
+    assert nowhere[::2] == (2, "kcodec produce: Subject 'orders-value' not found.\n")
+
+
+def test_produce_lines_of_bytes(run, cluster):
+    keys = ("--property", "parse.key=true", "--property", "key.separator=:", "--property", "null.literal=NIL")
+    assert run("produce", "orders", "--partition", "0", *keys, stdin=b"a:1\nNIL:2\nc:NIL\n")[::2] == (0, "")
+    assert values(cluster) == [
+        {"key": b"a", "value": b"1"}, {"key": None, "value": b"2"}, {"key": b"c", "value": None},
+    ]  # fmt: skip
+    assert run("produce", "orders", *keys, stdin=b"none\n")[2].endswith("line 1 has no key separator\n")
+
+
+def test_topics(run, filled, cluster):
+    cluster.brokers[0].hooks["DescribeLogDirs"] = lambda body: CLOSE
+    status, out, _ = run("topics", "--sample")
+    first, second = (json.loads(line) for line in out.splitlines())
+    assert status == 0
+    assert (first["start"], first["end"], first["values"]) == (0, 0, "")
+    assert (second["end"], second["keys"], second["values"]) == (3, "text, null", "schema id 1")
+    assert run("topics", "orders", "-o", "table")[1].splitlines()[0].split() == [
+        "topic", "partition", "leader", "start", "end", "size",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("value.id == 2", [1]),
+        ("value.id >= 2 or offset == 0", [0, 1, 2]),
+        ("value.note is None", [1]),
+        ("value.note is not None and not flag", [2]),
+        ("flag", [0]),
+        ("value.note in ['ä', 'q']", [0]),
+        ("offset not in (1, 2)", [0]),
+        ("when < '2026-01-02'", [0]),
+    ],
+)
+def test_conditions(text, rows):
+    table = pa.table(
+        {
+            "offset": [0, 1, 2],
+            "value": ROWS,
+            "flag": [True, None, False],
+            "when": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us")),
+        }
+    )
+    assert table.filter(condition(text, table.schema))["offset"].to_pylist() == rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "offset",
+        "1 < offset",
+        "offset < x",
+        "offset.x == 1",
+        "nothing == 1",
+        "offset == 'a'",
+        "f()",
+        "(" * 300,
+    ],
+)
+def test_conditions_that_are_none(text):
+    schema = pa.schema([("offset", pa.int64())])
+    if text == "offset":
+        assert str(condition(text, schema)) == "offset"
+        return
+    with pytest.raises(ConfigError, match="--where"):
+        condition(text, schema)
