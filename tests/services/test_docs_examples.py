@@ -47,7 +47,12 @@ def example(request, kafka, registry_url, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page_needs_services(page)], ids=lambda p: p.name)
+KAFKA = ROOT / "docs" / "kafka.md"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page_needs_services(page) and page != KAFKA], ids=lambda p: p.name
+)
 def test_pages(page, spark, example, caplog):
     caplog.set_level("NOTSET", "kcodec")
     connect = "connect" in type(spark).__module__
@@ -74,3 +79,18 @@ def test_readme(example):
         if not needs_spark(block):
             example(block)
     assert pq.read_table("orders.parquet")["id"].to_pylist() == list(range(10))
+
+
+def test_kafka_page(kafka, registry_url, topic, tmp_path, monkeypatch):
+    """The page fills its topic itself."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks(KAFKA):
+        for there, here in (
+            ("http://registry:8081", registry_url),
+            ("broker:9092", kafka.address),
+            ('"orders"', f'"{topic}"'),
+            ('group="billing"', f'group="{topic}"'),
+        ):
+            block = block.replace(there, here)
+        exec(compile(block, "docs/kafka.md", "exec"), names)
