@@ -1,6 +1,6 @@
 """Measure kcodec where its users live: a Kafka broker, a schema registry and Spark on one machine.
 
-    python asv_bench/end_to_end.py [--rows 1000000] [--rounds 5] [--keep]
+    python asv_bench/end_to_end.py [--rows 1000000] [--rounds 5] [--only topics] [--keep]
 
 Starts the services of ``tests/services`` (Maven and Java), fills a topic with framed Avro of 15 fields, and gives
 medians of interleaved rounds of
@@ -8,6 +8,7 @@ medians of interleaved rounds of
 - reading: Kafka source -> decode -> noop sink, beside the source alone, Spark's Java ``from_avro`` behind the
   frame, fastavro in an Arrow UDF, and an Arrow UDF that returns prepared columns (a codec of no cost);
 - writing: columns in memory -> encode -> noop sink, beside the same;
+- topics as columns, without Spark: `topic_parts.py`;
 - a consumer loop: batches of confluent-kafka's ``consume`` decoded by a serde, and by ``AvroDeserializer`` a
   message at a time.
 
@@ -29,6 +30,7 @@ from typing import Any
 
 import pyarrow as pa
 from spark_peers import DISTINCT, ROOT, SCHEMA, SETTINGS, contestants, interleaved, records
+from topic_parts import topic_parts
 
 import kcodec
 
@@ -221,6 +223,7 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", choices=("topics", "spark"), help="leave out the other part")
     parser.add_argument("--keep", action="store_true", help=f"add the results to {KEPT.relative_to(ROOT)}")
     given = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -235,13 +238,16 @@ def main() -> None:
                 service.start()
                 started.append(service)
                 places.append(address)
-            size = fill(*places, given.rows)
-            print(f"{given.rows:,} values of {size} bytes, 15 fields, in a topic of 4 partitions")
             result = {"date": date.today().isoformat(), "machine": machine()}
-            result |= {"rows": given.rows, "rounds": given.rounds, "bytes a value": size}
-            result |= spark_parts(*places, given.rows, given.rounds)
-            result["consumer, messages a second"] = consumer_loop(*places, given.rows)
-            result["ratios"] = wanted(result)
+            result |= {"rows": given.rows, "rounds": given.rounds}
+            if given.only != "spark":
+                result["topics"] = topic_parts(*places, given.rows, given.rounds)
+            if given.only != "topics":
+                result["bytes a value"] = size = fill(*places, given.rows)
+                print(f"{given.rows:,} values of {size} bytes, 15 fields, in a topic of 4 partitions")
+                result |= spark_parts(*places, given.rows, given.rounds)
+                result["consumer, messages a second"] = consumer_loop(*places, given.rows)
+                result["ratios"] = wanted(result)
         finally:
             for service in started:
                 service.stop()
