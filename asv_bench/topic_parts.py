@@ -174,8 +174,9 @@ def writing(broker: str, registry: str, rows: int, rounds: int) -> dict[str, flo
 
     contestants: dict[str, Callable[[], Any]] = {"Serde, Producer.produce": produce}
     for codec in CODECS:
-        contestants[f"kcodec.kafka.write, {codec}"] = lambda codec=codec, topic=new_topic(broker, "written"): (
-            kafka.write(table, topic, servers=broker, value=serde, codec=codec)
+        topic = new_topic(broker, "written")
+        contestants[f"kcodec.kafka.write, {codec}"] = lambda codec=codec, topic=topic: kafka.write(
+            table, topic, servers=broker, value=serde, codec=codec
         )
     return seconds(contestants, rounds)
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, RegistryError
 
 __all__ = ["add"]
 
@@ -118,6 +119,12 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         "isolation": given.isolation,
         "errors": "report",
     }
+    if format == "text":
+        output.texts |= {
+            name: text
+            for name in ("key", "value")
+            if (text := _avro_text(given, options, place[name], name)) is not None
+        }
     writer = _Writer(given, output)
     start = _where(given.start, "--from")
     if not given.follow:
@@ -146,6 +153,30 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         finally:
             writer.progress.end()
         return list(follower.report.faults)
+
+
+def _avro_text(given: argparse.Namespace, options: KafkaOptions, format: Any, name: str) -> Any:
+    """Return what prints Avro as console consumers do: by the subject's latest schema, which it is read as."""
+    if format != "AVRO" or len(given.topics) > 1 or given.topics[0].startswith("^"):
+        return None
+    from kcodec import registry as registries
+    from kcodec.formats.avro.json_encoding import json_lines
+    from kcodec.formats.schema_format import schema_format
+    from kcodec.kafka.settings import Settings
+    from kcodec.registry.references import named_texts
+
+    settings = Settings.of(options.config)
+    if settings.registry is None:
+        return None
+    with closing(registries.open(settings.registry, dict(settings.registry_config) or None)) as registry:
+        try:
+            latest = registry.get_version(f"{given.topics[0]}-{name}").schema
+        except RegistryError as error:
+            if error.status != 404:
+                raise
+            return None
+        parsed = schema_format("AVRO").parse(latest.text, named_texts(registry, latest))
+    return lambda array: json_lines(array, parsed.root)
 
 
 class _Writer:

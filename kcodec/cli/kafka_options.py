@@ -14,7 +14,7 @@ _PREFIX = "KCODEC_KAFKA_"
 #: What Confluent's console tools take as properties beside settings of the registry.
 _CONSOLE = (
     "print.key", "print.value", "print.partition", "print.offset", "print.timestamp", "print.headers",
-    "print.schema.ids", "key.separator", "line.separator", "headers.separator", "null.literal", "parse.key",
+    "key.separator", "line.separator", "headers.separator", "null.literal", "parse.key",
     "value.schema", "key.schema", "value.schema.file", "key.schema.file",
 )  # fmt: skip
 

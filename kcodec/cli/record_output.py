@@ -24,10 +24,11 @@ _NOT_TEXT = (pa.binary(), pa.large_binary())
 class RecordOutput:
     """Where batches go: to a file or to the standard output; to be closed.
 
-    `console` are the properties of console consumers, for ``text``.
+    `console` are the properties of console consumers, for ``text``, where `texts` print columns otherwise than as JSON.
     """
 
     def __init__(self, format: str, file: Path | None, console: dict[str, str]) -> None:
+        self.texts: dict[str, Callable[[pa.Array], list[str | None]]] = {}
         self._stack = ExitStack()
         self._format = format
         self._console = console
@@ -103,7 +104,12 @@ class RecordOutput:
         console = self._console
         separator = console.get("key.separator", "\t")
         parts = []
-        cells = {name: _cells(batch.column(name)).to_pylist() for name in batch.schema.names}
+        cells = {
+            name: self.texts[name](batch.column(name))
+            if name in self.texts
+            else _cells(batch.column(name)).to_pylist()
+            for name in batch.schema.names
+        }
         null = console.get("null.literal", "null")
 
         def add(name: str, column: str, show: Callable[[Any], str], default: str = "false") -> None:

@@ -108,9 +108,9 @@ def test_consume_as_others_print(run, filled, tmp_path):
     avro = ("consume", "orders", "--value", "avro", "--property", f"schema.registry.url={filled}")
     _, out, _ = run(*avro, "-o", "text", "--property", "print.key=true", "--property", "key.separator=|")
     assert out.splitlines() == [
-        'a|{"id":1,"note":"ä"}',
+        'a|{"id":1,"note":{"string":"ä"}}',
         'b|{"id":2,"note":null}',
-        'null|{"id":3,"note":"z"}',
+        'null|{"id":3,"note":{"string":"z"}}',
     ]
     everything = [f"--property=print.{name}=true" for name in ("timestamp", "partition", "offset", "headers")]
     _, out, _ = run("consume", "orders", *everything, "--property=print.value=false")

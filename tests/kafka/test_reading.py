@@ -8,7 +8,7 @@ import time
 import pyarrow as pa
 import pytest
 from fake_broker import CLOSE, HOST, NOT_LEADER, FakeCluster
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kcodec
@@ -446,9 +446,7 @@ def test_errors_that_do_not_pass(fast, code):
         assert info.value.code == code
 
 
-HOSTILE = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+HOSTILE = settings(max_examples=25, deadline=None)
 QUICK = {
     "request.timeout.ms": 300,
     "default.api.timeout.ms": 300,

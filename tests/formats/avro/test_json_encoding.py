@@ -1,0 +1,125 @@
+"""Avro's JSON encoding beside fastavro's."""
+
+import io
+import json
+
+import fastavro
+import pyarrow as pa
+import pytest
+
+import kcodec
+from kcodec.formats.avro.json_encoding import json_lines
+from kcodec.formats.avro.schema import parse
+
+INNER = {"type": "record", "name": "In", "fields": [{"name": "x", "type": "long"}]}
+SCHEMA = {
+    "type": "record",
+    "name": "ns.R",
+    "fields": [
+        {"name": "i", "type": "int"},
+        {"name": "l", "type": ["null", "long"]},
+        {"name": "d", "type": "double"},
+        {"name": "b", "type": "boolean"},
+        {"name": "y", "type": "bytes"},
+        {"name": "f", "type": {"type": "fixed", "name": "F", "size": 2}},
+        {"name": "e", "type": ["null", {"type": "enum", "name": "E", "symbols": ["A", "B"]}]},
+        {
+            "name": "u",
+            "type": [
+                "string",
+                "int",
+                {"type": "record", "name": "In", "fields": [{"name": "x", "type": "long"}]},
+            ],
+        },
+        {"name": "a", "type": {"type": "array", "items": ["null", "string"]}},
+        {"name": "m", "type": {"type": "map", "values": "long"}},
+    ],
+}
+ROWS = [
+    {
+        "i": -1,
+        "l": None,
+        "d": 0.5,
+        "b": True,
+        "y": b"\x00\xff'\"",
+        "f": b"ab",
+        "e": "B",
+        "u": "t",
+        "a": [],
+        "m": {},
+    },
+    {
+        "i": 7,
+        "l": 1 << 40,
+        "d": -2.25,
+        "b": False,
+        "y": b"",
+        "f": b"\xe9\x01",
+        "e": None,
+        "u": 5,
+        "a": [None, "ü\n"],
+        "m": {"k": 1},
+    },
+    {
+        "i": 0,
+        "l": 3,
+        "d": 3.0,
+        "b": False,
+        "y": b"x",
+        "f": b"zz",
+        "e": "A",
+        "u": {"x": 9},
+        "a": ["q"],
+        "m": {"k": 0, "z": 2},
+    },
+]
+
+
+def encoded(schema, row):
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, row)
+    return out.getvalue()
+
+
+def lines(schema, rows):
+    values = kcodec.AvroCodec(schema).decode([encoded(schema, row) for row in rows])
+    return json_lines(values, parse(schema))
+
+
+def test_every_type_as_fastavro_has_it():
+    for row, line in zip(ROWS, lines(SCHEMA, ROWS), strict=True):
+        out = io.StringIO()
+        fastavro.json_writer(out, SCHEMA, [row])
+        assert json.loads(line) == json.loads(out.getvalue())
+        (again,) = fastavro.json_reader(io.StringIO(line), SCHEMA)
+        assert again == row
+
+
+@pytest.mark.parametrize(
+    ("logical", "raw", "text"),
+    [
+        ({"type": "int", "logicalType": "date"}, 20_000, "20000"),
+        ({"type": "int", "logicalType": "time-millis"}, 1234, "1234"),
+        ({"type": "long", "logicalType": "time-micros"}, 86_399_999_999, "86399999999"),
+        ({"type": "long", "logicalType": "timestamp-millis"}, -1, "-1"),
+        ({"type": "long", "logicalType": "timestamp-micros"}, 1_700_000_000_000_001, "1700000000000001"),
+        ({"type": "long", "logicalType": "local-timestamp-millis"}, 5, "5"),
+    ],
+)
+def test_logical_types_are_those_below(logical, raw, text):
+    plain = {"type": logical["type"]}
+    assert json_lines(kcodec.AvroCodec(logical).decode([encoded(plain, raw)]), parse(logical)) == [text]
+
+
+@pytest.mark.parametrize("raw", [b"\x00", b"\xff", b"\x7f", b"\x00\x80", b"\xff\x7f", b"\x01\x02\x03"])
+def test_decimals_are_their_bytes(raw):
+    logical = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    values = kcodec.AvroCodec(logical).decode([encoded("bytes", raw)])
+    assert json_lines(values, parse(logical)) == [json.dumps(raw.decode("latin-1"), ensure_ascii=False)]
+
+
+def test_numbers_are_printed_as_java_does():
+    values = pa.array([1e10, 1.0, float("nan"), float("-inf"), None])
+    assert json_lines(values, parse('["null", "double"]')) == [
+        '{"double":1.0E10}', '{"double":1.0}', '{"double":"NaN"}', '{"double":"-Infinity"}', None,
+    ]  # fmt: skip
