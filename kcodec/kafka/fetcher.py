@@ -86,7 +86,7 @@ class Fetcher:
     def __init__(self, cluster: Cluster, ranges: Iterable[Range], isolation: str) -> None:
         self.cluster = cluster
         self.isolation = isolation
-        #: What was found to be gone since the start.
+        #: What was found to be gone, and not asked for yet.
         self.lost: list[Lost] = []
         self.stopped = threading.Event()
         self.arrived: queue.SimpleQueue[tuple[_Broker, list[Piece]] | BaseException | None] = (
@@ -130,6 +130,10 @@ class Fetcher:
         holder, self._holder = self._holder, None
         if holder is not None:
             holder.permits.release()
+
+    def take_lost(self) -> list[Lost]:
+        """Return what was found to be gone since this was last asked for."""
+        return [self.lost.pop(0) for _ in range(len(self.lost))]
 
     def close(self) -> None:
         """End all threads and connections."""

@@ -138,8 +138,7 @@ class Follower:
             for batch in self._batches:
                 return batch
             pieces = self._fetcher.take(max(end - time.monotonic(), 0))
-            note_lost(self._fetcher.lost, self.report)
-            self._fetcher.lost.clear()
+            note_lost(self._fetcher.take_lost(), self.report)
             if pieces:
                 self._batches = self._ready(pieces)
             elif pieces is None or time.monotonic() >= end:

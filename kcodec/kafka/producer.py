@@ -145,7 +145,7 @@ class Producer:
 
     def send(self, place: TopicPartition, parts: Sequence[Any], records: int) -> None:
         """Give a batch, in parts, to the producer; wait while too much waits already. Raise what ended the producer."""
-        deadline = time.monotonic() + self.settings.timeout_ms / 1000
+        deadline = time.monotonic() + self.settings.delivery_timeout_ms / 1000
         with self.lock:
             while self._waiting_bytes > _MOST_WAITING and self.error is None:
                 self.lock.wait(1)
@@ -235,7 +235,9 @@ class Producer:
                 error
                 if isinstance(error, KafkaTimeoutError)
                 else KafkaTimeoutError(
-                    f"{error} (after tries for {self.settings.timeout_ms} ms)", error.code, error.name
+                    f"{error} (after tries for {self.settings.delivery_timeout_ms} ms)",
+                    error.code,
+                    error.name,
                 )
             )
         self._restore(log)
@@ -351,7 +353,7 @@ class _Sender:
                 elif oldest is not None and time.monotonic() > oldest.deadline:
                     producer.fail(
                         KafkaTimeoutError(
-                            f"{cause} (after tries for {producer.settings.timeout_ms} ms)",
+                            f"{cause} (after tries for {producer.settings.delivery_timeout_ms} ms)",
                             cause.code,
                             cause.name,
                         )

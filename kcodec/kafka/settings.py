@@ -104,7 +104,7 @@ def _keys() -> dict[str, _Key]:
     size, milliseconds = _number(1), _number(0)
     mechanism = _Key("mechanism", _choice(*_MECHANISMS, upper=True))
     request_timeout = _Key("request_timeout_ms", _number(1))
-    timeout = _Key("timeout_ms", _number(1))
+    delivery_timeout = _Key("delivery_ms", _number(1))
     fetch_wait = _Key("fetch_wait_ms", milliseconds)
     partition_bytes = _Key("partition_bytes", size)
     in_flight = _Key("in_flight", _number(1, 5))
@@ -146,9 +146,9 @@ def _keys() -> dict[str, _Key]:
         "request.timeout.ms": request_timeout,
         "socket.timeout.ms": request_timeout,
         "socket.connection.setup.timeout.ms": _Key("connect_timeout_ms", _number(1)),
-        "default.api.timeout.ms": timeout,
-        "delivery.timeout.ms": timeout,
-        "message.timeout.ms": timeout,
+        "default.api.timeout.ms": _Key("timeout_ms", _number(1)),
+        "delivery.timeout.ms": delivery_timeout,
+        "message.timeout.ms": delivery_timeout,
         "retry.backoff.ms": _Key("backoff_ms", milliseconds),
         "retry.backoff.max.ms": _Key("max_backoff_ms", milliseconds),
         "fetch.max.bytes": _Key("fetch_bytes", size),
@@ -222,6 +222,7 @@ class Settings:
     request_timeout_ms: int = 30_000
     connect_timeout_ms: int = 10_000
     timeout_ms: int = 60_000
+    delivery_ms: int | None = None
     backoff_ms: int = 100
     max_backoff_ms: int = 1_000
     fetch_bytes: int = 16 << 20
@@ -311,6 +312,11 @@ class Settings:
     def is_idempotent(self) -> bool:
         """Whether a batch that is sent again is not written twice: unless it was asked for otherwise."""
         return self.acks == -1 if self.idempotent is None else self.idempotent
+
+    @property
+    def delivery_timeout_ms(self) -> int:
+        """Time in which a batch has to be written: that of all else, unless it was given."""
+        return self.timeout_ms if self.delivery_ms is None else self.delivery_ms
 
     @property
     def addresses(self) -> tuple[tuple[str, int], ...]:

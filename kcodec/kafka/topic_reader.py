@@ -172,7 +172,7 @@ def _batches(fetcher: Fetcher, columns: Columns, report: ReadReport) -> Iterator
                     yield batch
     finally:
         fetcher.close()
-        note_lost(fetcher.lost, report)
+        note_lost(fetcher.take_lost(), report)
 
 
 def note_lost(lost: list[Lost], report: ReadReport) -> None:

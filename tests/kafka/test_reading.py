@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kcodec
 from kcodec.errors import ConfigError, KafkaError, KafkaTimeoutError, KcodecError
-from kcodec.kafka import Range, RecordError, follow, list_topics, plan, read
+from kcodec.kafka import Range, RecordError, follow, list_topics, plan, read, write
 from kcodec.protocol import write_batches
 
 PLACE = ("t", 0)
@@ -358,6 +358,19 @@ def test_columns(fast):
         with pytest.raises(ConfigError, match="errors='ignore'"):
             read("t", errors="ignore", **place)
         assert columns(["value"], topics="u", value=values) == {"value": []}
+
+
+def test_protobuf(fast):
+    registry = "memory://kafka-protobuf"
+    text = 'syntax = "proto3"; message M { int64 id = 1; string note = 2; }'
+    serde = kcodec.Serde("PROTOBUF", registry, topic="t", schema=text)
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        write(pa.table({"id": [1, 2], "note": ["a", "b"]}), "t", value=serde, **place)
+        named = {"format": "PROTOBUF", "registry": registry}
+        for value in (serde, named):
+            found = read("t", value=value, columns=["value.note", "offset"], **place).read_all()
+            assert found.to_pydict() == {"note": ["a", "b"], "offset": [0, 1]}
 
 
 def test_topics_of_different_columns_are_refused(fast):

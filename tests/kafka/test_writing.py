@@ -202,7 +202,6 @@ def test_nothing_is_lost_and_nothing_twice(fast, fault):
         for broker in cluster.brokers:
             broker.hooks["Produce"] = fails(broker)
         config = {**fast, **SMALL, "delivery.timeout.ms": 20_000}
-        del config["default.api.timeout.ms"]
         table = numbers(4_000).append_column("where", pa.array([number % 2 for number in range(4_000)]))
         written = write(table, "t", servers=cluster.address, partition="where", config=config)
         for partition in range(2):
@@ -226,7 +225,6 @@ def test_a_broker_that_restarts(fast):
 
         broker.hooks["Produce"] = restarts
         config = {**fast, **SMALL, "delivery.timeout.ms": 10_000}
-        del config["default.api.timeout.ms"]
         write(numbers(4_000), "t", servers=cluster.address, config=config)
         assert values(cluster) == list(range(4_000))
 
