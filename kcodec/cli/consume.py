@@ -1,22 +1,25 @@
 """``kcodec consume``: the records of topics."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time
 from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options
 from kcodec.errors import ConfigError, RegistryError
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["add"]
 
 
-def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of the console tool."""
     consume = commands.add_parser(
         "consume",
@@ -205,6 +208,8 @@ class _Writer:
         self.progress.add(batch, lag)
         parts = [batch]
         if self._condition is not None:
+            import pyarrow as pa
+
             parts = pa.Table.from_batches([batch]).filter(self._condition).to_batches()
         for part in parts:
             if self._left is not None:

@@ -2,19 +2,13 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import pyarrow as pa
+from typing import Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options
 from kcodec.errors import ConfigError, DecodeError
 
 __all__ = ["add"]
-
-_LINES = 50_000
-_STANDARD_INPUT = "-"
 
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -29,9 +23,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     )
     produce.add_argument("topic", metavar="TOPIC")
     add_options(produce)
-    produce.add_argument(
-        "--file", default=_STANDARD_INPUT, metavar="FILE", help="rows (default -, the standard input)"
-    )
+    produce.add_argument("--file", default="-", metavar="FILE", help="rows (default -, the standard input)")
     produce.add_argument(
         "--value", default="bytes", metavar="FORMAT", help="avro, or bytes (default %(default)s)"
     )
@@ -47,11 +39,12 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 
 
 def _run(given: argparse.Namespace) -> int:
+    from kcodec.cli.row_input import read_rows
     from kcodec.kafka.topic_writer import write
 
     options = KafkaOptions(given)
     value = _with_schema(options.payload("value", given.value), options, given.schema)
-    rows = _rows(given, options, value)
+    rows = read_rows(given.file, given.topic, options, value)
     columns: dict[str, Any] | None = None
     if given.key_field is not None:
         columns = {
@@ -93,89 +86,3 @@ def _with_schema(value: Any, options: KafkaOptions, file: Path | None) -> Any:
     if text is None:
         return {"format": value, "config": {"auto.register.schemas": False, "use.latest.version": True}}
     return {"format": value, "schema": text, "reader_schema": text}
-
-
-def _rows(given: argparse.Namespace, options: KafkaOptions, value: Any) -> pa.RecordBatchReader:
-    """Return the rows as batches, which are read as they are written."""
-    if given.file.endswith(".parquet"):
-        import pyarrow.parquet as pq
-
-        file = pq.ParquetFile(given.file)
-        return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches())
-    if value is None:
-        return _lines_of_bytes(given.file, options)
-    return _lines_of_json(given, options, value)
-
-
-def _open(file: str) -> BinaryIO:
-    return sys.stdin.buffer if file == _STANDARD_INPUT else open(file, "rb")
-
-
-def _lines(file: str) -> Iterator[list[bytes]]:
-    found = []
-    with _open(file) as opened:
-        for line in opened:
-            found.append(line.rstrip(b"\r\n"))
-            if len(found) == _LINES:
-                yield found
-                found = []
-    if found:
-        yield found
-
-
-def _lines_of_bytes(file: str, options: KafkaOptions) -> pa.RecordBatchReader:
-    schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
-    parses_key = options.flag("parse.key")
-    separator = options.properties.get("key.separator", "\t").encode()
-    null = options.properties.get("null.literal")
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        number = 0
-        for lines in _lines(file):
-            keys: list[bytes | None] = [None] * len(lines)
-            values: list[bytes | None] = list(lines)
-            if parses_key:
-                for row, line in enumerate(lines):
-                    key, found, text = line.partition(separator)
-                    if not found:
-                        raise ConfigError(f"{file}, line {number + row + 1} has no key separator")
-                    keys[row], values[row] = key, text
-            if null is not None:
-                keys, values = (
-                    [None if each == null.encode() else each for each in column] for column in (keys, values)
-                )
-            number += len(lines)
-            yield pa.record_batch([pa.array(keys, pa.binary()), pa.array(values, pa.binary())], schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())
-
-
-def _lines_of_json(given: argparse.Namespace, options: KafkaOptions, value: Any) -> pa.RecordBatchReader:
-    """Read lines of JSON as the type of the schema that they are written with."""
-    from kcodec.formats.json.codec import JsonCodec
-    from kcodec.kafka.payload_format import PayloadFormat
-    from kcodec.kafka.settings import Settings
-
-    kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(given.topic)
-    if kind is None:
-        raise ConfigError(f"no schema of {given.topic!r} is known: --schema FILE")
-    codec = JsonCodec(kind)
-    schema = pa.schema(list(kind)) if pa.types.is_struct(kind) else pa.schema([("value", kind)])
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        number = 0
-        for lines in _lines(given.file):
-            lines = [line for line in lines if line.strip()]
-            try:
-                found = codec.decode(lines)
-            except DecodeError as error:
-                raise DecodeError(
-                    error.row + number, error.offset, error.path, error.code, error.reason
-                ) from None
-            number += len(lines)
-            if pa.types.is_struct(kind):
-                yield pa.RecordBatch.from_struct_array(found)
-            else:
-                yield pa.record_batch([found], schema=schema)
-
-    return pa.RecordBatchReader.from_batches(schema, batches())

@@ -1,19 +1,23 @@
 """``kcodec topics``: partitions, offsets and sizes, and what the bytes of topics look like."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections import Counter
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["add"]
 
 _SAMPLE = 20
 
 
-def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of the console tool."""
     topics = commands.add_parser(
         "topics",
@@ -53,6 +57,8 @@ def _run(given: argparse.Namespace) -> int:
 
 def _sampled(found: pa.Table, options: KafkaOptions) -> tuple[pa.Array, pa.Array]:
     """Return what the keys and the values of each partition look like."""
+    import pyarrow as pa
+
     from kcodec.kafka.offsets import Range
     from kcodec.kafka.topic_reader import read
 

@@ -1,0 +1,103 @@
+"""Rows of a file, or of the standard input: Parquet, lines of JSON, or lines of bytes."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from kcodec.cli.kafka_options import KafkaOptions
+from kcodec.errors import ConfigError, DecodeError
+from kcodec.formats.json.codec import JsonCodec
+from kcodec.kafka.payload_format import PayloadFormat
+from kcodec.kafka.settings import Settings
+
+__all__ = ["read_rows"]
+
+_STANDARD_INPUT = "-"
+_LINES = 50_000
+
+
+def read_rows(file: str, topic: str, options: KafkaOptions, value: Any) -> pa.RecordBatchReader:
+    """Return the rows of a file as batches, which are read as they are written.
+
+    `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes.
+    """
+    if file.endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        opened = pq.ParquetFile(file)
+        return pa.RecordBatchReader.from_batches(opened.schema_arrow, opened.iter_batches())
+    if value is None:
+        return _lines_of_bytes(file, options)
+    return _lines_of_json(file, topic, options, value)
+
+
+def _open(file: str) -> BinaryIO:
+    return sys.stdin.buffer if file == _STANDARD_INPUT else open(file, "rb")
+
+
+def _lines(file: str) -> Iterator[list[bytes]]:
+    found = []
+    with _open(file) as opened:
+        for line in opened:
+            found.append(line.rstrip(b"\r\n"))
+            if len(found) == _LINES:
+                yield found
+                found = []
+    if found:
+        yield found
+
+
+def _lines_of_bytes(file: str, options: KafkaOptions) -> pa.RecordBatchReader:
+    schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
+    parses_key = options.flag("parse.key")
+    separator = options.properties.get("key.separator", "\t").encode()
+    null = options.properties.get("null.literal")
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        number = 0
+        for lines in _lines(file):
+            keys: list[bytes | None] = [None] * len(lines)
+            values: list[bytes | None] = list(lines)
+            if parses_key:
+                for row, line in enumerate(lines):
+                    key, found, text = line.partition(separator)
+                    if not found:
+                        raise ConfigError(f"{file}, line {number + row + 1} has no key separator")
+                    keys[row], values[row] = key, text
+            if null is not None:
+                keys, values = (
+                    [None if each == null.encode() else each for each in column] for column in (keys, values)
+                )
+            number += len(lines)
+            yield pa.record_batch([pa.array(keys, pa.binary()), pa.array(values, pa.binary())], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _lines_of_json(file: str, topic: str, options: KafkaOptions, value: Any) -> pa.RecordBatchReader:
+    """Read lines of JSON as the type of the schema that they are written with."""
+    kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
+    if kind is None:
+        raise ConfigError(f"no schema of {topic!r} is known: --schema FILE")
+    codec = JsonCodec(kind)
+    schema = pa.schema(list(kind)) if pa.types.is_struct(kind) else pa.schema([("value", kind)])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        number = 0
+        for lines in _lines(file):
+            lines = [line for line in lines if line.strip()]
+            try:
+                found = codec.decode(lines)
+            except DecodeError as error:
+                raise DecodeError(
+                    error.row + number, error.offset, error.path, error.code, error.reason
+                ) from None
+            number += len(lines)
+            if pa.types.is_struct(kind):
+                yield pa.RecordBatch.from_struct_array(found)
+            else:
+                yield pa.record_batch([found], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
