@@ -17,6 +17,7 @@ __all__ = [
     "KcodecError",
     "RegistryError",
     "SchemaError",
+    "one_line",
 ]
 
 #: What can be wrong with one row: code -> the sentence shown as its reason. Codes are stable: new ones may be
@@ -118,6 +119,25 @@ class ConfigError(KcodecError, ValueError):
     """A setting that is unknown, has an invalid value, or contradicts another."""
 
 
+def one_line(text: object, limit: int = 400) -> str:
+    r"""Return a text as one line of bounded length, whatever it is: a page, a document, control characters.
+
+    Examples
+    --------
+    >>> one_line("<html>\n  <body>\x1b[31mno")
+    '<html> <body>\\x1b[31mno'
+    >>> one_line("x" * 100_000, 10)
+    'xxxxxxxxxx... (100000 characters)'
+    """
+    whole = str(text)
+    line = " ".join(whole[: 4 * limit].split())
+    if not line.isprintable():
+        line = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+    if len(whole) <= 4 * limit and len(line) <= limit:
+        return line
+    return f"{line[:limit]}... ({len(whole)} characters)"
+
+
 class RegistryError(KcodecError, LookupError):
     """A registry that refused, failed, or does not have what was asked for.
 
@@ -139,6 +159,14 @@ class RegistryError(KcodecError, LookupError):
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def missing(self) -> bool:
+        """Whether a registry has answered that it does not have it: a code of 404 and two digits.
+
+        A server that is no registry, or a path that is none of its paths, has no such code.
+        """
+        return self.error_code is not None and self.error_code // 100 == 404
 
 
 class KafkaError(KcodecError, RuntimeError):

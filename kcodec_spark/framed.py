@@ -112,6 +112,6 @@ def _versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:
     try:
         return [registry.get_version(subject, number) for number in registry.versions(subject)[-_LOOKED_UP:]]
     except RegistryError as error:
-        if error.status != 404:
+        if not error.missing:
             raise
         return []

@@ -60,7 +60,7 @@ def _forget(registry: SchemaRegistry, subject: str) -> None:
         registry.delete_subject(subject)
         registry.delete_subject(subject, permanent=True)
     except RegistryError as error:
-        if error.status != 404:
+        if not error.missing:
             raise
 
 

@@ -1,8 +1,9 @@
 """Programs and what else was made for a few keys, kept for the next time."""
 
-import threading
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+
+from kcodec._fork import fork_safe_lock
 
 __all__ = ["Kept"]
 
@@ -29,7 +30,7 @@ class Kept(Generic[Key, Value]):
     def __init__(self, max_keys: int = 32) -> None:
         self._max_keys = max_keys
         self._values: dict[Key, Value] = {}
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
 
     def __getstate__(self) -> tuple[int, dict[Key, Value]]:
         with self._lock:
@@ -37,7 +38,7 @@ class Kept(Generic[Key, Value]):
 
     def __setstate__(self, state: tuple[int, dict[Key, Value]]) -> None:
         self._max_keys, self._values = state
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return what is kept for a key, or make it; what `make` raises is not kept."""

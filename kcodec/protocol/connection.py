@@ -12,10 +12,10 @@
 A response says neither its api nor its version: both are those of the request with its correlation id.
 """
 
-import threading
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from kcodec._fork import fork_safe_lock
 from kcodec.errors import CODES, ConfigError, DecodeError
 from kcodec.plan.kept import Kept
 from kcodec.protocol.message.codec import MessageCodec
@@ -146,7 +146,7 @@ class Connection:
         self._codecs: Kept[tuple[str, int], MessageCodec] = Kept(_KEPT)
         self._waiting: dict[int, tuple[MessageSpec, int]] = {}
         self._next = 0
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
 
     @property
     def in_flight(self) -> dict[int, tuple[str, int]]:

@@ -30,11 +30,12 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
         - ``sqlite:///schemas.db``, ``sqlite:////var/lib/schemas.db``: in a file, relative or absolute, which
           several processes may use at once;
         - ``http://host:8081``, ``https://host``, or several of these separated by commas: a Schema Registry
-          server, through confluent-kafka's client (``pip install kcodec[registry]``).
+          server. Credentials may stand in the address: ``https://user:password@host``; they go there alone.
     config : mapping, optional
         For servers: any configuration of ``confluent_kafka.schema_registry.SchemaRegistryClient`` but
-        ``url``, numbers also as text; ``timeout`` is 60 seconds unless given. The client tries again, up to
-        ``max.retries`` times (3), what fails for want of a connection or with status 408, 429, 500, 502, 503 or 504.
+        ``url``, numbers also as text; ``timeout``, for a whole request, is 60 seconds unless given, and
+        ``max.response.bytes`` 64 MiB. What fails for want of a connection or with status 408, 429, 500, 502, 503 or
+        504 is tried again, up to ``max.retries`` times (3).
 
     Returns
     -------
@@ -44,8 +45,8 @@ def open(url: str, config: Mapping[str, Any] | None = None) -> SchemaRegistry:
     Raises
     ------
     ConfigError
-        If the URL is none of these, there is configuration for a registry that takes none, or credentials are
-        both in the address and in ``basic.auth.user.info``.
+        If the URL is none of these, a setting is unknown, there is configuration for a registry that takes none, or
+        credentials are in some addresses only, or both there and in ``basic.auth.user.info``.
     RegistryError
         50001, if a file cannot be opened or is not a registry.
 

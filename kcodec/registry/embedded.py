@@ -3,11 +3,11 @@
 import json
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal, NoReturn
 
+from kcodec._fork import fork_safe_lock
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaFormat, find_schema_format
 from kcodec.registry.base import (
@@ -60,7 +60,8 @@ class _Session:
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self.lock = threading.RLock()
+        # A child has a copy of a database in memory, and of what SQLite itself locks in the midst of a transaction.
+        self.lock = fork_safe_lock(awaited=True)
         self.connection: sqlite3.Connection | None = None
         self.depth = 0
 

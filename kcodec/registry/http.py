@@ -1,15 +1,13 @@
-"""A Schema Registry server, through confluent-kafka's client: ``http://`` and ``https://``."""
+"""A Schema Registry server: ``http://`` and ``https://``."""
 
 import base64
-import os
 import pickle
-import re
-import threading
-import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
-from urllib.parse import unquote, urlsplit, urlunsplit
+from typing import Any, Literal
+from urllib.parse import quote
 
+from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.base import (
     DEFAULT_TYPE,
@@ -21,40 +19,53 @@ from kcodec.registry.base import (
     check_subject,
     guid,
 )
+from kcodec.registry.client import RegistryClient
+from kcodec.registry.settings import Redaction, addresses, checked
 
 __all__ = ["HttpRegistry"]
 
-_T = TypeVar("_T")
+#: Schemas by id that are kept where the configuration does not say.
+_CAPACITY = 1000
 
-_USER_INFO = "basic.auth.user.info"
-_SOURCE = "basic.auth.credentials.source"
-_SECRET = re.compile(r"user\.info|password|secret|token|proxy")
-_NUMBERS = frozenset(
-    [
-        "cache.capacity",
-        "cache.latest.ttl.sec",
-        "max.retries",
-        "retries.max.wait.ms",
-        "retries.wait.ms",
-        "timeout",
-    ]
-)
 
-#: Seconds that a request may take where the configuration does not say; the client itself would wait for
-#: ever.
-_TIMEOUT = 60
+class _Shared:
+    """What the handles of a process for the same address and configuration share."""
 
-_clients: dict[Any, Any] = {}
-_lock = threading.Lock()
+    def __init__(self, client: RegistryClient, capacity: int) -> None:
+        self.client = client
+        self._capacity = capacity
+        self._by_id: OrderedDict[int, RegisteredSchema] = OrderedDict()
+        self._lock = fork_safe_lock()
+
+    def known(self, schema_id: int) -> RegisteredSchema | None:
+        with self._lock:
+            found = self._by_id.get(schema_id)
+            if found is not None:
+                self._by_id.move_to_end(schema_id)
+            return found
+
+    def keep(self, found: RegisteredSchema) -> None:
+        with self._lock:
+            self._by_id[found.id or 0] = found
+            while len(self._by_id) > self._capacity:
+                self._by_id.popitem(last=False)
+
+    def forget(self) -> None:
+        with self._lock:
+            self._by_id.clear()
+
+
+_shared: dict[Any, _Shared] = {}
+_lock = fork_safe_lock()
 
 
 class HttpRegistry:
     """A Schema Registry server.
 
-    The client is made when it is first needed, once per process for the same address and configuration. The
-    handle pickles as both; credentials in the address count as configuration, and appear in no text, nor
-    legibly in the bytes of a pickle (which anyone can read back nevertheless). For the configuration see
-    `kcodec.registry.open`; what of it the client does not take is a `ConfigError` when the client is first needed.
+    It is asked over connections that all handles of a process with the same address and configuration share. The
+    handle pickles as both; credentials in the address count as configuration, go to the address that they stand in and
+    to no other, and appear in no text, nor legibly in the bytes of a pickle (which anyone can read back nevertheless).
+    For the configuration see `kcodec.registry.open`.
 
     Examples
     --------
@@ -65,34 +76,10 @@ class HttpRegistry:
     def __init__(self, url: str, config: Mapping[str, Any] | None = None) -> None:
         if config is not None and not isinstance(config, Mapping):
             raise ConfigError(f"the configuration of a registry is a mapping, not {type(config).__name__}")
-        self._config = dict(config or {})
-        if "url" in self._config:
-            raise ConfigError("the address of a registry is not part of its configuration")
-        for name in _NUMBERS.intersection(self._config):
-            self._config[name] = _number(name, self._config[name])
-        addresses, user_info = [], None
-        for address in url.split(","):
-            try:
-                parts = urlsplit(address.strip())
-                known = parts.scheme in ("http", "https") and parts.hostname is not None
-            except ValueError:
-                known = False
-            if not known:
-                raise ConfigError("the address of a registry is not http(s)://host[:port][/path]")
-            place, at, host = parts.netloc.rpartition("@")
-            if at and user_info is None:
-                user_info = unquote(place)
-            addresses.append(urlunsplit(parts._replace(netloc=host)))
-        # Java's client has to be told which of the two places to look at; the one used here looks at both.
-        if self._config.get(_SOURCE) in ("URL", "USER_INFO"):
-            del self._config[_SOURCE]
-        if not isinstance(self._config.get(_USER_INFO, ""), str):
-            raise ConfigError(f"{_USER_INFO} is not text of the form user:password")
-        if user_info is not None:
-            if _USER_INFO in self._config:
-                raise ConfigError(f"credentials in the address and in {_USER_INFO}")
-            self._config[_USER_INFO] = user_info
-        self._url = ",".join(addresses)
+        self._given = (url, dict(config or {}))
+        self._config = checked(self._given[1])
+        self._addresses = addresses(url, self._config)
+        self._url = ",".join(each.url for each in self._addresses)
 
     @property
     def url(self) -> str:
@@ -102,8 +89,8 @@ class HttpRegistry:
     def __repr__(self) -> str:
         return f"<HttpRegistry {self._url}>"
 
-    def __reduce__(self) -> tuple[Callable[[str, bytes], "HttpRegistry"], tuple[str, bytes]]:
-        return _unpickled, (self._url, base64.b85encode(pickle.dumps(self._config)))
+    def __reduce__(self) -> tuple[Callable[[bytes], "HttpRegistry"], tuple[bytes]]:
+        return _unpickled, (base64.b85encode(pickle.dumps(self._given)),)
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Register a schema under a subject.
@@ -111,32 +98,48 @@ class HttpRegistry:
         Servers before 8.0 answer with the id alone: the version is then None, the text the one sent.
         """
         subject, schema = check_subject(subject), check_schema(schema)
-        found = self._call(
-            lambda client: client.register_schema_full_response(subject, _sent(schema), normalize)
-        )
-        return self._registered(found, subject, schema)
+        place, query = f"subjects/{_quoted(subject)}/versions", {"normalize": _flag(normalize)}
+        return self._registered("POST", place, query, schema, subject)
 
     def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Find a schema under a subject by its content."""
         subject, schema = check_subject(subject), check_schema(schema)
-        found = self._call(lambda client: client.lookup_schema(subject, _sent(schema), normalize))
-        return self._registered(found, subject, schema)
+        query = {"normalize": _flag(normalize), "deleted": "false"}
+        return self._registered("POST", f"subjects/{_quoted(subject)}", query, schema, subject)
 
     def get(self, schema_id: int) -> RegisteredSchema:
-        """Find a schema by its id."""
-        found = self._call(lambda client: client.get_schema(schema_id))
-        schema = self._received(found)
-        if found.rule_set is None:
-            return RegisteredSchema(schema_id, guid(schema), schema)
-        # The GUID covers the rules as well; the server tells it with a version.
-        place = self._call(lambda client: client.get_schema_versions(schema_id, deleted=True))[0]
-        version = self._call(lambda client: client.get_version(place.subject, place.version, deleted=True))
-        return RegisteredSchema(schema_id, version.guid or guid(schema), schema)
+        """Find a schema by its id; it is kept."""
+        shared = self._open()
+        known = shared.known(schema_id)
+        if known is not None:
+            return known
+        place = f"schemas/ids/{_quoted(schema_id)}"
+        fields = self._ask("GET", place, kind=dict)
+        schema = self._schema(fields, place)
+        identity = fields.get("guid")
+        if not isinstance(identity, str):
+            # The GUID covers the rules as well; some servers tell it with a version.
+            identity = self._guid(schema_id) if fields.get("ruleSet") else guid(schema)
+        found = RegisteredSchema(schema_id, identity or guid(schema), schema)
+        shared.keep(found)
+        return found
+
+    def _guid(self, schema_id: int) -> str | None:
+        """Return the GUID that a server tells with a version of a schema."""
+        place = f"schemas/ids/{_quoted(schema_id)}/versions"
+        for each in self._ask("GET", place, {"deleted": "true"}, kind=list):
+            if isinstance(each, dict) and {"subject", "version"} <= each.keys():
+                at = f"subjects/{_quoted(each['subject'])}/versions/{_quoted(each['version'])}"
+                identity = self._ask("GET", at, {"deleted": "true"}, kind=dict).get("guid")
+                return identity if isinstance(identity, str) else None
+        return None
 
     def get_by_guid(self, guid: str) -> RegisteredSchema:
-        """Find a schema by its GUID; the client does not tell the id."""
-        found = self._call(lambda client: client.get_schema_by_guid(guid))
-        return RegisteredSchema(None, guid, self._received(found))
+        """Find a schema by its GUID; a server may not tell the id."""
+        place = f"schemas/guids/{_quoted(guid)}"
+        fields = self._ask("GET", place, kind=dict)
+        number = fields.get("id")
+        return RegisteredSchema(number if _is_number(number) else None, guid, self._schema(fields, place))
 
     def get_version(
         self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
@@ -144,176 +147,144 @@ class HttpRegistry:
         """Find a version of a subject; the latest is always asked for anew."""
         subject = check_subject(subject)
         wanted = "latest" if version == -1 else version
-        found = self._call(lambda client: client.get_version(subject, wanted, deleted))
-        return self._registered(found, subject)
+        place = f"subjects/{_quoted(subject)}/versions/{_quoted(wanted)}"
+        return self._registered("GET", place, {"deleted": "true"} if deleted else None, None, subject)
 
     def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
         """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
         subject = check_subject(subject)
-        found = self._call(lambda client: client.get_latest_with_metadata(subject, dict(properties), True))
-        return self._registered(found, subject)
+        query = {"key": list(properties), "value": list(properties.values()), "deleted": "true"}
+        return self._registered("GET", f"subjects/{_quoted(subject)}/metadata", query, None, subject)
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
         """Return the subjects that the server associates with a topic; none where it knows no associations."""
-        kinds = ["key" if is_key else "value"]
+        place = f"associations/resources/{_quoted(cluster)}/{_quoted(topic)}"
+        query = {"resourceType": "topic", "associationType": "key" if is_key else "value"}
         try:
-            found = self._call(
-                lambda client: client.get_associations_by_resource_name(topic, cluster, "topic", kinds)
-            )
+            found = self._ask("GET", place, query, kind=list)
         except RegistryError as error:
             if error.status == 404:
                 return []
             raise
-        return [each.subject for each in found]
+        return [str(each["subject"]) for each in found if isinstance(each, dict) and "subject" in each]
 
     def subjects(self) -> list[str]:
         """Return the subjects that have a version."""
-        found: list[str] = self._call(lambda client: client.get_subjects())
+        found: list[str] = self._ask("GET", "subjects", kind=list)
         return found
 
     def versions(self, subject: str) -> list[int]:
         """Return the numbers of a subject's versions."""
-        subject = check_subject(subject)
-        found: list[int] = self._call(lambda client: client.get_versions(subject))
+        place = f"subjects/{_quoted(check_subject(subject))}/versions"
+        found: list[int] = self._ask("GET", place, kind=list)
         return found
 
     def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
         """Delete a version: softly, then permanently."""
-        subject = check_subject(subject)
-        found: int = self._call(lambda client: client.delete_version(subject, version, permanent))
-        self._call(lambda client: client.clear_caches())
+        place = f"subjects/{_quoted(check_subject(subject))}/versions/{_quoted(version)}"
+        found: int = self._ask("DELETE", place, {"permanent": "true"} if permanent else None, kind=int)
+        self._open().forget()
         return found
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Delete all versions of a subject: softly, then permanently."""
-        subject = check_subject(subject)
-        found: list[int] = self._call(lambda client: client.delete_subject(subject, permanent))
-        self._call(lambda client: client.clear_caches())
+        place = f"subjects/{_quoted(check_subject(subject))}"
+        found: list[int] = self._ask("DELETE", place, {"permanent": "true"} if permanent else None, kind=list)
+        self._open().forget()
         return found
 
     def close(self) -> None:
-        """Close this process's client of the same address and configuration."""
+        """Close this process's connections to the same address with the same configuration."""
         with _lock:
-            client = _clients.pop(self._key(), None)
-        if client is not None:
-            client.close()
+            shared = _shared.pop(self._key(), None)
+        if shared is not None:
+            shared.client.close()
 
     def _key(self) -> Any:
-        # A client's connections must not be used in a child of the process that opened them.
         settings = [
             (name, value if isinstance(value, (str, int, float)) else id(value))
             for name, value in self._config.items()
         ]
-        return os.getpid(), self._url, frozenset(settings)
+        return self._addresses, frozenset(settings)
 
-    def _client(self) -> Any:
+    def _open(self) -> _Shared:
         key = self._key()
         with _lock:
-            client = _clients.get(key)
-            if client is None:
-                try:
-                    from confluent_kafka.schema_registry import SchemaRegistryClient
-                except ImportError as error:
-                    raise ConfigError(
-                        f"{self._url} needs confluent-kafka's registry client: pip install kcodec[registry] "
-                        f"({error})"
-                    ) from None
-                try:
-                    client = SchemaRegistryClient({"timeout": _TIMEOUT, **self._config, "url": self._url})
-                except (ValueError, TypeError, AttributeError, OSError) as error:
-                    raise ConfigError(f"{self._url}: {self._clean(error)}") from None
-                _clients[key] = client
-        return client
+            shared = _shared.get(key)
+            if shared is None:
+                users = [each.user_info for each in self._addresses]
+                client = RegistryClient(self._addresses, self._config, Redaction(self._config, users))
+                capacity = self._config.get("cache.capacity")
+                shared = _shared[key] = _Shared(client, _CAPACITY if capacity is None else capacity)
+        return shared
 
-    def _call(self, request: Callable[[Any], _T]) -> _T:
-        client = self._client()
-        from confluent_kafka.schema_registry.error import SchemaRegistryError
+    def _ask(
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, *, kind: type
+    ) -> Any:
+        """Return the value that the server answers with, of the type that it has to have."""
+        client = self._open().client
+        found = client.request(method, path, query, body)
+        if not isinstance(found, kind) or isinstance(found, bool):
+            client.unknown(f"{method} /{path}")
+        return found
 
-        start = time.monotonic()
+    def _registered(
+        self, method: str, path: str, query: Mapping[str, Any] | None, sent: Schema | None, subject: str
+    ) -> RegisteredSchema:
+        fields = self._ask(method, path, query, None if sent is None else _sent(sent), kind=dict)
+        number, version, identity = fields.get("id"), fields.get("version"), fields.get("guid")
+        if not _is_number(number):
+            self._open().client.unknown(f"{method} /{path}", what="the answer has no id")
+        schema = sent if sent is not None and "schema" not in fields else self._schema(fields, path)
+        identity = identity if isinstance(identity, str) else guid(schema)
+        return RegisteredSchema(number, identity, schema, subject, version if _is_number(version) else None)
+
+    def _schema(self, fields: Mapping[str, Any], path: str) -> Schema:
+        """Return the schema that an answer holds."""
+        text, kind = fields.get("schema"), fields.get("schemaType") or DEFAULT_TYPE
         try:
-            return request(client)
-        except SchemaRegistryError as error:
-            status, code = error.http_status_code, error.error_code
-            if not isinstance(code, int) or code < 0:
-                # The client's number for an answer that is not the registry's.
-                code = None
-            message = self._clean(error.error_message)
-            if status in (401, 403, 408, 429) or status >= 500:
-                message = f"{self._url}: HTTP {status}: {message} (after {time.monotonic() - start:.1f} s)"
-            raise RegistryError(message, status, code) from None
-        except (AttributeError, KeyError) as error:
-            raise RegistryError(
-                f"{self._url}: the answer is not one that the client knows ({self._clean(error)})",
-                None,
-                50005,
-            ) from None
-        except Exception as error:
-            # Whatever the client, its HTTP library and their authentication raise; it may hold a secret.
-            raise RegistryError(
-                f"{self._url}: {type(error).__name__}: {self._clean(error)} "
-                f"(after {time.monotonic() - start:.1f} s)"
-            ) from None
-
-    def _clean(self, message: object) -> str:
-        text = str(message)
-        for name, value in self._config.items():
-            if isinstance(value, str) and value and _SECRET.search(name):
-                for secret in {value, *(part for part in value.split(":") if len(part) > 3)}:
-                    text = text.replace(secret, "***")
-        return text
-
-    def _registered(self, found: Any, subject: str, sent: Schema | None = None) -> RegisteredSchema:
-        schema = (
-            sent if sent is not None and found.schema.schema_str is None else self._received(found.schema)
-        )
-        if not isinstance(found.schema_id, int):
-            raise RegistryError(f"{self._url}: the answer has no id", None, 50005)
-        version = found.version if isinstance(found.version, int) else None
-        return RegisteredSchema(found.schema_id, found.guid or guid(schema), schema, subject, version)
-
-    def _received(self, found: Any) -> Schema:
-        if not isinstance(found.schema_str, str):
-            raise RegistryError(f"{self._url}: the answer has no schema", None, 50005)
-        metadata = None
-        if found.metadata is not None:
-            kept = found.metadata
-            metadata = Metadata.of(
-                kept.properties and kept.properties.properties, kept.tags and kept.tags.tags, kept.sensitive
+            metadata = None
+            if fields.get("metadata") is not None:
+                kept = fields["metadata"]
+                metadata = Metadata.of(kept.get("properties"), kept.get("tags"), kept.get("sensitive"))
+            references = tuple(
+                Reference(str(each["name"]), str(each["subject"]), int(each["version"]))
+                for each in fields.get("references") or ()
             )
-        references = tuple(
-            Reference(each.name, each.subject, each.version) for each in found.references or ()
-        )
-        return Schema(found.schema_str, found.schema_type or DEFAULT_TYPE, references, metadata)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            text = None
+        if not isinstance(text, str) or not isinstance(kind, str):
+            self._open().client.unknown(f"GET /{path}", what="the answer has no schema")
+        return Schema(text, kind, references, metadata)
 
 
-def _unpickled(url: str, config: bytes) -> HttpRegistry:
-    return HttpRegistry(url, pickle.loads(base64.b85decode(config)))
+def _unpickled(given: bytes) -> HttpRegistry:
+    return HttpRegistry(*pickle.loads(base64.b85decode(given)))
 
 
-def _number(name: str, value: Any) -> Any:
-    if value is None:
-        return None
-    try:
-        number = value if isinstance(value, float) else float(value) if name == "timeout" else int(value)
-    except (ValueError, TypeError, OverflowError):
-        raise ConfigError(f"{name}={value!r} is not a number") from None
-    if not 0 <= number < 1 << 31 or (name == "timeout" and not number):
-        raise ConfigError(f"{name}={value!r} is out of range")
-    return number
+def _quoted(name: Any) -> str:
+    return quote(str(name), safe="")
 
 
-def _sent(schema: Schema) -> Any:
-    from confluent_kafka.schema_registry import Metadata as SentMetadata
-    from confluent_kafka.schema_registry import MetadataProperties, MetadataTags, SchemaReference
-    from confluent_kafka.schema_registry import Schema as SentSchema
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
 
-    metadata = None
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _sent(schema: Schema) -> dict[str, Any]:
+    """Return the body of a request that sends a schema."""
+    body: dict[str, Any] = {"schema": schema.text, "schemaType": schema.type}
+    body["references"] = [
+        {"name": each.name, "subject": each.subject, "version": each.version} for each in schema.references
+    ]
     if schema.metadata is not None:
         kept = schema.metadata
-        metadata = SentMetadata(
-            MetadataTags({path: list(tags) for path, tags in kept.tags}),
-            MetadataProperties(dict(kept.properties)),
-            list(kept.sensitive),
-        )
-    references = [SchemaReference(each.name, each.subject, each.version) for each in schema.references]
-    return SentSchema(schema.text, schema.type, references, metadata)
+        body["metadata"] = {
+            "tags": {path: list(tags) for path, tags in kept.tags},
+            "properties": dict(kept.properties),
+            "sensitive": list(kept.sensitive),
+        }
+    return body

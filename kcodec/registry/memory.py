@@ -1,10 +1,10 @@
 """A registry in the memory of this process: ``memory://scope``."""
 
 import os
-import threading
 import uuid
 from typing import Any
 
+from kcodec._fork import fork_safe_lock
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 
@@ -13,7 +13,7 @@ __all__ = ["MemoryRegistry"]
 _TABLE_NAMES = ("schemas", "versions", "schema_references")
 
 _scopes: dict[str, "MemoryRegistry"] = {}
-_lock = threading.Lock()
+_lock = fork_safe_lock()
 
 
 class MemoryRegistry(EmbeddedRegistry):

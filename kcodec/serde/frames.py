@@ -1,7 +1,6 @@
 """Where the schema ids of a column are: in a prefix, in headers, or in the configuration."""
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -45,18 +44,23 @@ class Framed:
         self.starts = starts
         self.faults = list(faults)
         self.headers = len(keys) if headers is None else headers
+        # Not cached properties: before Python 3.12 these have a lock, which may be held when the process is forked.
+        self._made: tuple[pa.Array, list[Key]] | None = None
 
     def __len__(self) -> int:
         return len(self.values)
 
-    @cached_property
-    def _indices(self) -> pa.Array:
-        return _column(self.selector, len(self))
+    def _indices(self) -> tuple[pa.Array, list[Key]]:
+        if self._made is None:
+            indices = _column(self.selector, len(self))
+            used = [self.keys[index] for index in pc.unique(indices).to_pylist() if index >= 0]
+            self._made = indices, used
+        return self._made
 
-    @cached_property
+    @property
     def used(self) -> list[Key]:
         """The keys that rows have, in the order of their first rows."""
-        return [self.keys[index] for index in pc.unique(self._indices).to_pylist() if index >= 0]
+        return self._indices()[1]
 
     def in_header(self, index: int) -> bool:
         """Return whether a key stood in a header."""
@@ -67,7 +71,7 @@ class Framed:
         wanted = pa.array(numbers, pa.int32())
         if not len(wanted):
             return []
-        rows: list[int] = pc.indices_nonzero(pc.is_in(self._indices, value_set=wanted)).to_pylist()
+        rows: list[int] = pc.indices_nonzero(pc.is_in(self._indices()[0], value_set=wanted)).to_pylist()
         return rows
 
 

@@ -1,11 +1,11 @@
 """What a serde has read so far, and the log that tells of it."""
 
 import logging
-import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kcodec._fork import fork_safe_lock
 from kcodec.errors import Fault
 
 __all__ = ["Meter", "SerdeMetrics", "logger"]
@@ -63,7 +63,7 @@ class Meter:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         self._batches = self._rows = self._bad_rows = self._fetched = self._told = 0
         self._ids: set[int | bytes] = set()
 

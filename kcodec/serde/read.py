@@ -1,13 +1,13 @@
 """Framed values to columns: how the payloads of each schema id are read."""
 
 import dataclasses
-import threading
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec._fork import fork_safe_lock
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
@@ -60,7 +60,7 @@ class ColumnReader:
 
     def _start(self) -> None:
         """Make what does not pickle."""
-        self._lock = threading.RLock()
+        self._lock = fork_safe_lock()
         self._decoder: SchemaDecoder | None = None
         self.meter = Meter()
 
@@ -98,8 +98,9 @@ class ColumnReader:
                         seen = None if first is None else (topic.parsed(topic.texts(first.schema)), indexes)
                         self._format = topic.format.reading(schema, seen)
                     if self._format is not None:
-                        self._decoder = self._format.decoder(schema, self._options, self._limits)
+                        decoder = self._format.decoder(schema, self._options, self._limits)
                         self._texts = texts
+                        self._decoder = decoder
             return self._decoder
 
     def _find(self, first: RegisteredSchema | None) -> SchemaTexts | None:
@@ -125,7 +126,7 @@ class ColumnReader:
                     latest = registry.get_version(subject, int(wanted.removeprefix("version:")))
                 return topic.texts(latest.schema)
             except RegistryError as error:
-                if required or error.status != 404:
+                if required or not error.missing:
                     raise
         elif required and first is not None:
             raise ConfigError("the subject name strategy gives no subject")
@@ -201,7 +202,7 @@ class ColumnReader:
             try:
                 registered = self._ask(name)
             except RegistryError as error:
-                if error.status != 404:
+                if not error.missing:
                     raise
                 return _unread(key, "unknown_schema_id", CODES["unknown_schema_id"])
             self.meter.fetched(name, self._topic.registry.url)

@@ -52,7 +52,7 @@ class TopicSchemas:
         try:
             return SchemaTexts(schema.text, named_texts(self.registry, schema))
         except RegistryError as error:
-            if error.status != 404:
+            if not error.missing:
                 raise
             raise SchemaError(f"a reference does not exist: {error}") from error
 

@@ -1,11 +1,11 @@
 """Columns to framed values: the schemas that they are written with, and what writes them."""
 
-import threading
 import uuid
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec._fork import fork_safe_lock
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.frames import frame_prefix
 from kcodec.columns.source import arrays
@@ -38,7 +38,7 @@ class ColumnWriter:
     def _start(self) -> None:
         """Make what does not pickle."""
         # Of threads that come at once with a new schema, one asks the registry.
-        self._lock = threading.Lock()
+        self._lock = fork_safe_lock()
         self._encoders: Kept[tuple[SchemaTexts, SchemaTexts | None], SchemaEncoder] = Kept()
         self._derived: Kept[pa.DataType, Given] = Kept()
 

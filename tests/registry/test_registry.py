@@ -472,11 +472,13 @@ class TestHttp:
 
     def test_numbers_may_be_text(self):
         with serve(MemoryRegistry()) as server:
-            given = {"timeout": "2.5", "max.retries": "0", "retries.wait.ms": "10", "cache.capacity": "5"}
+            given = {"timeout": "2.5", "max.retries": "0", "retries.wait.ms": "10", "cache.capacity": "1"}
             handle = registries.open(server.url, given)
-            handle.register("s", INT)
-            rest = handle._client()._rest_client
-            assert (rest.timeout, rest.max_retries, rest.retries_wait_ms) == (2.5, 0, 10)
+            assert [handle.register("s", each).id for each in (INT, ORDER)] == [1, 2]
+            server.requests.clear()
+            for number in (1, 2, 2, 1):
+                handle.get(number)
+            assert server.requests == [f"GET /schemas/ids/{number}" for number in (1, 2, 1)]
             handle.close()
             with pytest.raises(ConfigError, match=r"max\.retries='often' is not a number"):
                 registries.open(server.url, {"max.retries": "often"})
@@ -506,7 +508,10 @@ class TestHttp:
 
         with serve(Failing()) as server:
             handle = registries.open(server.url, {"max.retries": "1", "retries.wait.ms": "1"})
-            told = rf"^{server.url}: HTTP 500: Error in the backend data store \(after \d+\.\d s\)$"
+            told = (
+                rf"^{server.url}: HTTP 500: Error in the backend data store "
+                r"\(after \d+\.\d s, asked GET /schemas/ids/1\)$"
+            )
             with pytest.raises(RegistryError, match=told) as info:
                 handle.get(1)
             assert (info.value.status, info.value.error_code) == (500, 50001)
@@ -520,8 +525,9 @@ class TestHttp:
             one.get(1)
             before = len(server.requests)
             assert two.get(1).schema == INT
-            assert one._client() is two._client() is not registries.open(server.url, {"timeout": 3})._client()
-            assert len(server.requests) <= before + 1
+            assert len(server.requests) == before
+            assert registries.open(server.url, {"timeout": 3}).get(1).schema == INT
+            assert len(server.requests) == before + 1
             one.close()
 
     def test_servers_that_answer_with_the_id_alone(self):
@@ -541,12 +547,26 @@ class TestHttp:
         assert "hunter2" not in str(info.value)
         handle.close()
 
-    def test_settings_of_the_client_are_checked_by_it(self):
-        handle = registries.open("http://127.0.0.1:9", {"no.such.setting": "hunter2"})
-        with pytest.raises(ConfigError, match=r"no\.such\.setting"):
-            handle.get(1)
-        with pytest.raises(ConfigError):
-            registries.open("http://127.0.0.1:9", {"proxy": 5}).get(1)
+    @pytest.mark.parametrize(
+        ("config", "told"),
+        [
+            ({"no.such.setting": "hunter2"}, r"'no\.such\.setting'; known are"),
+            ({"max.retry": "hunter2"}, r"'max\.retry': did you mean 'max\.retries'"),
+            ({"schema.registry.ssl.truststore.location": "t.jks"}, "here it is ssl.ca.location, a PEM file"),
+            ({"ssl.keystore.location": "k.jks"}, "ssl.certificate.location and ssl.key.location"),
+            ({"proxy": 5}, "proxy is not"),
+            ({"basic.auth.credentials.source": "SASL_INHERIT"}, "neither URL nor USER_INFO"),
+            ({"basic.auth.user.info": "hunter2"}, "user:password"),
+            (
+                {"basic.auth.user.info": "a:b", "bearer.auth.credentials.source": "STATIC_TOKEN"},
+                "both basic.auth.user.info and bearer.auth",
+            ),
+        ],
+    )
+    def test_unknown_settings_are_told_with_what_they_are_here(self, config, told):
+        with pytest.raises(ConfigError, match=told) as info:
+            registries.open("http://127.0.0.1:9", config)
+        assert "hunter2" not in str(info.value)
 
     def test_associations(self):
         with serve(MemoryRegistry()) as server:

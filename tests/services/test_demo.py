@@ -34,7 +34,7 @@ def test_demo(kafka, registry_url):
 
 
 def test_services_that_are_not_there(kafka, registry_url, monkeypatch, capsys):
-    with pytest.raises(KcodecError, match=r"^http://127\.0\.0\.1:1: ConnectError"):
+    with pytest.raises(KcodecError, match=r"^http://127\.0\.0\.1:1: no connection"):
         run(5, kafka.address, "http://127.0.0.1:1", spark=False)
     monkeypatch.setattr("kcodec.demo.kafka._SECONDS", 1)
     status = cli.main(["demo", "--rows=5", "--no-spark", "--kafka=127.0.0.1:1", f"--registry={registry_url}"])

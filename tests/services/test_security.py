@@ -76,7 +76,7 @@ def test_a_certificate_that_nobody_knows(guarded):
     front, settings = guarded
     del settings["ssl.ca.location"]
     handle = registry.open(front.url, settings)
-    with pytest.raises(RegistryError, match=f"{front.url}: ConnectError: .*[Cc]ertificate"):
+    with pytest.raises(RegistryError, match=f"{front.url}: SSLCertVerificationError: .*[Cc]ertificate"):
         handle.subjects()
     handle.close()
 

@@ -1,0 +1,224 @@
+"""Requests to a Schema Registry server: addresses in turn, tries, what an answer is and what a failure says."""
+
+import json
+import random
+import socket
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from http.client import BadStatusLine, HTTPException
+from typing import Any, NamedTuple, NoReturn
+from urllib.parse import urlencode, urlsplit
+
+from kcodec.errors import ConfigError, RegistryError, one_line
+from kcodec.registry.connection import Answer, Connections, basic, tls_context
+from kcodec.registry.settings import Address, Redaction
+from kcodec.registry.tokens import bearer_headers
+
+__all__ = ["RegistryClient"]
+
+#: Seconds that a request may take where the configuration does not say.
+_TIMEOUT = 60
+
+#: Bytes that an answer may have where the configuration does not say.
+_MAX_BYTES = 64 << 20
+
+_TRIED_AGAIN = frozenset([408, 429, 500, 502, 503, 504])
+
+_ACCEPTED = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
+
+
+class _Server(NamedTuple):
+    """One address: its text, the path that all paths follow, its credentials and its connections."""
+
+    url: str
+    base: str
+    headers: Mapping[str, str]
+    connections: Connections
+
+
+class RegistryClient:
+    """Asks the addresses of a registry in turn, each as often as the settings say; from any number of threads."""
+
+    def __init__(self, addresses: Sequence[Address], config: Mapping[str, Any], redaction: Redaction) -> None:
+        self._redaction = redaction
+        self._timeout = _number(config, "timeout", _TIMEOUT)
+        self._retries = _number(config, "max.retries", 3)
+        self._wait = _number(config, "retries.wait.ms", 1000)
+        self._max_wait = _number(config, "retries.max.wait.ms", 20_000)
+        self._bearer = bearer_headers(config, self._timeout)
+        self._token = ""
+        most = _number(config, "max.response.bytes", _MAX_BYTES)
+        try:
+            tls = tls_context(config)
+        except (OSError, ValueError, TypeError) as error:
+            # Of OpenSSL's files only the error of a missing one has its name.
+            named = ", ".join(
+                f"{name}={value}"
+                for name, value in config.items()
+                if name.startswith("ssl.") and "pass" not in name
+            )
+            raise ConfigError(redaction(f"{named}: {error}")) from None
+        self._servers = []
+        for address in addresses:
+            parts = urlsplit(address.url)
+            headers = {} if address.user_info is None else {"Authorization": basic(address.user_info)}
+            connections = Connections(f"{parts.scheme}://{parts.netloc}", tls, config.get("proxy"), most)
+            self._servers.append(_Server(address.url, parts.path.rstrip("/"), headers, connections))
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        for server in self._servers:
+            server.connections.close()
+
+    def request(
+        self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None
+    ) -> Any:
+        """Return the value that the registry answers with.
+
+        Raises
+        ------
+        RegistryError
+            If it answers with an error, or nothing that is a registry's, or not in time.
+        """
+        asked = f"{method} /{path}"
+        target = f"/{path}?{urlencode(query, doseq=True)}" if query else f"/{path}"
+        headers = {"Accept": _ACCEPTED, "Accept-Encoding": "identity", "User-Agent": "kcodec"}
+        content = None
+        if body is not None:
+            content = json.dumps(body).encode()
+            headers["Content-Type"] = "application/vnd.schemaregistry.v1+json"
+        start = time.monotonic()
+        failure: Answer | Exception | None = None
+        for server in self._servers:
+            for attempt in range(self._retries + 1):
+                if attempt:
+                    longest = min(self._wait * 2 ** min(attempt - 1, 30), self._max_wait)
+                    time.sleep(random.random() * longest / 1000)
+                try:
+                    sent = {**headers, **server.headers, **self._authorization()}
+                    failure = server.connections.request(
+                        method, server.base + target, sent, content, self._timeout
+                    )
+                except (OSError, HTTPException, ValueError) as error:
+                    failure = error
+                    continue
+                if failure.status not in _TRIED_AGAIN:
+                    return self._value(server, asked, failure, start)
+        if isinstance(failure, Answer):
+            self._refuse(server, asked, failure, start)
+        raise RegistryError(
+            self._text(server, asked, _told(failure, self._timeout), start, _why(failure, server))
+        ) from None
+
+    def _authorization(self) -> dict[str, str]:
+        if self._bearer is None:
+            return {}
+        try:
+            headers = self._bearer()
+        except RegistryError as error:
+            raise RegistryError(one_line(self._clean(error)), error.status) from None
+        except (OSError, HTTPException) as error:
+            raise ConnectionError(f"no token: {error}") from None
+        except Exception as error:
+            # Whatever a function of the user's raises; it may hold a secret.
+            raise RegistryError(one_line(self._clean(f"no token: {type(error).__name__}: {error}"))) from None
+        self._token = headers["Authorization"].removeprefix("Bearer ")
+        return headers
+
+    def _clean(self, text: object) -> str:
+        cleaned = self._redaction(text)
+        return cleaned.replace(self._token, "***") if self._token else cleaned
+
+    def _value(self, server: _Server, asked: str, answer: Answer, start: float) -> Any:
+        if not 200 <= answer.status < 300:
+            self._refuse(server, asked, answer, start)
+        if answer.status == 204 or not answer.body:
+            return None
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError):
+            self.unknown(asked, server, f"HTTP {answer.status}, but no JSON: {_beginning(answer)}")
+
+    def unknown(self, asked: str, server: _Server | None = None, what: str = "") -> NoReturn:
+        """Raise what is said of an answer that is not one of a registry: 50005."""
+        server = server or self._servers[0]
+        told = what or "the answer is not a registry's"
+        raise RegistryError(self._text(server, asked, told, None, _path_hint(server)), None, 50005)
+
+    def _refuse(self, server: _Server, asked: str, answer: Answer, start: float) -> NoReturn:
+        try:
+            fields = json.loads(answer.body)
+            code, message = fields.get("error_code"), fields.get("message")
+        except (ValueError, AttributeError, RecursionError):
+            code = message = None
+        if not isinstance(code, int) or isinstance(code, bool):
+            code = None
+        if message is None:
+            message = _beginning(answer)
+        hint = ""
+        if answer.status == 404 and (code is None or code == 404):
+            hint = _path_hint(server)
+        elif 300 <= answer.status < 400:
+            hint = f"is it at {answer.headers.get('Location')}?"
+        elif answer.status in (401, 403):
+            hint = (
+                "are the credentials right?"
+                if server.headers or self._bearer
+                else "does it want credentials?"
+            )
+        elif code is None and answer.status == 400 and server.url.startswith("http://"):
+            hint = "does it want https://?"
+        slow = answer.status in (401, 403, 408, 429) or answer.status >= 500
+        told = f"HTTP {answer.status}: {message}"
+        raise RegistryError(
+            self._text(server, asked, told, start if slow else None, hint), answer.status, code
+        )
+
+    def _text(self, server: _Server, asked: str, told: str, start: float | None, hint: str) -> str:
+        facts = "" if start is None else f"after {time.monotonic() - start:.1f} s, "
+        facts += f"asked {one_line(self._clean(asked), 120)}"
+        if hint:
+            facts += f"; {one_line(self._clean(hint), 120)}"
+        return f"{server.url}: {one_line(self._clean(told))} ({facts})"
+
+
+def _number(config: Mapping[str, Any], name: str, default: Any) -> Any:
+    value = config.get(name)
+    return default if value is None else value
+
+
+def _beginning(answer: Answer) -> str:
+    # More than is shown, so that no credential is cut where it could not be recognized.
+    text = answer.body[: 1 << 20].decode(errors="replace")
+    return text if text.strip() else "an empty answer"
+
+
+def _path_hint(server: _Server) -> str:
+    return f"is the base path {server.base} right?" if server.base else "is the base path missing?"
+
+
+def _told(failure: Any, timeout: float) -> str:
+    if isinstance(failure, TimeoutError):
+        return f"no whole answer within {timeout} s"
+    if isinstance(failure, ConnectionError | socket.gaierror) and not isinstance(failure, BadStatusLine):
+        return f"no connection: {failure}"
+    return f"{type(failure).__name__}: {failure}"
+
+
+def _why(failure: Any, server: _Server) -> str:
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        return "is ssl.ca.location the authority that signed its certificate?"
+    if isinstance(failure, ssl.SSLError) and failure.reason in (
+        "WRONG_VERSION_NUMBER",
+        "HTTP_REQUEST",
+        "RECORD_LAYER_FAILURE",
+    ):
+        return "does it speak http://?"
+    if isinstance(failure, socket.gaierror):
+        return "is the name of the host right?"
+    if isinstance(failure, BadStatusLine | ConnectionResetError) and server.url.startswith("http://"):
+        return "does it want https://?"
+    if isinstance(failure, ConnectionRefusedError):
+        return "does it run, and listen at this port?"
+    return ""

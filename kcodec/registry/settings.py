@@ -1,0 +1,211 @@
+"""Where a registry is and how it is asked: addresses with their credentials, and the settings of Confluent's client."""
+
+import base64
+import difflib
+import html
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from kcodec.errors import ConfigError
+
+__all__ = ["Address", "Redaction", "addresses", "checked"]
+
+_USER_INFO = "basic.auth.user.info"
+_SOURCE = "basic.auth.credentials.source"
+
+#: Every setting, and its type where it is a number.
+_KNOWN: dict[str, type | None] = {
+    _USER_INFO: None,
+    "bearer.auth.credentials.source": None,
+    "bearer.auth.token": None,
+    "bearer.auth.logical.cluster": None,
+    "bearer.auth.identity.pool.id": None,
+    "bearer.auth.client.id": None,
+    "bearer.auth.client.secret": None,
+    "bearer.auth.scope": None,
+    "bearer.auth.issuer.endpoint.url": None,
+    "bearer.auth.issuer.endpoint.query": None,
+    "bearer.auth.custom.provider.function": None,
+    "bearer.auth.custom.provider.config": None,
+    "ssl.ca.location": None,
+    "ssl.certificate.location": None,
+    "ssl.key.location": None,
+    "ssl.key.password": None,
+    "proxy": None,
+    "timeout": float,
+    "max.retries": int,
+    "retries.wait.ms": int,
+    "retries.max.wait.ms": int,
+    "cache.capacity": int,
+    "cache.latest.ttl.sec": int,
+    "max.response.bytes": int,
+}
+
+#: What the settings of Java's client are called here.
+_JAVA = {
+    "ssl.truststore.location": "ssl.ca.location, a PEM file (keytool -exportcert -rfc)",
+    "ssl.truststore.certificates": "ssl.ca.location, a PEM file",
+    "ssl.truststore.password": "ssl.ca.location, a PEM file, which has none",
+    "ssl.truststore.type": "ssl.ca.location, a PEM file",
+    "ssl.keystore.location": "ssl.certificate.location and ssl.key.location, PEM files",
+    "ssl.keystore.certificate.chain": "ssl.certificate.location, a PEM file",
+    "ssl.keystore.key": "ssl.key.location, a PEM file",
+    "ssl.keystore.password": "ssl.key.password",
+    "ssl.keystore.type": "ssl.certificate.location and ssl.key.location, PEM files",
+    "ssl.endpoint.identification.algorithm": "ssl.ca.location",
+    "http.connect.timeout.ms": "timeout, in seconds",
+    "http.read.timeout.ms": "timeout, in seconds",
+    "proxy.host": "proxy, http://host:port",
+    "proxy.port": "proxy, http://host:port",
+    "max.schemas.per.subject": "cache.capacity",
+    "schema.registry.basic.auth.user.info": _USER_INFO,
+}
+
+_SECRET = re.compile(r"user\.info|password|secret|token|proxy")
+#: What stands after the name of a way to authenticate is a credential, whoever's it is.
+_AUTHORIZATION = re.compile(r"\b(?i:basic|bearer)(?:\s+|%20|\+)(?=\S+[\dA-Z=+/])[\w+/=.~%-]{6,}")
+
+
+class Address(NamedTuple):
+    """One address of a registry, without and with its credentials."""
+
+    url: str
+    user_info: str | None = None
+
+
+def addresses(url: str, config: Mapping[str, Any]) -> tuple[Address, ...]:
+    """Return the addresses that a URL lists, each with the credentials that go there and nowhere else."""
+    found = []
+    for address in url.split(","):
+        try:
+            parts = urlsplit(address.strip())
+            known = (
+                parts.scheme in ("http", "https")
+                and parts.hostname is not None
+                and parts.port != 0
+                and not parts.query
+                and not parts.fragment
+            )
+        except ValueError:
+            known = False
+        if not known:
+            raise ConfigError("the address of a registry is not http(s)://host[:port][/path]")
+        place, at, host = parts.netloc.rpartition("@")
+        found.append(Address(urlunsplit(parts._replace(netloc=host)), unquote(place) if at else None))
+    given = config.get(_USER_INFO)
+    users = [each.user_info for each in found]
+    if given is not None:
+        if any(user is not None for user in users):
+            raise ConfigError(f"credentials in the address and in {_USER_INFO}")
+        found = [Address(each.url, given) for each in found]
+    elif None in users and any(user is not None for user in users):
+        raise ConfigError(
+            "some addresses of the registry have credentials and some have none: give each its own, or "
+            f"{_USER_INFO} for all of them"
+        )
+    for each in found:
+        if each.user_info is not None and ":" not in each.user_info:
+            raise ConfigError(f"{_USER_INFO} is not text of the form user:password")
+    return tuple(found)
+
+
+def checked(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration with its numbers as such; an unknown setting is a `ConfigError` that names the nearest."""
+    settings = dict(config)
+    if "url" in settings:
+        raise ConfigError("the address of a registry is not part of its configuration")
+    # Java's client has to be told which of the two places to look at; this one looks at both.
+    if settings.get(_SOURCE) in ("URL", "USER_INFO"):
+        del settings[_SOURCE]
+    for name, value in list(settings.items()):
+        if name not in _KNOWN:
+            raise ConfigError(_unknown(str(name)))
+        kind = _KNOWN[name]
+        if kind is not None:
+            settings[name] = _number(name, value, kind)
+    if not isinstance(settings.get(_USER_INFO, ""), str):
+        raise ConfigError(f"{_USER_INFO} is not text of the form user:password")
+    if not isinstance(settings.get("proxy", ""), str):
+        raise ConfigError("proxy is not text of the form http://host:port")
+    if _USER_INFO in settings and settings.get("bearer.auth.credentials.source"):
+        raise ConfigError(f"both {_USER_INFO} and bearer.auth.credentials.source")
+    return settings
+
+
+def _unknown(name: str) -> str:
+    if name == _SOURCE:
+        return f"{_SOURCE} is neither URL nor USER_INFO"
+    plain = name.removeprefix("schema.registry.")
+    if plain in _JAVA or name in _JAVA:
+        return f"unknown setting of a registry {name!r}: here it is {_JAVA.get(plain) or _JAVA[name]}"
+    near = difflib.get_close_matches(plain, _KNOWN, n=1, cutoff=0.6)
+    hint = f": did you mean {near[0]!r}?" if near else f"; known are {', '.join(_KNOWN)}"
+    return f"unknown setting of a registry {name!r}{hint}"
+
+
+def _number(name: str, value: Any, kind: type) -> Any:
+    if value is None:
+        return None
+    try:
+        number = value if isinstance(value, float) else kind(value)
+    except (ValueError, TypeError, OverflowError):
+        raise ConfigError(f"{name}={value!r} is not a number") from None
+    if not 0 <= number < 1 << 31 or (name in ("timeout", "max.response.bytes") and not number):
+        raise ConfigError(f"{name}={value!r} is out of range")
+    return number
+
+
+class Redaction:
+    """What takes credentials out of texts, in each form that a server or a library may repeat them in.
+
+    Examples
+    --------
+    >>> redaction = Redaction({"basic.auth.user.info": "me:sesame"}, [])
+    >>> redaction("no sesame for Authorization: Basic bWU6c2VzYW1l")
+    'no *** for Authorization: ***'
+    """
+
+    def __init__(self, config: Mapping[str, Any], users: Iterable[str | None]) -> None:
+        secrets: set[str] = {user for user in users if user}
+        for name, value in config.items():
+            if isinstance(value, str) and value and _SECRET.search(name):
+                secrets.add(
+                    unquote(value.rpartition("@")[0].rpartition("/")[2]) if name == "proxy" else value
+                )
+        secrets = {each for each in secrets if each.strip("=")}
+        whole = set(secrets)
+        # A user's name or password of a letter or two stands in any text.
+        secrets |= {part for each in whole for part in each.split(":", 1) if len(part) > 3}
+        forms = set(secrets)
+        for secret in secrets:
+            if len(secret) > 3:
+                raw = secret.encode()
+                forms |= {base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode(), raw.hex()}
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._known = re.compile("|".join(map(_pattern, longest_first))) if forms else None
+
+    def __call__(self, message: object) -> str:
+        """Return the text without credentials."""
+        text = _AUTHORIZATION.sub("***", str(message))
+        return text if self._known is None else self._known.sub("***", text)
+
+
+def _pattern(secret: str) -> str:
+    """Return what finds a text whichever of its characters are escaped, as in addresses, HTML, JSON or Python."""
+    found = []
+    for each in secret.rstrip("="):
+        number = ord(each)
+        forms = {
+            each,
+            html.escape(each),
+            f"\\u{number:04x}",
+            f"\\x{number:02x}",
+            f"&#{number};",
+            f"&#x{number:x};",
+        }
+        forms |= {"".join(f"%{byte:02X}" for byte in each.encode()), ascii(each)[1:-1], f"\\{each}"}
+        forms |= {form.lower() for form in forms if form[0] == "%"} | ({"+"} if each == " " else set())
+        found.append("(?:" + "|".join(map(re.escape, sorted(forms, key=len, reverse=True))) + ")")
+    return "".join(found) + "(?:=|%3D|%3d)*"

@@ -1,0 +1,118 @@
+"""Bearer tokens: given, asked of a token endpoint, or made by a function."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from kcodec._fork import fork_safe_lock
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry.connection import Connections, basic, tls_context
+
+__all__ = ["bearer_headers"]
+
+_AZURE = "http://169.254.169.254/metadata/identity/oauth2/token"
+_MAX_BYTES = 1 << 20
+_PREFIX = "bearer.auth."
+
+
+def bearer_headers(config: Mapping[str, Any], timeout: float) -> Callable[[], dict[str, str]] | None:
+    """Return what makes the headers of a request, by ``bearer.auth.credentials.source``; None without one."""
+    source = config.get("bearer.auth.credentials.source")
+    if source is None:
+        return None
+    pool = config.get("bearer.auth.identity.pool.id")
+    fixed = {
+        "target-sr-cluster": config.get("bearer.auth.logical.cluster"),
+        "Confluent-Identity-Pool-Id": ",".join(pool) if isinstance(pool, (list, tuple)) else pool,
+    }
+    if source == "CUSTOM":
+        function = _needed(config, source, "custom.provider.function")
+        argument = _needed(config, source, "custom.provider.config")
+        if not callable(function):
+            raise ConfigError("bearer.auth.custom.provider.function is not a function")
+        return lambda: _headers(function(argument))
+    if source == "STATIC_TOKEN":
+        token = _needed(config, source, "token")
+        return lambda: _with_token(token, fixed)
+    if source == "OAUTHBEARER":
+        user = f"{_needed(config, source, 'client.id')}:{_needed(config, source, 'client.secret')}"
+        form = {"grant_type": "client_credentials", "scope": _needed(config, source, "scope")}
+        headers = {"Authorization": basic(user), "Content-Type": "application/x-www-form-urlencoded"}
+        endpoint = _needed(config, source, "issuer.endpoint.url")
+        asked = _Token("POST", endpoint, headers, urlencode(form).encode(), timeout)
+    elif source == "OAUTHBEARER_AZURE_IMDS":
+        endpoint = config.get("bearer.auth.issuer.endpoint.url") or _AZURE
+        query = config.get("bearer.auth.issuer.endpoint.query")
+        if query:
+            endpoint = urlsplit(endpoint)._replace(query=query, fragment="").geturl()
+        elif endpoint == _AZURE:
+            raise ConfigError(f"{source} needs bearer.auth.issuer.endpoint.query")
+        asked = _Token("GET", endpoint, {"Metadata": "true"}, None, timeout)
+    else:
+        raise ConfigError(
+            f"bearer.auth.credentials.source={source!r} is not STATIC_TOKEN, OAUTHBEARER, "
+            "OAUTHBEARER_AZURE_IMDS or CUSTOM"
+        )
+    return lambda: _with_token(asked.get(), fixed)
+
+
+def _needed(config: Mapping[str, Any], source: str, name: str) -> Any:
+    value = config.get(_PREFIX + name)
+    if value is None:
+        raise ConfigError(f"bearer.auth.credentials.source={source} needs {_PREFIX}{name}")
+    if not name.startswith("custom.") and not isinstance(value, str):
+        raise ConfigError(f"{_PREFIX}{name} is not text")
+    return value
+
+
+def _with_token(token: str, fixed: Mapping[str, str | None]) -> dict[str, str]:
+    headers = {name: value for name, value in fixed.items() if value is not None}
+    return {"Authorization": f"Bearer {token}", **headers}
+
+
+def _headers(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of what a function has made, which has the names of settings."""
+    token = fields.get("bearer.auth.token")
+    if not isinstance(token, str):
+        raise RegistryError("bearer.auth.custom.provider.function returns no bearer.auth.token")
+    return _with_token(
+        token,
+        {
+            "target-sr-cluster": fields.get("bearer.auth.logical.cluster"),
+            "Confluent-Identity-Pool-Id": fields.get("bearer.auth.identity.pool.id"),
+        },
+    )
+
+
+class _Token:
+    """A token of an endpoint, asked for anew before it expires."""
+
+    def __init__(
+        self, method: str, endpoint: str, headers: dict[str, str], body: bytes | None, timeout: float
+    ) -> None:
+        parts = urlsplit(endpoint)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError("bearer.auth.issuer.endpoint.url is not http(s)://host[:port]/path")
+        self._place = f"{parts.scheme}://{parts.netloc}"
+        target = parts._replace(scheme="", netloc="").geturl() or "/"
+        self._request = (method, target, headers, body, timeout)
+        self._connections = Connections(self._place, tls_context({}), None, _MAX_BYTES)
+        self._lock = fork_safe_lock()
+        self._token, self._expires = "", 0.0
+
+    def get(self) -> str:
+        """Return the token, no later than at four fifths of its life."""
+        with self._lock:
+            if not self._token or time.time() >= self._expires:
+                answer = self._connections.request(*self._request)
+                try:
+                    fields = json.loads(answer.body)
+                    token, lasts = str(fields["access_token"]), float(fields.get("expires_in", 0))
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                    raise RegistryError(
+                        f"{self._place}: HTTP {answer.status}, and no token", answer.status
+                    ) from None
+                self._token, self._expires = token, time.time() + lasts * 0.8
+            return self._token

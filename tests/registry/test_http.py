@@ -1,0 +1,419 @@
+"""Requests to a server that fails, drips, floods, or is no registry at all."""
+
+import base64
+import json
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from registry_server import serve
+
+from kcodec import registry as registries
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry import Schema
+from kcodec.registry.memory import MemoryRegistry
+
+ONCE = {"max.retries": 0}
+INT = Schema('"int"')
+
+
+@contextmanager
+def answering(answer, tls=None):
+    """Serve what a function of the handler writes; gives the address, and the requests that came."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def handle_any(self):
+            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.server.seen.append((self.path, dict(self.headers), content))
+            answer(self)
+
+        do_GET = do_POST = do_DELETE = do_CONNECT = handle_any
+
+        def log_message(self, *arguments):
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        block_on_close = False
+
+        def handle_error(self, *arguments):
+            pass
+
+    server = Server(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    server.seen = []
+    server.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def whole(status, body, kind="application/json", **headers):
+    """Return an answer of the test server."""
+
+    def answer(handler):
+        handler.send_response(status)
+        handler.send_header("Content-Type", kind)
+        handler.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+SCHEMA = whole(200, b'{"schema": "\\"int\\""}')
+
+
+def failure(url, config=None, **more):
+    handle = registries.open(url, {**ONCE, **(config or {}), **more})
+    with pytest.raises(RegistryError) as info:
+        handle.get(7)
+    handle.close()
+    return info.value
+
+
+class TestCredentials:
+    def test_each_address_gets_its_own(self):
+        down = whole(503, b'{"error_code": 503, "message": "down"}')
+        with answering(down) as first, answering(SCHEMA) as second:
+            one = first.url.replace("//", "//a:secretA@")
+            other = second.url.replace("//", "//b:secretB@")
+            handle = registries.open(f"{one},{other}", ONCE)
+            assert handle.get(1).schema == INT
+            assert first.seen[0][1]["Authorization"] == "Basic " + base64.b64encode(b"a:secretA").decode()
+            assert second.seen[0][1]["Authorization"] == "Basic " + base64.b64encode(b"b:secretB").decode()
+            handle.close()
+
+    def test_those_of_the_settings_are_for_all(self):
+        down = whole(503, b"")
+        with answering(down) as first, answering(SCHEMA) as second:
+            handle = registries.open(f"{first.url},{second.url}", {**ONCE, "basic.auth.user.info": "a:b"})
+            assert handle.get(1).schema == INT
+            assert first.seen[0][1]["Authorization"] == second.seen[0][1]["Authorization"] == "Basic YTpi"
+            handle.close()
+
+    def test_those_of_some_addresses_are_unclear(self):
+        with pytest.raises(ConfigError, match="some addresses") as info:
+            registries.open("http://a:secretA@one,http://two")
+        assert "secretA" not in str(info.value)
+
+    @pytest.mark.parametrize(
+        ("config", "forms"),
+        [
+            (
+                {"basic.auth.user.info": "reader:hünter/2&s"},
+                "reader:hünter/2&s hünter/2&s h%C3%BCnter%2F2%26s h%C3%BCnter/2&s hünter/2&amp;s h\\xfcnter/2&s",
+            ),
+            (
+                {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "eyJ.nter+2/x=="},
+                "eyJ.nter+2/x== eyJ.nter%2B2%2Fx%3D%3D",
+            ),
+            (
+                {
+                    "bearer.auth.credentials.source": "CUSTOM",
+                    "bearer.auth.custom.provider.function": lambda config: {"bearer.auth.token": "winter"},
+                    "bearer.auth.custom.provider.config": {},
+                },
+                "winter",
+            ),
+        ],
+        ids=["basic", "token", "function"],
+    )
+    @pytest.mark.parametrize("kind", ["json", "html"])
+    def test_an_echo_is_redacted(self, config, forms, kind):
+        sent = []
+
+        def echo(handler):
+            sent.append(handler.headers["Authorization"].partition(" ")[2])
+            text = f"said {handler.headers['Authorization']} or {sent[0]} or {sent[0].rstrip('=')} or {forms}"
+            body = json.dumps({"error_code": 40301, "message": text}).encode()
+            whole(403, body if kind == "json" else text.encode())(handler)
+
+        with answering(echo) as server:
+            text = repr(failure(server.url, config))
+        assert re.search(r"said ((Bearer|Basic) )?\*\*\* or \*\*\* or \*\*\* or \*\*\*", text)
+        assert "nter" not in text
+        assert sent[0] not in text
+
+    def test_headers_of_bearer_tokens(self):
+        config = {
+            "bearer.auth.credentials.source": "STATIC_TOKEN",
+            "bearer.auth.token": "abc",
+            "bearer.auth.logical.cluster": "lsrc-1",
+            "bearer.auth.identity.pool.id": ["one", "two"],
+        }
+        with answering(SCHEMA) as server:
+            assert registries.open(server.url, config).get(1).schema == INT
+            _, headers, _ = server.seen[0]
+        assert headers["Authorization"] == "Bearer abc"
+        assert headers["target-sr-cluster"] == "lsrc-1"
+        assert headers["Confluent-Identity-Pool-Id"] == "one,two"
+
+    def test_a_token_is_asked_for_once_while_it_lasts(self):
+        token = whole(200, b'{"access_token": "t-1", "expires_in": 3600}')
+        with answering(token) as issuer, answering(SCHEMA) as server:
+            config = {
+                "bearer.auth.credentials.source": "OAUTHBEARER",
+                "bearer.auth.client.id": "client",
+                "bearer.auth.client.secret": "s3cret",
+                "bearer.auth.scope": "schemas",
+                "bearer.auth.issuer.endpoint.url": f"{issuer.url}/oauth2/token",
+            }
+            handle = registries.open(server.url, config)
+            assert [handle.get(number).schema for number in (1, 2)] == [INT, INT]
+            assert len(issuer.seen) == 1
+            path, headers, body = issuer.seen[0]
+            assert (path, body) == ("/oauth2/token", b"grant_type=client_credentials&scope=schemas")
+            assert headers["Authorization"] == "Basic " + base64.b64encode(b"client:s3cret").decode()
+            assert [seen[1]["Authorization"] for seen in server.seen] == ["Bearer t-1"] * 2
+            handle.close()
+
+    @pytest.mark.parametrize("body", [b"<html>", b"{}", b'{"access_token": "x", "expires_in": "soon"}', b"7"])
+    def test_no_token(self, body):
+        with answering(whole(200, body)) as issuer, answering(SCHEMA) as server:
+            config = {
+                "bearer.auth.credentials.source": "OAUTHBEARER_AZURE_IMDS",
+                "bearer.auth.issuer.endpoint.url": issuer.url,
+            }
+            error = failure(server.url, config)
+            assert "no token" in str(error)
+            assert not error.missing
+            assert not server.seen
+
+    @pytest.mark.parametrize(
+        "config",
+        [
+            {"bearer.auth.credentials.source": "GUESS"},
+            {"bearer.auth.credentials.source": "STATIC_TOKEN"},
+            {"bearer.auth.credentials.source": "OAUTHBEARER", "bearer.auth.client.id": "x"},
+            {"bearer.auth.credentials.source": "OAUTHBEARER_AZURE_IMDS"},
+            {"ssl.ca.location": "/no/such/file"},
+            {"ssl.key.location": "/no/such/file"},
+            {"proxy": "socks5://host:1"},
+        ],
+    )
+    def test_settings_that_lack_something(self, config):
+        with pytest.raises(ConfigError):
+            registries.open("https://host", config).get(1)
+
+
+class TestAnswers:
+    def test_texts_are_one_bounded_line_that_tells_where_and_what(self):
+        page = b"<html>\n<body>\x1b[31m" + b"no such page " * 10_000
+        with answering(whole(404, page, "text/html")) as server:
+            error = failure(server.url + "/api")
+        text = str(error)
+        assert text.startswith(f"{server.url}/api: HTTP 404: <html> <body>\\x1b[31mno such page")
+        assert "asked GET /schemas/ids/7; is the base path /api right?" in text
+        assert len(text) < 700
+        assert text.isprintable()
+
+    def test_what_is_no_registry_lacks_no_schema(self):
+        for status, body in [
+            (404, b"<html>"),
+            (404, b""),
+            (404, b"{}"),
+            (404, b'{"error_code": 404, "message": "HTTP 404 Not Found"}'),
+            (404, b'{"error_code": "40403"}'),
+            (404, b"[]"),
+            (404, b"[" * 100_000),
+        ]:
+            with answering(whole(status, body)) as server:
+                error = failure(server.url)
+            assert (error.status, error.missing) == (404, False), body
+            assert "is the base path missing?" in str(error)
+        with answering(whole(404, b'{"error_code": 40403, "message": "Schema 7 not found"}')) as server:
+            error = failure(server.url)
+        assert error.missing
+        assert str(error) == f"{server.url}: HTTP 404: Schema 7 not found (asked GET /schemas/ids/7)"
+
+    @pytest.mark.parametrize(
+        ("status", "body", "told"),
+        [
+            (200, b"<html>log in</html>", "no JSON: <html>log in</html>"),
+            (200, b"7", "not a registry's"),
+            (200, b"{}", "has no schema"),
+            (200, b'{"schema": 7}', "has no schema"),
+            (200, b'{"schema": "x", "references": 7}', "has no schema"),
+            (200, b'{"schema": "x", "metadata": 7}', "has no schema"),
+            (204, b"", "not a registry's"),
+            (401, b"", "does it want credentials?"),
+            (302, b"", "is it at https://elsewhere/?"),
+            (400, b"Client sent an HTTP request to an HTTPS server.", "does it want https://?"),
+        ],
+    )
+    def test_other_answers(self, status, body, told):
+        with answering(whole(status, body, Location="https://elsewhere/")) as server:
+            error = failure(server.url)
+        assert told in str(error)
+        assert str(error).startswith(f"{server.url}: ")
+        assert "GET /schemas/ids/7" in str(error)
+
+    def test_a_body_has_a_bound(self):
+        def flood(handler):
+            handler.send_response(200)
+            handler.end_headers()
+            while True:
+                handler.wfile.write(b" " * 65536)
+
+        with answering(flood) as server:
+            error = failure(server.url, {"max.response.bytes": 1_000_000})
+        assert "the answer has more than 1000000 bytes" in str(error)
+
+    def test_an_answer_that_ends_early(self):
+        def half(handler):
+            handler.send_response(200)
+            handler.send_header("Content-Length", "100")
+            handler.end_headers()
+            handler.wfile.write(b'{"schema"')
+            handler.close_connection = True
+
+        with answering(half) as server:
+            assert "IncompleteRead" in str(failure(server.url))
+
+    @pytest.mark.parametrize("where", ["head", "body", "chunks"])
+    def test_a_drip_ends_at_the_time_out(self, where):
+        stop = threading.Event()
+
+        def drip(handler):
+            write = handler.wfile.write
+            if where != "head":
+                write(b"HTTP/1.1 200 OK\r\n")
+                write(
+                    b"Content-Length: 500\r\n\r\n"
+                    if where == "body"
+                    else b"Transfer-Encoding: chunked\r\n\r\n"
+                )
+            while not stop.wait(0.05):
+                write(b"1\r\n \r\n" if where == "chunks" else b" ")
+
+        with answering(drip) as server:
+            start = time.monotonic()
+            error = failure(server.url, timeout=0.4)
+            took = time.monotonic() - start
+            stop.set()
+        assert "no whole answer within 0.4 s" in str(error)
+        assert took < 2
+
+    def test_a_server_that_never_reads(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            url = f"http://127.0.0.1:{server.getsockname()[1]}"
+            handle = registries.open(url, {**ONCE, "timeout": 0.3})
+            with pytest.raises(RegistryError, match=r"within 0\.3 s"):
+                handle.register("s", Schema(f'{{"type": "int", "doc": "{"x" * 20_000_000}"}}'))
+
+    def test_what_is_no_http(self):
+        def raw(answer):
+            server = socket.create_server(("127.0.0.1", 0))
+
+            def run():
+                with server:
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.recv(10_000)
+                        connection.sendall(answer)
+
+            threading.Thread(target=run, daemon=True).start()
+            return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+        assert "does it want https://?" in str(failure(raw(b"\x15\x03\x01\x00\x02\x02\x16")))
+        assert "does it want https://?" in str(failure(raw(b"")))
+        assert "LineTooLong" in str(failure(raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000)))
+        with answering(SCHEMA) as server:
+            error = failure(server.url.replace("http:", "https:"))
+        assert "does it speak http://?" in str(error)
+        assert "is the name of the host right?" in str(failure("http://no-such-host.invalid"))
+        assert "does it run" in str(failure("http://127.0.0.1:9"))
+
+
+class TestConnections:
+    def test_they_are_used_again_and_opened_anew_when_closed(self):
+        ports = []
+
+        def answer(handler):
+            ports.append(handler.client_address[1])
+            SCHEMA(handler)
+            # Without telling.
+            handler.close_connection = len(ports) == 2
+
+        with answering(answer) as server:
+            handle = registries.open(server.url, ONCE)
+            for number in range(4):
+                handle.get(number)
+                time.sleep(0.05)
+            handle.close()
+        assert ports[0] == ports[1] != ports[2] == ports[3]
+
+    def test_a_base_path(self):
+        with answering(SCHEMA) as server:
+            handle = registries.open(f"{server.url}/apis/ccompat/v7/", ONCE)
+            handle.get(1)
+            assert server.seen[0][0] == "/apis/ccompat/v7/schemas/ids/1"
+
+    def test_through_a_proxy(self, monkeypatch):
+        with answering(SCHEMA) as proxy:
+            place = proxy.url.replace("//", "//me:hunter2@")
+            handle = registries.open("http://registry.invalid:8081/x", {**ONCE, "proxy": place})
+            assert handle.get(1).schema == INT
+            path, headers, _ = proxy.seen[0]
+            assert path == "http://registry.invalid:8081/x/schemas/ids/1"
+            assert headers["Host"] == "registry.invalid:8081"
+            assert headers["Proxy-Authorization"] == "Basic " + base64.b64encode(b"me:hunter2").decode()
+            monkeypatch.setenv("http_proxy", proxy.url)
+            assert registries.open("http://other.invalid:8081", ONCE).get(1).schema == INT
+            error = failure("https://registry.invalid", {"proxy": place})
+            assert proxy.seen[-1][0] == "registry.invalid:443"
+            assert "hunter2" not in str(error)
+
+    def test_tls(self, tmp_path):
+        key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+        subprocess.run(
+            [
+                *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+                *("-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost"),
+                *("-addext", "subjectAltName=IP:127.0.0.1"),
+            ],
+            check=True,
+            capture_output=True,
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        with answering(SCHEMA, context) as server:
+            for config in ({"ssl.ca.location": str(certificate)}, {"ssl.ca.location": False}):
+                handle = registries.open(server.url, {**ONCE, **config})
+                assert [handle.get(number).schema for number in (1, 2)] == [INT, INT]
+                handle.close()
+            assert "is ssl.ca.location the authority" in str(failure(server.url))
+
+    def test_without_what_is_optional(self):
+        """Workers may have pyarrow and nothing else."""
+        script = (
+            "import sys\n"
+            "for name in ('confluent_kafka', 'httpx', 'requests', 'certifi', 'authlib'): sys.modules[name] = None\n"
+            "import kcodec\n"
+            "serde = kcodec.Serde('AVRO', sys.argv[1], topic='t', reader_schema='\"int\"')\n"
+            "print(serde.deserialize([b'\\0\\0\\0\\0\\1\\x0e']).to_pylist())\n"
+        )
+        store = MemoryRegistry()
+        store.register("t-value", INT)
+        with serve(store, password="me:hunter2") as server:
+            url = server.url.replace("//", "//me:hunter2@")
+            run = subprocess.run([sys.executable, "-c", script, url], capture_output=True, text=True)
+        assert (run.stdout.strip(), run.stderr) == ("[7]", "")
