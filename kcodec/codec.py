@@ -6,11 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.casts import FINER
 from kcodec.columns.source import arrays, payloads
-from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+from kcodec.columns.types import type_at
+from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, Fault
 from kcodec.plan import Limits
 
-__all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "report", "result"]
+__all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "name_rounding", "report", "result"]
 
 ERRORS = ("raise", "null", "report")
 
@@ -44,6 +46,19 @@ def check_errors(errors: str) -> None:
     """Check that a value of ``errors=`` is one of `ERRORS`."""
     if errors not in ERRORS:
         raise ConfigError(f"errors={errors!r} is not one of {', '.join(ERRORS)}")
+
+
+def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
+    """Return faults of encoding a type, with reasons that name the option for those of times."""
+
+    def told(fault: Fault) -> Fault:
+        if fault.code == "inexact" and fault.reason == CODES["inexact"]:
+            at = type_at(kind, fault.path)
+            if at is not None and (pa.types.is_time(at) or pa.types.is_timestamp(at)):
+                return fault._replace(reason=FINER)
+        return fault
+
+    return [told(fault) for fault in faults]
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
@@ -116,7 +131,12 @@ class Codec:
         """
         check_errors(errors)
         chunks, chunked = arrays(array)
-        return self._run(self._encode, chunks, chunked, self._encoded_type, errors, EncodeError)
+
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            encoded, faults = self._encode(chunk, stop)
+            return encoded, name_rounding(faults, chunk.type)
+
+        return self._run(step, chunks, chunked, self._encoded_type, errors, EncodeError)
 
     _encoded_type: pa.DataType
 

@@ -5,20 +5,28 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from kcodec.columns.nested import add_columns, hide_nulls, unpack
+from kcodec.columns.nested import add_columns, floor_times, hide_nulls, unpack
 from kcodec.columns.types import plain_type
 from kcodec.errors import CODES, Fault
 
-__all__ = ["cast_rows", "code_of"]
+__all__ = ["FINER", "cast_rows", "code_of"]
+
+#: What is said of a time that is finer than what is written.
+FINER = 'the time is finer than what is written; with round="truncate" the rest is cut off'
 
 
 def cast_rows(
-    array: pa.Array, kind: pa.DataType, code: Callable[[pa.Array, pa.DataType], str] | None = None
+    array: pa.Array,
+    kind: pa.DataType,
+    code: Callable[[pa.Array, pa.DataType], str] | None = None,
+    *,
+    floor: bool = False,
 ) -> tuple[pa.Array, list[Fault]]:
     """Cast an array; rows that would lose something become null and have a fault.
 
     Structs of the type may have more fields at their end, which are null. `code` returns the code of a fault, given an
-    array of the one value that is lost and the type that it is cast to.
+    array of the one value that is lost and the type that it is cast to. With `floor`, times finer than the type are cut
+    off.
 
     >>> found, faults = cast_rows(pa.array([[1], [2, 300]]), pa.list_(pa.int8()))
     >>> found.to_pylist(), faults[0].path, faults[0].code
@@ -27,6 +35,8 @@ def cast_rows(
     if array.type == kind:
         return array, []
     array = add_columns(unpack(array), kind)
+    if floor:
+        array = floor_times(array, kind)
     try:
         return array.cast(kind), []
     except pa.ArrowInvalid:
@@ -91,7 +101,8 @@ def _cast_apart(
         if len(array) == 1:
             path, value, wanted = _lost(array, kind, "")
             found = code(value, wanted)
-            return pa.nulls(1, kind), [Fault(0, None, path, found, CODES[found])]
+            finer = found == "inexact" and (pa.types.is_time(wanted) or pa.types.is_timestamp(wanted))
+            return pa.nulls(1, kind), [Fault(0, None, path, found, FINER if finer else CODES[found])]
     half = len(array) // 2
     before, lost = _cast_apart(_rows(array, 0, half), kind, code)
     after, more = _cast_apart(_rows(array, half, len(array)), kind, code)

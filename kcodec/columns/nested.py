@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError
 
-__all__ = ["add_columns", "arrange", "hide_nulls", "rebuild", "replace_rows", "unpack"]
+__all__ = ["add_columns", "arrange", "floor_times", "hide_nulls", "rebuild", "replace_rows", "unpack"]
 
 #: Rows are replaced one by one if at most one row in so many is.
 _ROWS_PER_SLICE = 50
@@ -78,6 +78,41 @@ def hide_nulls(array: pa.Array) -> pa.Array:
     """Set values behind the nulls of structs to null, since Arrow's cast reads them."""
     parts = [hide_nulls(part) for part in _below(array)]
     fields = [array.type.field(number) for number in range(len(parts))]
+    return _again(array, parts, fields) if parts else array
+
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def floor_times(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cut times off that are finer than those of a type: what is left is not later, before 1970 neither.
+
+    The array is unpacked, and has the columns of the type.
+
+    >>> floor_times(pa.array([-1], pa.timestamp("us")), pa.timestamp("ms")).cast(pa.int64()).to_pylist()
+    [-1]
+    """
+    types, given = pa.types, array.type
+    if given == kind:
+        return array
+    if (types.is_timestamp(given) and types.is_timestamp(kind)) or (
+        types.is_time(given) and types.is_time(kind)
+    ):
+        factor = _PER_SECOND[given.unit] // _PER_SECOND[kind.unit]
+        if factor < 2:
+            return array
+        bits = pa.int32() if given.bit_width == 32 else pa.int64()
+        # Arrow's division cuts towards zero.
+        values = array.view(bits).cast(pa.int64())
+        cut = pc.divide(values, factor)
+        later = pc.less(values, pc.multiply(cut, factor))
+        cut = pc.subtract(cut, later.cast(pa.int64()))
+        bits = pa.int32() if kind.bit_width == 32 else pa.int64()
+        unit = pa.timestamp(kind.unit, given.tz) if types.is_timestamp(given) else kind
+        return cut.cast(bits).view(unit)
+    below = _below(array)
+    fields = [given.field(number) for number in range(len(below))]
+    parts = [floor_times(part, kind.field(number).type) for number, part in enumerate(below)]
     return _again(array, parts, fields) if parts else array
 
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from kcodec.errors import SchemaError
 
-__all__ = ["plain_type"]
+__all__ = ["plain_type", "type_at"]
 
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200
@@ -53,3 +53,30 @@ def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
 def _plain_field(field: pa.Field, depth: int) -> pa.Field:
     # Not a new field: items of Spark's empty arrays are nulls that are not nullable, which pyarrow refuses to make.
     return field.with_type(_plain(field.type, depth + 1)).remove_metadata()
+
+
+def type_at(kind: pa.DataType, path: str) -> pa.DataType | None:
+    """Return the type of the value that a path of an error names; None where there is no such column.
+
+    >>> type_at(pa.struct([("a.b", pa.list_(pa.struct([("C", pa.date32())])))]), "a.b[7].c")
+    DataType(date32[day])
+    """
+    types = pa.types
+    if not path:
+        return kind
+    if path[0] == "[" and kind.num_fields:
+        rest = path.partition("]")[2]
+        if not types.is_map(kind):
+            return type_at(kind.field(0).type, rest.removeprefix("."))
+        for name, below in ((".key", kind.key_type), (".value", kind.item_type)):
+            if rest.startswith(name):
+                return type_at(below, rest[len(name) :].removeprefix("."))
+    elif types.is_struct(kind):
+        for field in kind:
+            name, rest = field.name, path[len(field.name) :]
+            # ksqlDB finds columns whatever their case.
+            if path.lower().startswith(name.lower()) and rest[:1] in ("", ".", "["):
+                found = type_at(field.type, rest.removeprefix("."))
+                if found is not None:
+                    return found
+    return None

@@ -195,6 +195,8 @@ class Node:
     factor : int
         INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value
         times ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
+    floor : bool
+        INT, LONG, JSON_INTEGER: written, that rest is dropped, so that the value is the next lower one.
     precision, scale : int
         DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
     symbols : tuple of str or None
@@ -224,6 +226,7 @@ class Node:
     reason: str = ""
     forms: Form = Form.PLAIN
     bounds: tuple[int, int] | None = None
+    floor: bool = False
 
     def __str__(self) -> str:
         return "\n".join(_lines(self, 0))
@@ -278,7 +281,7 @@ def _lines(node: Node, depth: int) -> list[str]:
     if node.size:
         parts.append(f"size {node.size}")
     if node.factor != 1:
-        parts.append(f"factor {node.factor}")
+        parts.append(f"factor {node.factor}" + (" floor" if node.floor else ""))
     if node.precision:
         parts.append(f"({node.precision}, {node.scale})")
     if node.symbols:

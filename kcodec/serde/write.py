@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
-from kcodec.codec import Codec, check_errors
+from kcodec.codec import Codec, check_errors, name_rounding
 from kcodec.columns.frames import frame_prefix
 from kcodec.columns.source import arrays
 from kcodec.errors import EncodeError, Fault
@@ -72,7 +72,8 @@ class ColumnWriter:
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = encoder.encode(chunk, prefix=prefix, large=large, stop=stop)
-            return encoded, [fault._replace(schema_id=target.schema_id) for fault in faults]
+            named = name_rounding(faults, chunk.type)
+            return encoded, [fault._replace(schema_id=target.schema_id) for fault in named]
 
         return Codec._run(step, chunks, chunked, kind, errors, EncodeError), header
 

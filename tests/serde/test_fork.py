@@ -79,7 +79,7 @@ def run(url, forks=30):
 
 def filled(registry):
     for number in range(50):
-        registry.register(f"s{number}", Schema('{"type": "fixed", "name": "F%d", "size": 1}' % number))
+        registry.register(f"s{number}", Schema(f'{{"type": "fixed", "name": "F{number}", "size": 1}}'))
     return registry
 
 

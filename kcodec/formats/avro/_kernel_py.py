@@ -454,7 +454,7 @@ class _Writer(Inputs):
         value = self.value(node, row, path)
         if node.factor < 0:
             value *= -node.factor
-        elif value % node.factor:
+        elif value % node.factor and not node.floor:
             raise RowError("inexact", None, path)
         else:
             value //= node.factor

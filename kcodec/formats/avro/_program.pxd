@@ -105,7 +105,7 @@ cdef struct Op:
     int32_t size          # bytes of a fixed, branches of a union, member of a union, null branch; see Code
     int64_t factor        # columns hold the wire's value times this
     int32_t precision
-    int32_t scale
+    int32_t scale         # PUT_INTEGER: not 0 if the rest of a division is dropped
     int32_t status        # DO_FAIL
     int32_t minimum       # bytes that one item of an array takes at least
     const Text *texts     # symbols of an enum (data NULL: none); DO_DEFAULT: the bytes

@@ -460,6 +460,7 @@ cdef class AvroProgram(Program):
         self.ops[at].scale = node.scale
         if code == PUT_INTEGER:
             self.ops[at].size = bits
+            self.ops[at].scale = node.floor
         elif code == PUT_ENUM:
             self.ops[at].size = len(node.symbols)
             self.ops[at].texts = self.text_table([symbol.encode() for symbol in node.symbols])

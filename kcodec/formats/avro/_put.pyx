@@ -54,7 +54,10 @@ cdef int64_t read_integer(const Op *op, const Input *column, int64_t index, Stat
     if op.factor > 1:
         quotient = value // op.factor
         if quotient * op.factor != value:
-            status[0] = INEXACT
+            if op.scale:
+                quotient -= value < 0
+            else:
+                status[0] = INEXACT
         value = quotient
     elif op.factor < 0:
         if multiply_overflows(value, -op.factor, &value):

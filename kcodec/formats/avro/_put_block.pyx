@@ -361,7 +361,9 @@ cdef bint run(
                 lane = lanes[at]
                 value = longs[lane] // 1000
                 if unlikely(value * 1000 != longs[lane]):
-                    return False
+                    if not op.scale:
+                        return False
+                    value -= longs[lane] < 0
                 outs[lane] = write_varint(outs[lane], zigzag64(value))
         elif op.code == PUT_INTEGER:
             for at in range(count):

@@ -114,6 +114,9 @@ class AvroCodec(Codec):
     fields : sequence of str, optional
         The only fields to decode, one at least, dotted for those of nested records; the others are skipped on
         the wire.
+    round : {"error", "truncate"}
+        What `encode` makes of a time that is finer than the schema's: an error of its row, or the next earlier time
+        that is not.
     limits : Limits, optional
         What one row may cost.
 
@@ -149,13 +152,16 @@ class AvroCodec(Codec):
         union_prefix: str = "member_",
         trailing: bool = False,
         fields: Sequence[str] | None = None,
+        round: str = "error",
         limits: Limits | None = None,
     ) -> None:
         if not isinstance(trailing, bool):
             raise ConfigError(f"trailing={trailing!r} is not True or False")
         if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
             raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
-        options = TypeOptions(large, recursive_depth, wide_decimals, union_members, union_prefix, fields)
+        options = TypeOptions(
+            large, recursive_depth, wide_decimals, union_members, union_prefix, fields, round
+        )
         self._arguments: dict[str, Any] = {
             "writer_schema": schema_text(writer_schema),
             "reader_schema": None if reader_schema is None else schema_text(reader_schema),
@@ -167,6 +173,7 @@ class AvroCodec(Codec):
             "union_prefix": union_prefix,
             "trailing": trailing,
             "fields": options.fields,
+            "round": round,
             "limits": Limits.of(limits),
         }
         named = self._arguments["named_schemas"]

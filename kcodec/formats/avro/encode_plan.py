@@ -68,11 +68,12 @@ class _EncodePlan:
         precision: int = 0,
         scale: int = 0,
         symbols: tuple[str | None, ...] = (),
+        floor: bool = False,
     ) -> Node:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise SchemaError(f"the schema comes to more than {MAX_NODES} steps")
-        return Node(op, column, name, tuple(children), size, factor, precision, scale, symbols)
+        return Node(op, column, name, tuple(children), size, factor, precision, scale, symbols, floor=floor)
 
     def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
         if not reason:
@@ -178,9 +179,10 @@ class _EncodePlan:
             )
         if op in (Op.INT, Op.LONG):
             factor = 1 if pa.types.is_integer(kind) else _factor(schema.logical, kind)
-            return (
-                self.node(op, column, name, factor=factor) if factor else self.mismatch(schema, column, name)
-            )
+            if not factor:
+                return self.mismatch(schema, column, name)
+            floor = factor > 1 and self.options.round == "truncate"
+            return self.node(op, column, name, factor=factor, floor=floor)
         if op is Op.ENUM and _is_text(kind):
             return self.node(op, column, name, symbols=schema.symbols)
         fits = {

@@ -41,7 +41,11 @@ _PRIMITIVE_TYPES = {
     "double": pa.float64(),
 }
 
-_CHOICES = {"wide_decimals": ("decimal256", "string"), "union_members": ("index", "type")}
+_CHOICES = {
+    "wide_decimals": ("decimal256", "string"),
+    "union_members": ("index", "type"),
+    "round": ("error", "truncate"),
+}
 
 _Wanted = Mapping[str, Any] | None
 
@@ -67,6 +71,9 @@ class TypeOptions:
     fields : sequence of str, optional
         The only fields of the root that become columns, one at least; dotted for fields of nested records,
         also within arrays, maps and nullable types.
+    round : {"error", "truncate"}
+        What becomes of a time that is finer than what is written, such as microseconds for ``timestamp-millis``: an
+        error of its row, or the next earlier time that is not, as Spark writes it.
 
     Raises
     ------
@@ -80,6 +87,7 @@ class TypeOptions:
     union_members: str = "index"
     union_prefix: str = "member_"
     fields: Sequence[str] | None = None
+    round: str = "error"
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.columns.casts import FINER
 from kcodec.formats.connect.json_reader import Expansion
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.connect.values import (
@@ -218,10 +219,10 @@ def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int,
     return pa.Array.from_buffers(kind, len(array), array.buffers()[:2], children=[part]), lost
 
 
-def row_value(array: pa.Array, row: int) -> Any:
+def row_value(array: pa.Array, row: int, *, floor: bool = False) -> Any:
     """Take one value of an array of plain types in the form of `kcodec.formats.connect.values`.
 
-    Times finer than a millisecond, which Java's class has not, are a `RowError`.
+    Times finer than a millisecond, which Java's class has not, are a `RowError`, or else cut off.
     """
     kind, types = array.type, pa.types
     if types.is_null(kind) or not array[row].is_valid:
@@ -229,20 +230,20 @@ def row_value(array: pa.Array, row: int) -> Any:
     if types.is_struct(kind):
         parts = {}
         for number, field in enumerate(kind):
-            parts[field.name] = _step(field.name, array.field(number), row)
+            parts[field.name] = _step(field.name, array.field(number), row, floor)
         return Struct(parts)
     if types.is_map(kind):
         entries, first, last = _entries(array, row)
         keys, items = entries.field(0), entries.field(1)
         return Map(
-            (_step(f"[{i - first}].key", keys, i), _step(f"[{i - first}].value", items, i))
+            (_step(f"[{i - first}].key", keys, i, floor), _step(f"[{i - first}].value", items, i, floor))
             for i in range(first, last)
         )
     if types.is_list(kind) or types.is_large_list(kind):
         values, first, last = _entries(array, row)
-        return [_step(f"[{i - first}]", values, i) for i in range(first, last)]
+        return [_step(f"[{i - first}]", values, i, floor) for i in range(first, last)]
     if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
-        return _millis(array[row].value, kind)
+        return _millis(array[row].value, kind, floor)
     value = array[row].as_py()
     if types.is_integer(kind):
         bits = kind.bit_width * (2 if types.is_unsigned_integer(kind) else 1)
@@ -250,9 +251,9 @@ def row_value(array: pa.Array, row: int) -> Any:
     return Float32(value) if types.is_float32(kind) else value
 
 
-def _step(step: str, array: pa.Array, row: int) -> Any:
+def _step(step: str, array: pa.Array, row: int, floor: bool) -> Any:
     try:
-        return row_value(array, row)
+        return row_value(array, row, floor=floor)
     except RowError as error:
         raise error.within(step) from None
 
@@ -262,12 +263,12 @@ def _entries(array: pa.Array, row: int) -> tuple[pa.Array, int, int]:
     return array.values, offsets[row].as_py(), offsets[row + 1].as_py()
 
 
-def _millis(value: int, kind: pa.DataType) -> Millis:
+def _millis(value: int, kind: pa.DataType, floor: bool) -> Millis:
     if pa.types.is_date32(kind):
         return Millis(value * MILLIS_PER_DAY)
     if pa.types.is_date64(kind):
         return Millis(value)
     millis, remainder = divmod(value * 1000, _PER_SECOND[kind.unit])
-    if remainder:
-        raise RowError("inexact", reason="Connect's times are whole milliseconds")
+    if remainder and not floor:
+        raise RowError("inexact", reason=f"Connect's times are whole milliseconds: {FINER}")
     return Millis(millis)

@@ -39,6 +39,7 @@ __all__ = ["ConnectJsonCodec"]
 
 _COMPAT = (None, "connect")
 _DUPLICATES = ("last", "error")
+_ROUND = ("error", "truncate")
 
 #: Schemas that may meet in one run of rows, however small the cache is.
 _MIN_SCHEMAS = 16
@@ -78,6 +79,9 @@ class ConnectJsonCodec(Codec):
         What Decimals of more than 38 digits are read as, and whether columns of text are written as Decimals.
     duplicate_keys : {"last", "error"}
         What becomes of a key that stands twice in an object.
+    round : {"error", "truncate"}
+        What `encode` makes of times that are finer than Connect's milliseconds: errors of their rows, or the next
+        earlier milliseconds.
     large : bool
         Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
     limits : Limits, optional
@@ -134,12 +138,14 @@ class ConnectJsonCodec(Codec):
         precision: int = 38,
         wide_decimals: str = "decimal256",
         duplicate_keys: str = "last",
+        round: str = "error",
         large: bool = False,
         limits: Limits | None = None,
     ) -> None:
         for name, value, valid in (
             ("compat", compat, _COMPAT),
             ("duplicate_keys", duplicate_keys, _DUPLICATES),
+            ("round", round, _ROUND),
             ("tombstones", tombstones, (None, True, False)),
         ):
             if value not in valid:
@@ -168,6 +174,7 @@ class ConnectJsonCodec(Codec):
             "precision": precision,
             "wide_decimals": wide_decimals,
             "duplicate_keys": duplicate_keys,
+            "round": round,
             "large": large,
             "limits": Limits.of(limits),
         }
@@ -177,6 +184,7 @@ class ConnectJsonCodec(Codec):
             numeric=self._config.numeric,
             unique=duplicate_keys == "error",
             text=wide_decimals == "string",
+            floor=round == "truncate",
         )
         self._limits = Limits.of(limits)
         self._tombstones = compat is None if tombstones is None else tombstones
@@ -185,7 +193,10 @@ class ConnectJsonCodec(Codec):
         self._enveloped = self._config.schemas_enable and content is None
         self._converter = JsonConverter(self._config, self._limits.max_expansion)
         self._rows = RowConverter(
-            self._converter, enveloped=self._enveloped, max_expansion=self._limits.max_expansion
+            self._converter,
+            enveloped=self._enveloped,
+            max_expansion=self._limits.max_expansion,
+            floor=self._options.floor,
         )
         self._max_schemas = max(self._config.schemas_cache_size, _MIN_SCHEMAS)
         self._runs = RunReader(

@@ -49,6 +49,7 @@ class PlanOptions:
     numeric: bool = False  # decimals are written as numbers
     unique: bool = False  # a key that stands twice is an error
     text: bool = False  # columns of text are written as Decimals
+    floor: bool = False  # times finer than milliseconds are cut off when written
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
@@ -413,14 +414,14 @@ class _Encoder:
                 return _with(made, Op.JSON_INTEGER)
             # What date64 is cast to.
             if kind == pa.timestamp("ms"):
-                return _with(made, Op.JSON_INTEGER, factor=MILLIS_PER_DAY, bounds=_range(32))
+                return self.time(made, MILLIS_PER_DAY, _range(32))
             return None
         if schema.name == TIME:
             if not types.is_time(kind):
                 return None
-            return _with(made, Op.JSON_INTEGER, factor=_factor(kind), bounds=(0, MILLIS_PER_DAY))
+            return self.time(made, _factor(kind), (0, MILLIS_PER_DAY))
         if schema.name == TIMESTAMP:
-            return _with(made, Op.JSON_INTEGER, factor=_factor(kind)) if types.is_timestamp(kind) else None
+            return self.time(made, _factor(kind)) if types.is_timestamp(kind) else None
         if schema.type in _BITS:
             if not types.is_integer(kind):
                 return None
@@ -436,6 +437,10 @@ class _Encoder:
         if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
             return _with(made, Op.JSON_BYTES)
         return None
+
+    def time(self, made: Node, factor: int, bounds: tuple[int, int] | None = None) -> Node:
+        floor = factor > 1 and self.options.floor
+        return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=floor)
 
 
 def _factor(kind: pa.DataType) -> int:

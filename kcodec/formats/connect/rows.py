@@ -19,7 +19,10 @@ __all__ = ["RowConverter"]
 class RowConverter:
     """A JsonConverter between payloads and Arrow columns."""
 
-    def __init__(self, converter: JsonConverter, *, enveloped: bool, max_expansion: int) -> None:
+    def __init__(
+        self, converter: JsonConverter, *, enveloped: bool, max_expansion: int, floor: bool = False
+    ) -> None:
+        self._floor = floor
         self._converter = converter
         self._enveloped = enveloped
         self._max_expansion = max_expansion
@@ -65,7 +68,7 @@ class RowConverter:
             data = None
             if array[row].is_valid or not tombstones:
                 try:
-                    data = self._converter.from_connect_data(schema, row_value(array, row))
+                    data = self._converter.from_connect_data(schema, row_value(array, row, floor=self._floor))
                 except RowError as error:
                     faults.append(error.fault(row))
                     if stop:
@@ -76,7 +79,7 @@ class RowConverter:
     def explain(self, array: pa.Array, schema: ConnectSchema, fault: Fault) -> Fault:
         """Return the fault of a row that was not written, with JsonConverter's words if it refuses the row too."""
         try:
-            self._converter.from_connect_data(schema, row_value(array, fault.row))
+            self._converter.from_connect_data(schema, row_value(array, fault.row, floor=self._floor))
         except RowError as error:
             return error.fault(fault.row)
         return fault

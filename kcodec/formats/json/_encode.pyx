@@ -94,7 +94,9 @@ cdef inline uint8_t *put_integer(
         if op.factor > 0:
             quotient = value // op.factor
             if quotient * op.factor != value:
-                return fail(context, INEXACT, op)
+                if not op.scale:
+                    return fail(context, INEXACT, op)
+                quotient -= value < 0
             value = quotient
         elif multiply_overflows(value, -op.factor, &value):
             return fail(context, OUT_OF_RANGE, op)

@@ -112,7 +112,7 @@ class _Writer(Inputs):
         value = self.read(node, row)
         if node.factor < 0:
             value *= -node.factor
-        elif value % node.factor and value < 1 << 63:
+        elif value % node.factor and value < 1 << 63 and not node.floor:
             raise RowError("inexact", None, path)
         else:
             value //= 1 if value >= 1 << 63 else node.factor

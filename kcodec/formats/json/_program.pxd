@@ -71,7 +71,7 @@ cdef struct Op:
     # Of a leaf:
     int32_t width           # bytes of a value; words of a decimal
     int32_t precision
-    int32_t scale           # of the column
+    int32_t scale           # of the column; INTEGER: not 0 if the rest of a division is dropped
     int32_t wire_precision  # BASE64
     int32_t wire_scale
     int32_t digits          # ISO_TIME: of the unit

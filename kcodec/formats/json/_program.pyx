@@ -309,6 +309,7 @@ cdef class JsonProgram(Program):
         op.text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         if op.code == INTEGER:
             op.width = kind.bit_width // 8
+            op.scale = node.floor
             self.set_bounds(at, node, kind)
         elif op.code == DOUBLE:
             if pa.types.is_float32(kind):

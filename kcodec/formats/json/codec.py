@@ -47,6 +47,9 @@ class JsonCodec(Codec):
         Whether all numbers are written as text; then both are read.
     nonfinite : bool
         Whether ``"NaN"``, ``"Infinity"`` and ``"-Infinity"`` are floats; otherwise they are errors.
+    round : {"error", "truncate"}
+        What `encode` makes of a time that is finer than the type's: an error of its row, or the next earlier time that
+        is not.
     trailing : bool
         Whether anything may follow a document.
     limits : Limits, optional
@@ -82,6 +85,7 @@ class JsonCodec(Codec):
         duplicate_keys: str = "last",
         text_numbers: bool = False,
         nonfinite: bool = False,
+        round: str = "error",
         trailing: bool = False,
         limits: Limits | None = None,
     ) -> None:
@@ -90,7 +94,7 @@ class JsonCodec(Codec):
         if not isinstance(arrow_type, pa.DataType):
             raise ConfigError(f"arrow_type is a {type(arrow_type).__name__}, not an Arrow type or schema")
         self.arrow_type = arrow_type
-        options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite)
+        options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite, round)
         options.check()
         if not isinstance(trailing, bool):
             raise ConfigError(f"trailing={trailing!r} is not True or False")
@@ -136,7 +140,7 @@ class JsonCodec(Codec):
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         if array.type != self.arrow_type:
             array = arrange(unpack(array), self.arrow_type)
-        plain, lost = cast_rows(array, self.arrow_type)
+        plain, lost = cast_rows(array, self.arrow_type, floor=self._arguments["round"] == "truncate")
         module, program = self._program(self._encode_plan)
         encoded, faults = module.encode(plain, program, stop=stop)
         return encoded, sorted([*lost, *faults])

@@ -33,6 +33,7 @@ _CHOICES = {
     "decimals": ("number", "text"),
     "nulls": ("write", "omit"),
     "duplicate_keys": ("last", "error"),
+    "round": ("error", "truncate"),
 }
 
 
@@ -45,6 +46,7 @@ class JsonOptions(NamedTuple):
     duplicate_keys: str = "last"
     text_numbers: bool = False
     nonfinite: bool = False
+    round: str = "error"
 
     def check(self) -> None:
         """Check that values are among the valid ones."""
@@ -171,6 +173,8 @@ class _Planner:
             if self.options.times == "number":
                 # Dates are days, whatever counts them in the column.
                 factor = 86_400_000 if types.is_date64(kind) else 1
-                return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms | self.numbers)
+                floor = factor > 1 and self.options.round == "truncate"
+                forms |= self.numbers
+                return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, floor=floor)
             return Node(Op.JSON_TIME, column, name, forms=forms)
         raise SchemaError(f"a column of {kind} is not read from JSON, nor written")

@@ -58,6 +58,7 @@ FORMATS: Mapping[str, KsqlFormat] = {
 
 _COMPAT = ("ksqldb",)
 _WIDE_DECIMALS = ("decimal256", "string")
+_ROUND = ("error", "truncate")
 
 
 class KsqlCodec(Codec):
@@ -82,6 +83,9 @@ class KsqlCodec(Codec):
         Of the format, by ksqlDB's names.
     wide_decimals : {"decimal256", "string"}
         What decimals of more than 38 digits become; more than 76 are refused.
+    round : {"error", "truncate"}
+        What `encode` makes of times that are finer than ksqlDB's milliseconds: errors of their rows, or the next
+        earlier milliseconds.
     large : bool
         Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
     limits : Limits, optional
@@ -127,6 +131,7 @@ class KsqlCodec(Codec):
         compat: str | None = None,
         properties: Mapping[str, str] | None = None,
         wide_decimals: str = "decimal256",
+        round: str = "error",
         large: bool = False,
         limits: Limits | None = None,
     ) -> None:
@@ -136,6 +141,8 @@ class KsqlCodec(Codec):
             raise ConfigError(f"compat={compat!r} is not one of None, {', '.join(map(repr, _COMPAT))}")
         if wide_decimals not in _WIDE_DECIMALS:
             raise ConfigError(f"wide_decimals={wide_decimals!r} is not one of {', '.join(_WIDE_DECIMALS)}")
+        if round not in _ROUND:
+            raise ConfigError(f"round={round!r} is not one of {', '.join(_ROUND)}")
         self.format = format.upper()
         self._arguments: dict[str, Any] = {
             "format": self.format,
@@ -145,6 +152,7 @@ class KsqlCodec(Codec):
             "compat": compat,
             "properties": _checked_properties(self.format, properties or {}),
             "wide_decimals": wide_decimals,
+            "round": round,
             "large": bool(large),
             "limits": Limits.of(limits),
         }
@@ -170,6 +178,7 @@ class KsqlCodec(Codec):
                 self._arguments["properties"],
                 bool(large),
                 self._arguments["limits"],
+                round == "truncate",
             )
         )
 

@@ -69,7 +69,7 @@ class JsonRows:
         return self._programs.get((module.__name__, kind), make)
 
     def _written(self, kind: pa.DataType) -> Plan:
-        return encode_plan(self._options.kind, kind)
+        return encode_plan(self._options.kind, kind, floor=self._options.floor)
 
 
 def _string_keys(kind: SqlType) -> bool:

@@ -180,16 +180,17 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
     return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
 
 
-def encode_plan(kind: SqlType, given: pa.DataType) -> Plan:
-    """Plan how columns, of a type from `written_type`, are written as JSON."""
-    return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given)).node(kind, "", 0))
+def encode_plan(kind: SqlType, given: pa.DataType, *, floor: bool = False) -> Plan:
+    """Plan how columns, of a type from `written_type`, are written as JSON; with `floor`, times are cut off."""
+    return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given), floor).node(kind, "", 0))
 
 
 class _Encoder:
     """Nodes of the columns of what is given."""
 
-    def __init__(self, columns: tuple[Column, ...]) -> None:
+    def __init__(self, columns: tuple[Column, ...], floor: bool) -> None:
         self.columns = columns
+        self.floor = floor
 
     def node(self, kind: SqlType, name: str, column: int) -> Node:
         at = self.columns[column]
@@ -226,7 +227,8 @@ class _Encoder:
             factor = MILLIS_PER_DAY
         elif pa.types.is_time(given) or pa.types.is_timestamp(given):
             factor = _UNITS[given.unit]
-        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds)
+        floor = factor > 1 and self.floor
+        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=Form.NULL, bounds=bounds, floor=floor)
 
 
 _INT = (-(1 << 31), (1 << 31) - 1)

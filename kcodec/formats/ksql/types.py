@@ -152,7 +152,8 @@ class RowOptions(NamedTuple):
     """What a format is told of the rows that it reads and writes.
 
     The kind is a STRUCT of the columns if they are wrapped, or else the type of the only one. Compatible rows are
-    answered as ksqlDB does, where that loses something. Large columns have 64-bit offsets.
+    answered as ksqlDB does, where that loses something. Large columns have 64-bit offsets. Times that are finer than
+    milliseconds are cut off when written, with `floor`.
     """
 
     kind: SqlType
@@ -161,6 +162,7 @@ class RowOptions(NamedTuple):
     properties: Mapping[str, str]
     large: bool
     limits: Limits
+    floor: bool = False
 
 
 def _quoted(name: str) -> str:
