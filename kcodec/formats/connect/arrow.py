@@ -202,6 +202,9 @@ def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int,
     if types.is_floating(kind):
         wide = array.cast(kind, safe=False)
         differs = pc.fill_null(pc.not_equal(wide.cast(array.type, safe=False), array), False)
+        if types.is_floating(array.type):
+            # A NaN is not equal to itself.
+            differs = pc.and_(differs, pc.fill_null(pc.equal(array, array), False))
         return wide, [(row, "") for row in pc.indices_nonzero(differs).to_pylist()]
     # Arrow's cast of structs refuses the nulls that stand for null rows in fields without nulls.
     parts = []

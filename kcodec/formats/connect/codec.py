@@ -79,6 +79,9 @@ class ConnectJsonCodec(Codec):
         What Decimals of more than 38 digits are read as, and whether columns of text are written as Decimals.
     duplicate_keys : {"last", "error"}
         What becomes of a key that stands twice in an object.
+    nonfinite : bool
+        Whether ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which the converter writes for such floats and does not
+        read, are read as them, in the compat mode too.
     round : {"error", "truncate"}
         What `encode` makes of times that are finer than Connect's milliseconds: errors of their rows, or the next
         earlier milliseconds.
@@ -138,6 +141,7 @@ class ConnectJsonCodec(Codec):
         precision: int = 38,
         wide_decimals: str = "decimal256",
         duplicate_keys: str = "last",
+        nonfinite: bool = False,
         round: str = "error",
         large: bool = False,
         limits: Limits | None = None,
@@ -145,6 +149,7 @@ class ConnectJsonCodec(Codec):
         for name, value, valid in (
             ("compat", compat, _COMPAT),
             ("duplicate_keys", duplicate_keys, _DUPLICATES),
+            ("nonfinite", nonfinite, (True, False)),
             ("round", round, _ROUND),
             ("tombstones", tombstones, (None, True, False)),
         ):
@@ -174,6 +179,7 @@ class ConnectJsonCodec(Codec):
             "precision": precision,
             "wide_decimals": wide_decimals,
             "duplicate_keys": duplicate_keys,
+            "nonfinite": nonfinite,
             "round": round,
             "large": large,
             "limits": Limits.of(limits),
@@ -184,6 +190,7 @@ class ConnectJsonCodec(Codec):
             numeric=self._config.numeric,
             unique=duplicate_keys == "error",
             text=wide_decimals == "string",
+            nonfinite=nonfinite,
             floor=round == "truncate",
         )
         self._limits = Limits.of(limits)
@@ -191,7 +198,7 @@ class ConnectJsonCodec(Codec):
         self._encoded_type = pa.large_binary() if large else pa.binary()
         #: Whether rows that are read are envelopes.
         self._enveloped = self._config.schemas_enable and content is None
-        self._converter = JsonConverter(self._config, self._limits.max_expansion)
+        self._converter = JsonConverter(self._config, self._limits.max_expansion, nonfinite)
         self._rows = RowConverter(
             self._converter,
             enveloped=self._enveloped,

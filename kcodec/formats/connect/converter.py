@@ -104,10 +104,14 @@ class JsonConverter:
     """
 
     def __init__(
-        self, config: ConverterConfig = ConverterConfig(), max_expansion: int = Limits().max_expansion
+        self,
+        config: ConverterConfig = ConverterConfig(),
+        max_expansion: int = Limits().max_expansion,
+        nonfinite: bool = False,
     ) -> None:
         self.config = config
         self.max_expansion = max_expansion
+        self.nonfinite = nonfinite
         content = config.schema_content
         self.content = (
             None
@@ -143,7 +147,7 @@ class JsonConverter:
 
     def value(self, schema: ConnectSchema, node: Any) -> Any:
         """Convert a JSON tree by the converter's settings."""
-        expansion = Expansion(self.max_expansion)
+        expansion = Expansion(self.max_expansion, self.nonfinite)
         return to_connect(schema, node, self.config.replace_null_with_default, expansion)
 
     def schema(self, tree: Any) -> ConnectSchema:

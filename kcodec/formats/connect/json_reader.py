@@ -37,9 +37,13 @@ _MAX_UNSCALED = 750
 
 
 class Expansion:
-    """Counts the characters that defaults add to a document: one of a few kilobytes may ask for gigabytes of them."""
+    """Counts the characters that defaults add to a document: one of a few kilobytes may ask for gigabytes of them.
 
-    def __init__(self, max_characters: int) -> None:
+    It also says whether the text of NaN and infinities, which JsonConverter writes and does not read, is read.
+    """
+
+    def __init__(self, max_characters: int, nonfinite: bool = False) -> None:
+        self.nonfinite = nonfinite
         self._left = max_characters
         self._sizes: dict[int, int] = {}
 
@@ -73,7 +77,14 @@ def to_connect(
         return _READERS[schema.name](schema, node)
     if schema.type in ("array", "map", "struct"):
         return _CONTAINERS[schema.type](schema, node, replace_null, expansion)
+    if expansion is not None and expansion.nonfinite and schema.type in ("float", "double"):
+        node = _NONFINITE.get(node, node) if isinstance(node, str) else node
+        if isinstance(node, float):
+            return Float32(node) if schema.type == "float" else node
     return _scalar(schema.type, node)
+
+
+_NONFINITE = {name: float(name) for name in ("NaN", "Infinity", "-Infinity")}
 
 
 def _scalar(kind: str, node: Any) -> Any:

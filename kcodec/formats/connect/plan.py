@@ -49,6 +49,7 @@ class PlanOptions:
     numeric: bool = False  # decimals are written as numbers
     unique: bool = False  # a key that stands twice is an error
     text: bool = False  # columns of text are written as Decimals
+    nonfinite: bool = False  # text of NaN and infinities is read as floats
     floor: bool = False  # times finer than milliseconds are cut off when written
 
 
@@ -243,7 +244,8 @@ class _Decoder:
                 raise Beyond
         elif writer.type in ("float", "double"):
             if kind == (pa.float32() if writer.type == "float" else pa.float64()):
-                return _with(made, Op.JSON_FLOAT, self.canonical)
+                nonfinite = Form.NONFINITE if self.options.nonfinite else Form.PLAIN
+                return _with(made, Op.JSON_FLOAT, self.canonical | nonfinite)
             if types.is_float64(kind):
                 raise Beyond
         elif writer.type == "boolean" and types.is_boolean(kind):

@@ -783,3 +783,46 @@ def test_the_end_of_the_day_as_an_integer(impl):
     for compat in (None, "connect"):
         codec = ConnectJsonCodec(pa.struct([pa.field("a", pa.int32())]), compat=compat)
         assert codec.decode([row]).to_pylist() == [{"a": 86_400_000}]
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+@pytest.mark.parametrize("enveloped", [True, False])
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+def test_what_is_not_finite_is_read_as_it_was_written(compat, enveloped, kind, impl):
+    fields = [("f", kind), ("l", pa.list_(kind)), ("m", pa.map_(pa.int32(), kind))]
+    rows = [
+        {"f": value, "l": [value, 1.5, None], "m": [(1, value)]}
+        for value in (float("nan"), float("inf"), -float("inf"), 0.5, None)
+    ]
+    column = pa.array(rows, pa.struct(fields))
+    codec = ConnectJsonCodec(pa.schema(fields), schemas_enable=enveloped, compat=compat, nonfinite=True)
+    encoded = codec.encode(column)
+    assert b'"f":"NaN"' in encoded[0].as_py()
+    assert str(codec.decode(encoded).to_pylist()) == str(column.to_pylist())
+    plain = ConnectJsonCodec(pa.schema(fields), schemas_enable=enveloped, compat=compat)
+    if compat is None:
+        assert plain.decode(encoded, errors="report")[1]["code"].to_pylist() == ["json_type"] * 3
+    else:
+        assert plain.decode(encoded)[0]["f"].as_py() == 0.0
+    assert codec != plain
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_floats_that_are_not_finite_widen(compat, impl):
+    schema = {"type": "array", "items": {"type": "double"}}
+    row = b'{"schema":{"type":"array","items":{"type":"float"}},"payload":["NaN","-Infinity",1.5]}'
+    codec = ConnectJsonCodec(schema, compat=compat, nonfinite=True)
+    assert str(codec.decode([row]).to_pylist()) == "[[nan, -inf, 1.5]]"
+    # Other texts are none.
+    for text in (b'"nan"', b'"+Infinity"', b'""', b'"1.5"', b"true"):
+        found, report = codec.decode([row.replace(b'"NaN"', text)], errors="report")
+        if compat is None:
+            assert report["code"].to_pylist() == ["json_type"]
+        else:
+            assert found[0].as_py() == [0.0, -float("inf"), 1.5]
+    assert str(codec.to_schemaless([row])) == "[[nan, -inf, 1.5]]"
+
+
+def test_nonfinite_is_true_or_false():
+    with pytest.raises(ConfigError, match="nonfinite"):
+        ConnectJsonCodec(nonfinite="yes")
