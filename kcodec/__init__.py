@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec.errors import (
     CODES,
+    ArrayError,
     CapacityError,
     ConfigError,
     DecodeError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CODES",
+    "ArrayError",
     "AvroCodec",
     "CapacityError",
     "ConfigError",

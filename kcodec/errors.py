@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 __all__ = [
     "CODES",
+    "ArrayError",
     "CapacityError",
     "ConfigError",
     "DecodeError",
@@ -109,6 +110,10 @@ class KcodecError(Exception):
 
 class SchemaError(KcodecError, ValueError):
     """A schema that cannot be parsed, resolved or mapped to Arrow."""
+
+
+class ArrayError(KcodecError, ValueError):
+    """An Arrow array whose memory is not what its type says: offsets out of order, views outside of their buffers."""
 
 
 class CapacityError(KcodecError, OverflowError):

@@ -1,6 +1,6 @@
 """Nested columns rebuilt with other columns below them, which `pyarrow.Array.cast` does not do."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError
 
-__all__ = ["add_columns", "arrange", "floor_times", "hide_nulls", "rebuild", "replace_rows", "unpack"]
+__all__ = ["add_columns", "arrange", "floor_times", "hide_nulls", "members", "rebuild", "replace_rows", "unpack"]
 
 #: Rows are replaced one by one if at most one row in so many is.
 _ROWS_PER_SLICE = 50
@@ -25,6 +25,13 @@ def unpack(array: pa.Array) -> pa.Array:
         return unpack(array.storage)
     if types.is_dictionary(kind):
         # Views and small decimals cannot be taken.
+        _refuse(
+            kind.value_type,
+            types.is_union,
+            types.is_run_end_encoded,
+            types.is_list_view,
+            types.is_large_list_view,
+        )
         values = unpack(array.dictionary)
         return values.cast(plain_type(values.type)).take(array.indices)
     if types.is_fixed_size_list(kind):
@@ -38,6 +45,27 @@ def unpack(array: pa.Array) -> pa.Array:
     parts = [unpack(part) for part in _below(array)]
     fields = [kind.field(number) for number in range(len(parts))]
     return _again(array, parts, fields) if parts else array
+
+
+def members(array: pa.Array) -> list[pa.Array]:
+    """Return the columns of a struct, null where it is null, but for those that pyarrow cannot make null."""
+    if array.null_count:
+        for field in array.type:
+            _refuse(field.type, pa.types.is_union, pa.types.is_run_end_encoded)
+    return list(array.flatten())
+
+
+def _refuse(kind: pa.DataType, *is_refused: Callable[[pa.DataType], bool]) -> None:
+    """Raise a `TypeError` for types, anywhere in a type, whose values end the process or raise when they are taken."""
+    if isinstance(kind, pa.BaseExtensionType):
+        _refuse(kind.storage_type, *is_refused)
+    elif pa.types.is_dictionary(kind):
+        _refuse(kind.value_type, *is_refused)
+    elif any(is_one(kind) for is_one in is_refused):
+        raise TypeError(f"a column of {kind} is not written where others are null, or in a dictionary")
+    else:
+        for number in range(kind.num_fields):
+            _refuse(kind.field(number).type, *is_refused)
 
 
 def _listed(array: pa.Array, kind: pa.DataType, offsets: pa.Array, values: pa.Array) -> pa.Array:
@@ -144,7 +172,7 @@ def arrange(array: pa.Array, kind: pa.DataType, path: str = "") -> pa.Array:
 
 
 def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
-    parts = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+    parts = dict(zip((field.name for field in array.type), members(array), strict=True))
     unknown = [name for name in parts if kind.get_field_index(name) < 0]
     if unknown or len(parts) < array.type.num_fields:
         raise TypeError(
@@ -189,7 +217,7 @@ def _is_kin(source: pa.DataType, kind: pa.DataType) -> bool:
 def _below(array: pa.Array) -> list[pa.Array]:
     types, kind = pa.types, array.type
     if types.is_struct(kind):
-        return list(array.flatten())
+        return members(array)
     return [array.values] if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind) else []
 
 

@@ -5,11 +5,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec._impl import kernel
+from kcodec.errors import ArrayError
+
 __all__ = ["arrays", "payloads"]
 
 
 def arrays(values: Any) -> tuple[list[pa.Array], bool]:
-    """Return a column of any type as Arrow arrays that share its memory, and whether it came in chunks.
+    """Return a column of any type as sound Arrow arrays that share its memory, and whether it came in chunks.
 
     A batch or table counts as a struct of its columns, a list or tuple as bytes and None. Others are producers: any
     object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and duckdb.
@@ -30,12 +33,24 @@ def arrays(values: Any) -> tuple[list[pa.Array], bool]:
         else:
             raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of bytes")
     if isinstance(values, pa.RecordBatch):
-        return [values.to_struct_array()], False
+        return [_sound(values.to_struct_array())], False
     if isinstance(values, pa.Table):
-        return [batch.to_struct_array() for batch in values.to_batches()], True
+        return [_sound(batch.to_struct_array()) for batch in values.to_batches()], True
     if isinstance(values, pa.ChunkedArray):
-        return list(values.chunks), True
-    return [values], False
+        return [_sound(chunk) for chunk in values.chunks], True
+    return [_sound(values)], False
+
+
+def _sound(array: pa.Array) -> pa.Array:
+    """Return an array whose values are where its type says; others come by IPC, or of buffers."""
+    try:
+        array.validate()
+    except pa.ArrowInvalid as error:
+        raise ArrayError(str(error)) from None
+    defect = kernel("columns._integrity").defect(array)
+    if defect is not None:
+        raise ArrayError(f"an array of {array.type}: {defect}")
+    return array
 
 
 def payloads(values: Any) -> tuple[list[pa.Array], bool]:

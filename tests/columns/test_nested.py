@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from kcodec import AvroCodec, JsonCodec, KsqlCodec, SchemaError
 from kcodec.columns.nested import add_columns, arrange, hide_nulls, unpack
 from kcodec.columns.types import plain_type
 
@@ -89,3 +90,44 @@ def test_fields_are_arranged_by_their_names():
     for given in ({"a": {"z": 1}}, {"b": 1}, {"a": 1, "b": 1}):
         with pytest.raises(TypeError, match=r"^(a|a: struct|the column).*"):
             arrange(pa.array([given]), kind)
+
+
+class _Named(pa.ExtensionType):
+    def __init__(self, storage):
+        super().__init__(storage, "kcodec.test.named")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage, serialized):
+        return cls(storage)
+
+
+def _views_of_extension():
+    words = pa.array(["a", "b"]).dictionary_encode()
+    named = pa.ExtensionArray.from_storage(_Named(words.type), words)
+    places, sizes = pa.array([0, 1], pa.int32()), pa.array([1, 1], pa.int32())
+    return pa.ListViewArray.from_arrays(places, sizes, named)
+
+
+_RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), pa.array(["a", "b"]))
+_UNION = pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array(["a", "b"])])
+
+
+@pytest.mark.parametrize("column", [_RUNS, _UNION], ids=["run ends", "union"])
+def test_structs_with_nulls_that_pyarrow_cannot_hide(column):
+    """Their rows end the process, or raise what has no name."""
+    array = pa.StructArray.from_arrays([column], ["f"], mask=pa.array([True, False]))
+    kind = pa.struct([("f", pa.list_(pa.string()))])
+    for codec in (JsonCodec(kind), KsqlCodec("KAFKA", "F STRING"), KsqlCodec("JSON", "F STRING")):
+        with pytest.raises((TypeError, SchemaError), match="run_end_encoded|union"):
+            codec.encode(array)
+
+
+@pytest.mark.parametrize("values", [_RUNS, _UNION, _views_of_extension()], ids=["run ends", "union", "views"])
+def test_dictionaries_whose_values_cannot_be_taken(values):
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1]), values)
+    for codec in (AvroCodec('"string"'), JsonCodec(pa.string())):
+        with pytest.raises(TypeError, match="is not written"):
+            codec.encode(array)

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.codec import Codec
+from kcodec.columns.nested import members
 from kcodec.errors import ConfigError, Fault, SchemaError
 from kcodec.formats.ksql.delimited import DelimitedRows
 from kcodec.formats.ksql.json import JsonRows
@@ -210,7 +211,7 @@ class KsqlCodec(Codec):
                 # A STRUCT may have a field of its own name.
                 _is_written(column.type, field.type) or not _is_written(column.type, array.type)
             ):
-                return array.flatten()[0]
+                return members(array)[0]
         return array
 
     def _identity(self) -> dict[str, Any]:

@@ -1,0 +1,211 @@
+"""Offsets, views, run ends and indices of an Arrow array, which `pyarrow.Array.validate` looks at only at their ends.
+
+The array is walked as it is handed over by Arrow's C data interface. Of a slice only what it shows is looked at.
+"""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+__all__ = ["defect"]
+
+
+cdef extern from "offsets.h" nogil:
+    bint kcodec_falls32(const int32_t *offsets, int64_t count)
+    bint kcodec_falls64(const int64_t *offsets, int64_t count)
+
+
+cdef struct ArrowSchema:
+    const char *format
+    const char *name
+    const char *metadata
+    int64_t flags
+    int64_t n_children
+    ArrowSchema **children
+    ArrowSchema *dictionary
+    void *release
+    void *private_data
+
+
+cdef struct ArrowArray:
+    int64_t length
+    int64_t null_count
+    int64_t offset
+    int64_t n_buffers
+    int64_t n_children
+    const void **buffers
+    ArrowArray **children
+    ArrowArray *dictionary
+    void *release
+    void *private_data
+
+
+cdef enum:
+    MAX_NESTING = 1000
+
+
+ctypedef fused Number:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+ctypedef fused Offset:
+    int32_t
+    int64_t
+
+
+def defect(array):
+    """Return what is wrong with an array that is valid as `pyarrow.Array.validate` has it; None if nothing is."""
+    schema, content = array.__arrow_c_array__()
+    cdef const ArrowSchema *kind = <const ArrowSchema *>PyCapsule_GetPointer(schema, "arrow_schema")
+    cdef const ArrowArray *values = <const ArrowArray *>PyCapsule_GetPointer(content, "arrow_array")
+    cdef const char *found
+    with nogil:
+        found = walk(kind, values, 0, values.length, 0)
+    return None if found == NULL else found.decode()
+
+
+cdef const char *walk(
+    const ArrowSchema *kind, const ArrowArray *array, int64_t first, int64_t count, int depth
+) noexcept nogil:
+    """Look at `count` values from `first` on, and at all that they show."""
+    cdef const char *format = kind.format
+    cdef const char *found
+    cdef int64_t start = array.offset + first
+    cdef int64_t size
+    cdef int64_t child
+    if depth > MAX_NESTING:
+        return b"types are nested too deeply"
+    if count <= 0:
+        return NULL
+    if first < 0 or first + count > array.length:
+        return b"a list ends behind its values"
+    if kind.dictionary != NULL:
+        return indices(format[0], array, start, count) or walk(
+            kind.dictionary, array.dictionary, 0, array.dictionary.length, depth + 1
+        )
+    if format[0] == b"u" or format[0] == b"z":
+        return ascending(<const int32_t *>array.buffers[1], array, start, count)
+    if format[0] == b"U" or format[0] == b"Z":
+        return ascending(<const int64_t *>array.buffers[1], array, start, count)
+    if format[0] == b"v":
+        return views(array, start, count)
+    if format[0] != b"+":
+        return NULL
+    if format[1] == b"l" or format[1] == b"m":
+        return ascending(<const int32_t *>array.buffers[1], array, start, count) or items(
+            <const int32_t *>array.buffers[1], kind, array, start, count, depth
+        )
+    if format[1] == b"L":
+        return ascending(<const int64_t *>array.buffers[1], array, start, count) or items(
+            <const int64_t *>array.buffers[1], kind, array, start, count, depth
+        )
+    if format[1] == b"w":
+        size = 0
+        format += 3
+        while format[0]:
+            size = 10 * size + format[0] - 48
+            format += 1
+        return walk(kind.children[0], array.children[0], start * size, count * size, depth + 1)
+    if format[1] == b"s":
+        for child in range(kind.n_children):
+            found = walk(kind.children[child], array.children[child], start, count, depth + 1)
+            if found != NULL:
+                return found
+        return NULL
+    if format[1] == b"r":
+        return run_ends(kind.children[0].format[0], array.children[0]) or walk(
+            kind.children[1], array.children[1], 0, array.children[1].length, depth + 1
+        )
+    # Views of lists and unions are not read.
+    return NULL
+
+
+cdef const char *ascending(const Offset *offsets, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+    cdef bint falls
+    if Offset is int32_t:
+        falls = kcodec_falls32(offsets + start, count)
+    else:
+        falls = kcodec_falls64(offsets + start, count)
+    # Where the whole array ends, its buffers have been seen to end.
+    if falls or offsets[start] < 0 or offsets[start + count] > offsets[array.offset + array.length]:
+        return b"offsets are not in order"
+    return NULL
+
+
+cdef const char *items(
+    const Offset *offsets, const ArrowSchema *kind, const ArrowArray *array, int64_t start, int64_t count, int depth
+) noexcept nogil:
+    cdef int64_t first = offsets[start]
+    return walk(kind.children[0], array.children[0], first, offsets[start + count] - first, depth + 1)
+
+
+cdef bint is_null(const ArrowArray *array, int64_t at) noexcept nogil:
+    cdef const uint8_t *valid = <const uint8_t *>array.buffers[0]
+    return valid != NULL and not (valid[at >> 3] >> (at & 7)) & 1
+
+
+cdef const char *views(const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+    cdef const int32_t *view
+    cdef const int64_t *sizes = <const int64_t *>array.buffers[array.n_buffers - 1]
+    cdef int64_t at
+    for at in range(start, start + count):
+        view = <const int32_t *>array.buffers[1] + 4 * at
+        if 0 <= view[0] <= 12 or is_null(array, at):
+            continue
+        if (
+            view[0] < 0 or not 0 <= view[2] < array.n_buffers - 3
+            or not 0 <= view[3] <= sizes[view[2]] - view[0]
+        ):
+            return b"a view is outside of its buffer"
+    return NULL
+
+
+cdef const char *outside(const Number *numbers, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+    cdef int64_t length = array.dictionary.length
+    cdef int64_t at
+    for at in range(start, start + count):
+        if (numbers[at] < 0 or <uint64_t>numbers[at] >= <uint64_t>length) and not is_null(array, at):
+            return b"an index is outside of its dictionary"
+    return NULL
+
+
+cdef const char *indices(char code, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
+    cdef const void *numbers = array.buffers[1]
+    if code == b"c":
+        return outside(<const int8_t *>numbers, array, start, count)
+    if code == b"C":
+        return outside(<const uint8_t *>numbers, array, start, count)
+    if code == b"s":
+        return outside(<const int16_t *>numbers, array, start, count)
+    if code == b"S":
+        return outside(<const uint16_t *>numbers, array, start, count)
+    if code == b"i":
+        return outside(<const int32_t *>numbers, array, start, count)
+    if code == b"I":
+        return outside(<const uint32_t *>numbers, array, start, count)
+    if code == b"l":
+        return outside(<const int64_t *>numbers, array, start, count)
+    return outside(<const uint64_t *>numbers, array, start, count)
+
+
+cdef const char *run_ends(char code, const ArrowArray *ends) noexcept nogil:
+    cdef int64_t at
+    cdef int64_t last = 0
+    cdef int64_t end
+    for at in range(ends.offset, ends.offset + ends.length):
+        if code == b"s":
+            end = (<const int16_t *>ends.buffers[1])[at]
+        elif code == b"i":
+            end = (<const int32_t *>ends.buffers[1])[at]
+        else:
+            end = (<const int64_t *>ends.buffers[1])[at]
+        if end <= last:
+            return b"run ends are not in order"
+        last = end
+    return NULL

@@ -1,0 +1,72 @@
+"""The offsets, views, run ends and indices of an Arrow array, in plain Python; see ``_integrity.pyx``."""
+
+import itertools
+import struct
+
+import pyarrow as pa
+
+__all__ = ["defect"]
+
+_MAX_NESTING = 1000
+_DISORDER = "offsets are not in order"
+
+
+def defect(array: pa.Array) -> str | None:
+    """Return what is wrong with an array that is valid as `pyarrow.Array.validate` has it; None if nothing is."""
+    return _walk(array, 0, len(array), 0)
+
+
+def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
+    """Look at `count` values from `first` on, and at all that they show."""
+    kind, types = array.type, pa.types
+    if depth > _MAX_NESTING:
+        return "types are nested too deeply"
+    if count <= 0:
+        return None
+    if first < 0 or first + count > len(array):
+        return "a list ends behind its values"
+    if isinstance(kind, pa.BaseExtensionType):
+        return _walk(array.storage, first, count, depth)
+    if types.is_dictionary(kind):
+        indices, size = array.indices.slice(first, count).to_pylist(), len(array.dictionary)
+        if any(index is not None and not 0 <= index < size for index in indices):
+            return "an index is outside of its dictionary"
+        return _walk(array.dictionary, 0, size, depth + 1)
+    if types.is_binary_view(kind) or types.is_string_view(kind):
+        return _views(array.slice(first, count))
+    if types.is_run_end_encoded(kind):
+        ends = [0, *array.run_ends.to_pylist()]
+        if any(end <= before for before, end in itertools.pairwise(ends)):
+            return "run ends are not in order"
+        return _walk(array.values, 0, len(array.values), depth + 1)
+    if types.is_struct(kind):
+        children = (array.field(number) for number in range(kind.num_fields))
+        return next(filter(None, (_walk(child, first, count, depth + 1) for child in children)), None)
+    if types.is_fixed_size_list(kind):
+        size = kind.list_size
+        return _walk(array.values, (array.offset + first) * size, count * size, depth + 1)
+    wide = types.is_large_list(kind) or types.is_large_string(kind) or types.is_large_binary(kind)
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind)
+    if not is_list and not wide and not types.is_string(kind) and not types.is_binary(kind):
+        return None
+    numbers = memoryview(array.buffers()[1]).cast("B")
+    size = 8 if wide else 4
+    begin, end = array.offset * size, (array.offset + len(array) + 1) * size
+    offsets = memoryview(numbers[begin:end]).cast("q" if wide else "i").tolist()
+    last, offsets = offsets[-1], offsets[first : first + count + 1]
+    if sorted(offsets) != offsets or offsets[0] < 0 or offsets[-1] > last:
+        return _DISORDER
+    return _walk(array.values, offsets[0], offsets[-1] - offsets[0], depth + 1) if is_list else None
+
+
+def _views(array: pa.Array) -> str | None:
+    _, views, *pieces = array.buffers()
+    content = memoryview(views).cast("B")
+    valid = array.is_valid().to_pylist()
+    for row in range(len(array)):
+        size, _, piece, start = struct.unpack_from("<i4sii", content, 16 * (array.offset + row))
+        if not valid[row] or 0 <= size <= 12:
+            continue
+        if size < 0 or not 0 <= piece < len(pieces) or not 0 <= start <= pieces[piece].size - size:
+            return "a view is outside of its buffer"
+    return None
