@@ -9,12 +9,15 @@ import pyarrow as pa
 from kcodec.columns.casts import FINER
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import type_at
-from kcodec.errors import CODES, ConfigError, DecodeError, EncodeError, Fault
+from kcodec.errors import CODES, CapacityError, ConfigError, DecodeError, EncodeError, Fault, one_line
 from kcodec.plan import Limits
 
 __all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "name_rounding", "report", "result"]
 
 ERRORS = ("raise", "null", "report")
+
+#: Characters of a reason. Texts of schemas and of registries may stand in it, and it is repeated for each row.
+_MAX_REASON = 1000
 
 #: Columns of an error report. Schema ids are unsigned 32-bit numbers.
 REPORT = pa.schema(
@@ -201,14 +204,26 @@ class Codec:
         faults: list[Fault] = []
         before = 0
         for chunk in chunks:
-            part, found = step(chunk, errors == "raise")
-            faults += [fault._replace(row=fault.row + before) for fault in found]
+            try:
+                part, found = step(chunk, errors == "raise")
+            except MemoryError as lack:
+                # Arrow's own is one too.
+                told = one_line(lack) or "out of memory"
+                raise CapacityError(f"{len(chunk)} rows need more memory than there is: {told}") from lack
+            faults += [_placed(fault, before) for fault in found]
             if faults and errors == "raise":
                 raise error(*faults[0])
             parts.append(part)
             before += len(chunk)
         column = result(parts, chunked, kind)
         return (column, report(faults)) if errors == "report" else column
+
+
+def _placed(fault: Fault, before: int) -> Fault:
+    """Return a fault with its row in the whole column, and with a reason that does not fill the memory."""
+    if len(fault.reason) > _MAX_REASON:
+        fault = fault._replace(reason=one_line(fault.reason, _MAX_REASON))
+    return fault._replace(row=fault.row + before)
 
 
 def _rebuild(kind: type[Codec], arguments: dict[str, Any]) -> Codec:

@@ -14,6 +14,7 @@ from kcodec.wire.status cimport Status
 
 from kcodec.columns.layout import layout
 from kcodec.errors import CODES, Fault
+from kcodec.plan.failure import bounded
 
 _CODES = list(CODES)
 
@@ -113,4 +114,4 @@ cdef class Program:
         """Return the facts of a row that failed at an op; -1: as a whole."""
         code = _CODES[<int>status - 1]
         own = self.reasons[op] if op >= 0 else None
-        return Fault(row, offset, path, code, own[1] if own and own[0] == code and own[1] else CODES[code])
+        return Fault(row, offset, bounded(path), code, own[1] if own and own[0] == code and own[1] else CODES[code])

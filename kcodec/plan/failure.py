@@ -2,7 +2,9 @@
 
 from kcodec.errors import CODES, Fault
 
-__all__ = ["RowError", "prefix", "step"]
+__all__ = ["RowError", "bounded", "prefix", "step"]
+
+_MAX_PATH = 1000
 
 
 class RowError(Exception):
@@ -39,11 +41,20 @@ class RowError(Exception):
 
     def fault(self, row: int) -> Fault:
         """Return the facts of the row, which has this number."""
-        return Fault(row, self.offset, self.path, self.code, self.reason)
+        return Fault(row, self.offset, bounded(self.path), self.code, self.reason)
 
     def within(self, step: str) -> "RowError":
         """Return the same error, seen from the value around."""
         return RowError(self.code, self.offset, prefix(step, self.path), self.reason)
+
+
+def bounded(path: str) -> str:
+    """Return a path, or the beginning of a long one: names of a megabyte are not repeated for each row.
+
+    >>> len(bounded("x" * 10**6))
+    1003
+    """
+    return path if len(path) <= _MAX_PATH else f"{path[:_MAX_PATH]}..."
 
 
 def step(path: str, name: str) -> str:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcodec import AvroCodec, Serde
-from kcodec.errors import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError
+from kcodec import AvroCodec, JsonCodec, Serde
+from kcodec.errors import CapacityError, ConfigError, DecodeError, EncodeError, RegistryError, SchemaError
 from kcodec.registry import Metadata, Reference, RegisteredSchema, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.serde.config import KEYS, SerdeConfig
@@ -698,3 +698,48 @@ class TestSharing:
             ("get", 3),
         ]
         assert orders.calls.count(("register", "orders-value")) == 1
+
+
+def test_what_memory_does_not_hold_is_a_capacity_error(impl):
+    """60,000 slots of 2 GiB are more than a process can address."""
+    schema = {"type": "fixed", "name": "F", "size": 2**31 - 1}
+    values = pa.nulls(60_000, pa.binary())
+    with pytest.raises(CapacityError, match="60000 rows need more memory"):
+        AvroCodec(schema).decode([b"x"] * 60_000, errors="null")
+    serde = Serde("AVRO", "memory://capacity", topic="t", reader_schema=schema)
+    with pytest.raises(CapacityError, match="60000 rows need more memory"):
+        serde.deserialize(values)
+
+
+def test_paths_and_reasons_of_rows_are_bounded(impl):
+    """Names of a megabyte, and pages that a server answers with, are not repeated for each row."""
+    name = "n" * 1_000_000
+    record = {"type": "record", "name": "R", "fields": [{"name": name, "type": "int"}]}
+    _, report = AvroCodec(record).decode([b""] * 100, errors="report")
+    assert report.nbytes < 200_000
+    assert report["path"][0].as_py() == "n" * 1000 + "..."
+    column = pa.array([{"other": 1}] * 100)
+    _, report = AvroCodec(record).encode(column, errors="report")
+    assert report.nbytes < 200_000
+    assert (
+        report["reason"][0].as_py().startswith("there is no column nnn")
+        or "no field" in report["reason"][0].as_py()
+    )
+    with pytest.raises(EncodeError) as info:
+        AvroCodec(record).encode(column)
+    assert len(str(info.value)) < 2_000
+    kind = pa.struct([(name, pa.int8())])
+    _, report = JsonCodec(kind).decode([b'{"' + name.encode() + b'":"x"}'] * 100, errors="report")
+    assert report.nbytes < 200_000
+
+
+def test_a_page_of_a_registry_is_not_repeated_for_each_row():
+    class Page(MemoryRegistry):
+        def get(self, schema_id):
+            raise RegistryError("<html>" + "x" * 100_000, 500)
+
+    serde = Serde("AVRO", Page(), topic="t", reader_schema='"int"')
+    rows = [b"\0" + number.to_bytes(4, "big") + b"x" for number in range(10_000)]
+    _, report = serde.deserialize(rows, errors="report")
+    assert report.num_rows == 10_000
+    assert report.nbytes < 20_000_000
