@@ -229,7 +229,8 @@ class _RowError(KcodecError, ValueError):
             where += f", {self.path}"
         if self.schema_id is not None:
             where += f", schema id {self.schema_id}"
-        return f"{self.code}: {where}: {self.reason}"
+        text = f"{self.code}: {where}: {self.reason}"
+        return text if text.isprintable() else one_line(text, len(text))
 
 
 class DecodeError(_RowError):

@@ -4,9 +4,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 
 from kcodec import __version__
 from kcodec.cli import consume, dump_log, produce, protocol, topics
+from kcodec.cli.terminal import guarded
 from kcodec.errors import KcodecError
 
 __all__ = ["main"]
@@ -34,6 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         print(f"kcodec {given.command}: the standard output is closed", file=sys.stderr)
         return 2
+    # The demo shows its own text, in colours.
+    if given.command == "demo":
+        return _run(given)
+    with redirect_stdout(guarded(sys.stdout)), redirect_stderr(guarded(sys.stderr)):
+        return _run(given)
+
+
+def _run(given: argparse.Namespace) -> int:
     try:
         status: int = given.run(given)
         sys.stdout.flush()
