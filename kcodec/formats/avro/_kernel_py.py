@@ -72,10 +72,11 @@ class _Row(ColumnRow):
     def fail(self, code: str, offset: int, path: str, reason: str = "") -> NoReturn:
         raise RowError(code, offset if self.outside is None else self.outside, path, reason)
 
-    def expand(self, size: int, path: str) -> None:
+    def expand(self, size: int, path: str, read: int = 0) -> None:
+        """Count what a value takes beyond the row's bytes, of which it has read some last."""
         self.expansion += size
         if self.expansion > self.limits.max_expansion:
-            self.fail("size_limit", self.at, path)
+            self.fail("size_limit", self.at - read, path)
 
     def varint(self, path: str, bits: int) -> int:
         value, end, code = read_varint(self.data, self.at, bits)
@@ -165,7 +166,7 @@ class _Row(ColumnRow):
         if _digits(value, node.precision) > node.precision:
             self.fail("decimal_precision", self.at - len(data), path)
         if _is_text(self.columns[node.column].type):
-            text = _plain(value, node.scale, lambda size: self.expand(size, path))
+            text = _plain(value, node.scale, lambda size: self.expand(size, path, len(data)))
             self.put(node.column, text)
         else:
             self.put(node.column, value)

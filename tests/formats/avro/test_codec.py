@@ -10,6 +10,7 @@ import fastavro
 import polars as pl
 import pyarrow as pa
 import pytest
+from contracts import on_both
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import avro_payloads, avro_schemas
@@ -356,3 +357,19 @@ def test_empty_literals_of_spark(impl):
         kcodec.KsqlCodec("JSON", "`l` ARRAY<INT>, `m` MAP<STRING, INT>"),
     ):
         assert codec.encode(table).to_pylist() == [b'{"l":[],"m":{}}'] * 2
+
+
+@pytest.mark.parametrize("size", [0, 20])
+@pytest.mark.parametrize("limit", [0, 40, 60])
+def test_decimals_as_text_that_expand_too_far_have_one_place(size, limit):
+    """It is where the digits start, whatever implementation counts them."""
+    decimal = {"logicalType": "decimal", "precision": 40, "scale": 2}
+    kind = {"type": "fixed", "name": "F", "size": size} if size else {"type": "bytes"}
+    schema = {"type": "array", "items": {**kind, **decimal}}
+    codec = AvroCodec(schema, wide_decimals="string", limits=Limits(max_expansion=limit))
+    values = AvroCodec(schema, wide_decimals="string").encode(
+        pa.array([["-" + "9" * 30 + ".00", "1.00"] * 2])
+    )
+    (found,) = on_both(lambda: codec.decode(values, errors="report")[1].to_pylist())
+    assert found["code"] == "size_limit"
+    assert found["path"] in ("[0]", "[1]", "[2]")
