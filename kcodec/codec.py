@@ -1,6 +1,7 @@
 """What all codecs share: columns in, columns out, what happens to rows that fail, and when two codecs are equal."""
 
 import inspect
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from kcodec.columns.types import type_at
 from kcodec.errors import CODES, CapacityError, ConfigError, DecodeError, EncodeError, Fault, one_line
 from kcodec.plan import Limits
 
-__all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "name_rounding", "report", "result"]
+__all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "name_frames", "name_rounding", "report", "result"]
 
 ERRORS = ("raise", "null", "report")
 
@@ -64,6 +65,24 @@ def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
     return [told(fault) for fault in faults]
 
 
+def name_frames(faults: list[Fault], values: pa.Array) -> list[Fault]:
+    """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
+
+    def told(fault: Fault) -> Fault:
+        value = values[fault.row].as_buffer()
+        if value is None or value.size < 6:
+            return fault
+        magic, schema_id = struct.unpack_from(">BI", value)
+        if magic or not 0 < schema_id < 1 << 24:
+            return fault
+        hint = (
+            f"looks framed: schema id {schema_id}; kcodec.Serde reads that, in Spark a subject and a registry"
+        )
+        return fault._replace(reason=f"{fault.reason} ({hint})")
+
+    return [told(fault) for fault in faults]
+
+
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """Return a column in the form it came in: chunks for chunks."""
     return pa.chunked_array(parts, kind) if chunked else parts[0]
@@ -80,6 +99,9 @@ class Codec:
     #: Type of decoded columns.
     arrow_type: pa.DataType
 
+    #: Whether errors of rows say that there seems to be a frame, which a registry's serializer has put there.
+    _names_frames = False
+
     #: The arguments that an equal codec is made with, by name, in the order of the signature.
     _arguments: dict[str, Any]
 
@@ -89,7 +111,7 @@ class Codec:
         Parameters
         ----------
         values : pyarrow.Array, ChunkedArray, list of bytes or None, or an Arrow producer
-            Binary or string of any layout; nulls stay null.
+            Binary or string of any layout, or objects of NumPy or pandas; nulls stay null.
         errors : {"raise", "null", "report"}
             What becomes of a row that cannot be decoded: an exception; a null; or a null and a row of the
             report.
@@ -110,15 +132,20 @@ class Codec:
         """
         check_errors(errors)
         chunks, chunked = payloads(values)
-        return self._run(self._decode, chunks, chunked, self.arrow_type, errors, DecodeError)
+
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            decoded, faults = self._decode(chunk, stop)
+            return decoded, name_frames(faults, chunk) if self._names_frames else faults
+
+        return self._run(step, chunks, chunked, self.arrow_type, errors, DecodeError)
 
     def encode(self, array: Any, errors: str = "raise") -> Any:
         """Encode a column, or the columns of a table as one struct.
 
         Parameters
         ----------
-        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, or an Arrow producer
-            What to write; nulls stay null.
+        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, list, or an Arrow producer
+            What to write; nulls stay null. A list holds Python values, dicts for records.
         errors : {"raise", "null", "report"}
             What becomes of a row that cannot be encoded, as in `decode`. Its offset is null.
 
@@ -133,7 +160,7 @@ class Codec:
             If ``errors="raise"``: the first row that cannot be encoded.
         """
         check_errors(errors)
-        chunks, chunked = arrays(array)
+        chunks, chunked = arrays(array, self.arrow_type)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = self._encode(chunk, stop)
@@ -159,6 +186,45 @@ class Codec:
         if "fields" not in self._arguments or self._arguments["fields"] is not None:
             return self
         return _rebuild(type(self), {**self._arguments, "fields": tuple(fields)})
+
+    @staticmethod
+    def to_table(array: pa.Array | pa.ChunkedArray, *, drop_null: bool = False) -> pa.Table:
+        """Return decoded structs as a table, a column a field.
+
+        Fields that are never null in the schema are null in the rows of tombstones and bad values. So all columns
+        of the table are nullable, which writers of files need (``Table.from_struct_array`` makes others).
+
+        Parameters
+        ----------
+        array : pyarrow.StructArray or pyarrow.ChunkedArray
+            What `decode` returns.
+        drop_null : bool
+            Whether null rows are left out.
+
+        Raises
+        ------
+        TypeError
+            If the rows are not structs.
+
+        Examples
+        --------
+        >>> kind = pa.struct([pa.field("id", pa.int64(), nullable=False)])
+        >>> Codec.to_table(pa.array([{"id": 7}, None], kind)).to_pylist()
+        [{'id': 7}, {'id': None}]
+        """
+        if not pa.types.is_struct(array.type):
+            raise TypeError(f"rows of {array.type} have no columns: only structs become a table")
+        if drop_null:
+            array = array.drop_null()
+        fields = [field.with_nullable(True) for field in array.type]
+        chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+        batches = [
+            pa.RecordBatch.from_arrays(chunk.flatten(), schema=pa.schema(fields))
+            if fields
+            else pa.RecordBatch.from_struct_array(chunk)
+            for chunk in chunks
+        ]
+        return pa.Table.from_batches(batches, schema=pa.schema(fields))
 
     def _identity(self) -> dict[str, Any]:
         """Return what tells the codec from others: its arguments, those that mean the same made equal."""

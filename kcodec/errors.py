@@ -3,6 +3,8 @@
 This module imports nothing of the package; every layer may raise what it defines.
 """
 
+import difflib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "KcodecError",
     "RegistryError",
     "SchemaError",
+    "near",
     "one_line",
 ]
 
@@ -141,6 +144,22 @@ def one_line(text: object, limit: int = 400) -> str:
     if len(whole) <= 4 * limit and len(line) <= limit:
         return line
     return f"{line[:limit]}... ({len(whole)} characters)"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return what an error adds where a name is not known and another is close; nothing if none is.
+
+    Examples
+    --------
+    >>> near("ID", ["id", "name"]), near("total", ["id", "name"])
+    (": did you mean 'id'?", '')
+    """
+    # Comparing takes time that grows with the square of names, which may be of any length.
+    names = {each.casefold(): each for each in known if len(each) <= 100}
+    if len(name) > 100 or len(names) > 1000:
+        return ""
+    found = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.6)
+    return f": did you mean {names[found[0]]!r}?" if found else ""
 
 
 class RegistryError(KcodecError, LookupError):

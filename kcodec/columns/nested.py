@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.columns.types import plain_type
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, near
 
 __all__ = ["add_columns", "arrange", "floor_times", "hide_nulls", "members", "rebuild", "replace_rows", "unpack"]
 
@@ -177,12 +177,13 @@ def _arrange_fields(array: pa.Array, kind: pa.DataType, path: str) -> pa.Array:
     if unknown or len(parts) < array.type.num_fields:
         raise TypeError(
             f"{path or 'the column'}: {kind} has no place for {unknown or 'names that stand twice'}"
+            + (near(unknown[0], (field.name for field in kind)) if unknown else "")
         )
     columns, fields = [], []
     for field in kind:
         below = f"{path}.{field.name}".lstrip(".")
         if field.name not in parts and not field.nullable:
-            raise TypeError(f"{below}: the column is missing, and cannot be null")
+            raise TypeError(f"{below}: the column is missing, and cannot be null{near(field.name, parts)}")
         columns.append(arrange(parts.get(field.name, pa.nulls(len(array))), field.type, below))
         fields.append(field.with_type(columns[-1].type))
     mask = array.is_null() if array.null_count else None

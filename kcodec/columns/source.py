@@ -6,30 +6,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec._impl import kernel
-from kcodec.errors import ArrayError
+from kcodec.errors import ArrayError, near
 
-__all__ = ["arrays", "payloads"]
+__all__ = ["BYTES", "arrays", "payloads"]
+
+BYTES = pa.binary()
 
 
-def arrays(values: Any) -> tuple[list[pa.Array], bool]:
+def arrays(values: Any, kind: pa.DataType | None = BYTES) -> tuple[list[pa.Array], bool]:
     """Return a column of any type as sound Arrow arrays that share its memory, and whether it came in chunks.
 
-    A batch or table counts as a struct of its columns, a list or tuple as bytes and None. Others are producers: any
-    object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and duckdb.
+    A batch or table counts as a struct of its columns, a list or tuple as values of `kind` (by default bytes, or None).
+    Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
+    duckdb, and arrays and series of NumPy and pandas.
     """
     if isinstance(values, (list, tuple)):
-        try:
-            values = pa.array(values, pa.binary())
-        except (pa.ArrowTypeError, UnicodeEncodeError) as error:
-            raise TypeError(
-                f"a list holds bytes and None ({error}); pass other values as an Arrow column, "
-                "such as pyarrow.array makes"
-            ) from None
+        values = _listed(values, kind)
     elif not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
         elif hasattr(values, "__arrow_c_stream__"):
             values = pa.chunked_array(values)
+        elif hasattr(values, "__array__"):
+            values = _of_numpy(values)
         else:
             raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of bytes")
     if isinstance(values, pa.RecordBatch):
@@ -39,6 +38,61 @@ def arrays(values: Any) -> tuple[list[pa.Array], bool]:
     if isinstance(values, pa.ChunkedArray):
         return [_sound(chunk) for chunk in values.chunks], True
     return [_sound(values)], False
+
+
+def _listed(values: Any, kind: pa.DataType | None) -> pa.Array:
+    """Make an array of Python values: of the columns of a type that they have, or of what they are."""
+    if kind != BYTES and any(not isinstance(value, (bytes, type(None))) for value in values):
+        try:
+            return pa.array(values, None if kind is None else _used(values, kind))
+        except (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError) as error:
+            raise TypeError(f"the values of the list do not fit one type: {error}") from None
+    try:
+        return pa.array(values, BYTES)
+    except (pa.ArrowTypeError, UnicodeEncodeError) as error:
+        raise TypeError(
+            f"a list holds bytes and None ({error}); pass other values as an Arrow column, "
+            "such as pyarrow.array makes"
+        ) from None
+
+
+def _used(values: Any, kind: pa.DataType, path: str = "") -> pa.DataType:
+    """Return a type with the fields that some of the values have, so that others count as missing."""
+    if pa.types.is_struct(kind):
+        rows = [value for value in values if isinstance(value, dict)]
+        used = dict.fromkeys(name for row in rows for name in row)
+        known = {field.name: field for field in kind}
+        unknown = [str(name) for name in used if name not in known]
+        if unknown:
+            hint = near(unknown[0], known)
+            raise TypeError(f"{path or 'the rows'}: there is no field {unknown[0]!r}{hint}")
+        return pa.struct(
+            [
+                field.with_type(
+                    _used([row.get(name) for row in rows], field.type, f"{path}.{name}".lstrip("."))
+                )
+                for name, field in known.items()
+                if name in used
+            ]
+        )
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        items = [item for value in values if isinstance(value, (list, tuple)) for item in value]
+        field = kind.value_field
+        field = field.with_type(_used(items, field.type, f"{path}[]"))
+        return pa.large_list(field) if pa.types.is_large_list(kind) else pa.list_(field)
+    return kind
+
+
+def _of_numpy(values: Any) -> Any:
+    """Make an array of an array of NumPy or a series of pandas, whose missing values are nulls."""
+    if getattr(getattr(values, "dtype", None), "kind", "") == "S":
+        raise TypeError(
+            "NumPy's arrays of type S have lost zero bytes at the ends: make them with dtype=object"
+        )
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, ValueError) as error:
+        raise TypeError(f"the values are no Arrow column: {error}") from None
 
 
 def _sound(array: pa.Array) -> pa.Array:

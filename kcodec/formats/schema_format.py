@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from kcodec.errors import ConfigError, Fault
+from kcodec.errors import ConfigError, Fault, near
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -40,6 +40,15 @@ GROUP = "kcodec.schema_formats"
 _BUILT_IN = {
     "AVRO": ("kcodec.formats.avro.schema_format", "AvroFormat"),
     "PROTOBUF": ("kcodec.formats.protobuf.schema_format", "ProtobufFormat"),
+}
+
+
+#: Formats without a schema in a registry, and what reads them.
+_CODECS = {
+    "JSON": "JSON without a schema is read and written by kcodec.JsonCodec, of Connect by kcodec.ConnectJsonCodec",
+    "CONNECT_JSON": "it has no schema in a registry: kcodec.ConnectJsonCodec reads and writes it",
+    "DELIMITED": "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",
+    "KAFKA": "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",
 }
 
 
@@ -459,7 +468,10 @@ def schema_format(key: str) -> SchemaFormat:
     """
     found = find_schema_format(key) if isinstance(key, str) else None
     if found is None:
-        raise ConfigError(f"format {key!r} is not one of {', '.join(sorted({*_BUILT_IN, *_plugins()}))}")
+        known = sorted({*_BUILT_IN, *_plugins()})
+        name = str(key).upper()
+        hint = f": {_CODECS[name]}" if name in _CODECS else near(str(key), known)
+        raise ConfigError(f"format {key!r} is not one of {', '.join(known)}{hint}")
     return found
 
 

@@ -1,14 +1,13 @@
 """Where a registry is and how it is asked: addresses with their credentials, and the settings of Confluent's client."""
 
 import base64
-import difflib
 import html
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, near
 
 __all__ = ["Address", "Redaction", "addresses", "checked"]
 
@@ -140,8 +139,7 @@ def _unknown(name: str) -> str:
     plain = name.removeprefix("schema.registry.")
     if plain in _JAVA or name in _JAVA:
         return f"unknown setting of a registry {name!r}: here it is {_JAVA.get(plain) or _JAVA[name]}"
-    near = difflib.get_close_matches(plain, _KNOWN, n=1, cutoff=0.6)
-    hint = f": did you mean {near[0]!r}?" if near else f"; known are {', '.join(_KNOWN)}"
+    hint = near(plain, _KNOWN) or f"; known are {', '.join(_KNOWN)}"
     return f"unknown setting of a registry {name!r}{hint}"
 
 

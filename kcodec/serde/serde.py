@@ -249,8 +249,8 @@ class Serde:
 
         Parameters
         ----------
-        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, or an Arrow producer
-            What to write; nulls stay null.
+        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, list, or an Arrow producer
+            What to write; nulls stay null. A list holds Python values, dicts for records.
         errors : {"raise", "null", "report"}
             What becomes of a row that cannot be written, as in `deserialize`.
 
@@ -277,6 +277,59 @@ class Serde:
                 "HeaderSchemaIdSerializer: use serialize_with_headers, which returns the headers too"
             )
         return self._writer.write(array, errors)[0]
+
+    def serialize_one(self, value: Any) -> bytes | None:
+        r"""Write one value, as a loop over messages does; a column at a time takes a fraction of the time.
+
+        Parameters
+        ----------
+        value : object
+            A Python value, a dict for a record; None stays None.
+
+        Raises
+        ------
+        EncodeError, RegistryError, SchemaError, ConfigError
+            As `serialize`.
+        TypeError
+            If the value does not fit the schema's type.
+
+        Examples
+        --------
+        >>> schema = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
+        >>> serde = Serde("AVRO", "memory://one-example", topic="orders", schema=schema)
+        >>> serde.serialize_one({"id": 7})
+        b'\x00\x00\x00\x00\x01\x0e'
+        """
+        written: bytes | None = self.serialize([value])[0].as_py()
+        return written
+
+    def deserialize_one(self, value: bytes | None, headers: Any = None) -> Any:
+        r"""Read one value, as a loop over messages does; a column at a time takes a fraction of the time.
+
+        Parameters
+        ----------
+        value : bytes or None
+            Framed; None stays None.
+        headers : bytes or list of pairs, optional
+            Those of the message: the content of the header `header`, or all of them.
+
+        Returns
+        -------
+        object
+            As ``as_py`` of Arrow gives it: a dict for a record.
+
+        Raises
+        ------
+        DecodeError, RegistryError, ConfigError
+            As `deserialize`.
+
+        Examples
+        --------
+        >>> serde = Serde("AVRO", "memory://one-example-2", topic="orders", schema='"string"')
+        >>> serde.deserialize_one(serde.serialize_one("text"))
+        'text'
+        """
+        return self.deserialize([value], headers=None if headers is None else [headers])[0].as_py()
 
     def serialize_with_headers(self, array: Any, errors: str = "raise") -> tuple[Any, Any]:
         r"""Write a column without prefix, and the column of the headers that name its schema.

@@ -56,7 +56,7 @@ class ColumnWriter:
     def write(self, array: Any, errors: str) -> tuple[Any, bytes | None]:
         """Write a column; also return the header that names its schema, if that is no prefix and a row is not null."""
         check_errors(errors)
-        chunks, chunked = arrays(array)
+        chunks, chunked = arrays(array, self._given_type() if isinstance(array, (list, tuple)) else None)
         large = self._topic.format.is_large(self._options)
         kind = pa.large_binary() if large else pa.binary()
         if all(chunk.null_count == len(chunk) for chunk in chunks):
@@ -82,6 +82,14 @@ class ColumnWriter:
             kind, lambda: Given(Schema(self._topic.format.derived_text(kind), self._topic.format.type))
         )
         return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
+
+    def _given_type(self) -> pa.DataType | None:
+        """Return the type of the values of the schema that is given, if one is."""
+        if self._schema is None:
+            return None
+        topic = self._topic
+        parsed = topic.parsed(topic.texts(self._schema))
+        return topic.format.decoder(parsed, self._options, self._limits).arrow_type
 
     def _encoder(self, target: Target) -> SchemaEncoder:
         topic = self._topic

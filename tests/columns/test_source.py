@@ -1,9 +1,15 @@
 """Every kind of column that users hand in is decoded as the plain binary array of the same rows."""
 
+import datetime
+
+import numpy as np
+import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 import kcodec
+from kcodec import AvroCodec
 from kcodec.columns.source import arrays, payloads
 
 SCHEMA = {
@@ -199,9 +205,89 @@ def test_what_is_no_column(codec, values):
 
 def test_a_list_of_something_else(codec):
     for values in ([1, 2], [{"n": 1}], [b"", object()], ["\ud800"]):
-        for call in (codec.decode, codec.encode):
-            with pytest.raises(TypeError, match=r"a list holds bytes and None.*pyarrow\.array makes"):
-                call(values)
+        with pytest.raises(TypeError, match=r"a list holds bytes and None.*pyarrow\.array makes"):
+            codec.decode(values)
+    for values in ([b"", object()], ["\ud800"], [1, "a"], [{"n": 1}, 7]):
+        with pytest.raises(TypeError, match="the values of the list do not fit"):
+            codec.encode(values)
+
+
+_ITEM = {
+    "type": "record",
+    "name": "I",
+    "fields": [{"name": "a", "type": "int"}, {"name": "b", "type": "int", "default": 5}],
+}
+
+
+class TestPythonValues:
+    """Lists of values that are encoded, and what NumPy and pandas hold."""
+
+    CODEC = AvroCodec(
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [
+                {"name": "id", "type": "long"},
+                {
+                    "name": "at",
+                    "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}],
+                    "default": None,
+                },
+                {"name": "items", "type": {"type": "array", "items": _ITEM}, "default": []},
+            ],
+        }
+    )
+
+    def test_a_list_of_dicts(self, impl):
+        at = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+        rows = [{"id": 1, "at": at, "items": [{"a": 1}]}, None, {"id": 2, "items": []}]
+        values = self.CODEC.encode(rows)
+        assert self.CODEC.decode(values).to_pylist() == [
+            {"id": 1, "at": at, "items": [{"a": 1, "b": 5}]},
+            None,
+            {"id": 2, "at": None, "items": []},
+        ]
+        assert AvroCodec('"long"').encode([1, None, 2]).to_pylist() == [b"\x02", None, b"\x04"]
+        # Fields that no row has get their defaults.
+        assert self.CODEC.encode([{"id": 7}]).to_pylist() == [b"\x0e\x00\x00"]
+
+    @pytest.mark.parametrize(
+        ("rows", "told"),
+        [
+            ([{"ID": 1}], "the rows: there is no field 'ID': did you mean 'id'?"),
+            ([{"id": 1, "items": [{"A": 1}]}], r"items\[\]: there is no field 'A': did you mean 'a'?"),
+            ([{"id": "x"}], "do not fit"),
+            ([{"id": 2**64}], "do not fit"),
+            ([1], "do not fit"),
+        ],
+    )
+    def test_values_that_do_not_fit(self, rows, told):
+        with pytest.raises(TypeError, match=told):
+            self.CODEC.encode(rows)
+
+    def test_numpy_and_pandas(self, impl):
+        values = [b"\x02\x00\x00", None, b"\x04\x00\x00\x00"[:3]]
+        expected = self.CODEC.decode(values)
+        objects = np.array(values, dtype=object)
+        for given in (
+            objects,
+            pd.Series(objects),
+            pd.Series(values),
+            pd.Series(values, dtype=pd.ArrowDtype(pa.binary())),
+        ):
+            found = self.CODEC.decode(given)
+            assert found.to_pylist() == expected.to_pylist()
+        assert AvroCodec('"long"').encode(np.array([1, 2])).to_pylist() == [b"\x02", b"\x04"]
+        assert AvroCodec('"long"').encode(pd.Series([1, 2])).to_pylist() == [b"\x02", b"\x04"]
+        assert self.CODEC.encode(pd.DataFrame({"id": [1]})).to_pylist() == [b"\x02\x00\x00"]
+        for wrong in (
+            np.array([b"a\0"]),
+            np.array([1.5]),
+            np.array([[b"a"]], dtype=object),
+            np.array([object()]),
+        ):
+            with pytest.raises(TypeError):
+                self.CODEC.decode(wrong)
 
 
 def test_arrays_share_memory():
@@ -253,3 +339,37 @@ def test_encode_of_list_items_that_start_later(impl):
     lists = pa.Array.from_buffers(pa.list_(pa.string()), 2, [None, offsets], children=[items])
     codec = kcodec.AvroCodec({"type": "array", "items": "string"})
     assert codec.encode(lists).to_pylist() == [b"\x02\x02a\x00", b"\x02\x04bc\x00"]
+
+
+def test_rows_that_look_framed_say_so(impl):
+    """A codec without a registry, for what a registry's serializer has written."""
+    framed = b"\0\0\0\0\x07" + b"\x02\x02\x06abc"
+    for codec in (AvroCodec(SCHEMA), kcodec.JsonCodec(pa.struct([("n", pa.int32())]))):
+        reasons = codec.decode([framed, b"\0\0\0\0\x07", b"\x02"], errors="report")[1]["reason"].to_pylist()
+        assert "looks framed: schema id 7; kcodec.Serde reads that" in reasons[0]
+        assert not any("framed" in reason for reason in reasons[1:])
+        with pytest.raises(kcodec.DecodeError, match="looks framed: schema id 7"):
+            codec.decode(pa.chunked_array([[b"{}"][:0], [framed]], pa.binary()))
+
+
+class TestTables:
+    """Decoded structs declare fields that are never null, and null rows are null in them."""
+
+    def test_rows_of_tombstones(self, codec, tmp_path):
+        rows = codec.decode(ROWS)
+        table = codec.to_table(rows)
+        assert table.to_pylist()[2] == {"n": None, "s": None}
+        assert all(field.nullable for field in table.schema)
+        table.validate(full=True)
+        parquet.write_table(table, tmp_path / "rows.parquet")
+        assert parquet.read_table(tmp_path / "rows.parquet").equals(table)
+        assert codec.to_table(rows, drop_null=True).num_rows == len(ROWS) - 1
+
+    def test_chunks_slices_and_other_types(self, codec):
+        rows = pa.chunked_array([codec.decode(ROWS).slice(1, 2), codec.decode(ROWS[:1])])
+        assert codec.to_table(rows).column("n").to_pylist() == [2, None, 1]
+        assert codec.to_table(rows, drop_null=True).column("n").to_pylist() == [2, 1]
+        assert codec.to_table(rows.slice(0, 0)).num_rows == 0
+        assert codec.to_table(pa.array([{}, None], pa.struct([]))).num_rows == 2
+        with pytest.raises(TypeError, match="only structs"):
+            codec.to_table(pa.array([1]))

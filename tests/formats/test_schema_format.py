@@ -9,7 +9,19 @@ import pytest
 from toy_plugin import install
 
 import kcodec
-from kcodec import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError, Serde, registry
+from kcodec import (
+    AvroCodec,
+    ConfigError,
+    ConnectJsonCodec,
+    DecodeError,
+    EncodeError,
+    JsonCodec,
+    KsqlCodec,
+    RegistryError,
+    SchemaError,
+    Serde,
+    registry,
+)
 from kcodec.formats import schema_format as seam
 from kcodec.formats.avro.schema_format import AvroFormat
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
@@ -178,3 +190,33 @@ class TestMessageIndexes:
         assert values.to_pylist() == [b"\5", None]
         assert headers[0].as_py()[17:] == b"\4\2\4"
         assert serde.deserialize(values, headers=headers).to_pylist() == [8, None]
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: Serde("JSON", "memory://x"), "kcodec.JsonCodec"),
+        (lambda: Serde("avro", "memory://x"), "did you mean 'AVRO'"),
+        (lambda: KsqlCodec("AVRO", "ID INT"), "kcodec.Serde reads and writes it"),
+        (lambda: KsqlCodec("jsn", "ID INT"), "did you mean 'JSON'"),
+        (
+            lambda: KsqlCodec("JSON", "create or replace stream s (id int) with (...);"),
+            "between its parentheses",
+        ),
+        (lambda: KsqlCodec("JSON", "CREATE TABLE t"), "between its parentheses"),
+        (lambda: ConnectJsonCodec(pa.struct([("id", pa.int8())])).encode([{"ID": 1}]), "did you mean 'id'"),
+        (
+            lambda: JsonCodec(pa.struct([("id", pa.int8())])).encode(pa.array([{"ID": 1}])),
+            "did you mean 'id'",
+        ),
+    ],
+)
+def test_what_stands_elsewhere_or_is_near_is_named(make, told):
+    with pytest.raises((ConfigError, SchemaError, TypeError), match=told):
+        make()
+
+
+def test_columns_of_nearly_the_right_name(impl):
+    record = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
+    _, report = AvroCodec(record).encode(pa.table({"ID": [1]}), errors="report")
+    assert report["reason"][0].as_py() == "the record R has no field for the column ID: did you mean 'id'?"

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import uuid
+from typing import ClassVar
 
 import pyarrow as pa
 import pytest
@@ -743,3 +744,39 @@ def test_a_page_of_a_registry_is_not_repeated_for_each_row():
     _, report = serde.deserialize(rows, errors="report")
     assert report.num_rows == 10_000
     assert report.nbytes < 20_000_000
+
+
+class TestOneValue:
+    """What moves a loop over messages here step by step."""
+
+    SCHEMA: ClassVar = {
+        "type": "record",
+        "name": "R",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "note", "type": ["null", "string"], "default": None},
+        ],
+    }
+
+    def test_values_and_tombstones(self, impl):
+        serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t", schema=self.SCHEMA)
+        value = serde.serialize_one({"id": 7})
+        assert value == b"\0\0\0\0\1\x0e\0"
+        assert serde.deserialize_one(value) == {"id": 7, "note": None}
+        assert serde.serialize_one(None) is serde.deserialize_one(None) is None
+        with pytest.raises(TypeError, match="did you mean 'id'"):
+            serde.serialize_one({"ID": 7})
+        with pytest.raises(DecodeError):
+            serde.deserialize_one(b"{}")
+
+    def test_without_a_schema_it_is_that_of_the_value(self, impl):
+        serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t")
+        assert serde.deserialize_one(serde.serialize_one({"id": 7})) == {"id": 7}
+
+    def test_headers(self, impl):
+        config = {"value.schema.id.serializer": "HeaderSchemaIdSerializer"}
+        serde = Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t", schema='"int"', config=config)
+        values, headers = serde.serialize_with_headers([7])
+        pairs = [("other", b"x"), (serde.header, headers[0].as_py())]
+        assert serde.deserialize_one(values[0].as_py(), pairs) == 7
+        assert serde.deserialize_one(values[0].as_py(), headers[0].as_py()) == 7

@@ -139,6 +139,8 @@ class AvroCodec(Codec):
     'truncated'
     """
 
+    _names_frames = True
+
     def __init__(
         self,
         writer_schema: object,

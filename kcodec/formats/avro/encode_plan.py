@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import plain_type
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.plan import MAX_NODES
 from kcodec.formats.avro.resolution import describe
@@ -138,7 +138,7 @@ class _EncodePlan:
         for child in self.columns[column].children:
             label = self.columns[child].name
             if label not in known:
-                reason = f"the record {schema.name} has no field for the column {label}"
+                reason = f"the record {schema.name} has no field for the column {label}{near(label, known)}"
                 return self.mismatch(schema, column, name, reason)
             if label in below:
                 return self.mismatch(schema, column, name, f"two columns are named {label}")
@@ -150,7 +150,7 @@ class _EncodePlan:
             else:
                 data = _absent(field)
                 if data is None:
-                    reason = f"there is no column {field.name}, and the field has no default"
+                    reason = f"there is no column {field.name}, and the field has no default{near(field.name, below)}"
                     return self.mismatch(schema, column, name, reason)
                 children.append(Node(Op.DEFAULT, -1, field.name, data=data))
         return self.node(Op.RECORD, column, name, children)

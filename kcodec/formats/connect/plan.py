@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import plain_type
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.schema import ConnectSchema, arrow_type, decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, MILLIS_PER_DAY, TIME, TIMESTAMP
@@ -383,10 +383,14 @@ class _Encoder:
         given = {self.columns[child].name: self.columns[child] for child in column.children}
         strange = [name for name in given if name not in schema.fields]
         if strange:
-            raise SchemaError(f"{path or 'the root'}: the schema has no field {', '.join(strange)}")
+            raise SchemaError(
+                f"{path or 'the root'}: the schema has no field {', '.join(strange)}{near(strange[0], schema.fields)}"
+            )
         missing = [name for name in schema.fields if name not in given]
         if missing:
-            raise SchemaError(f"{path or 'the root'}: no column for the field {', '.join(missing)}")
+            raise SchemaError(
+                f"{path or 'the root'}: no column for the field {', '.join(missing)}{near(missing[0], given)}"
+            )
         return tuple(
             self.node(field, given[name], name, f"{path}.{name}" if path else name)
             for name, field in schema.fields.items()

@@ -74,6 +74,7 @@ class JsonCodec(Codec):
     """
 
     _encoded_type = pa.binary()
+    _names_frames = True
 
     def __init__(
         self,

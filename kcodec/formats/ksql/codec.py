@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from kcodec.codec import Codec
 from kcodec.columns.nested import members
-from kcodec.errors import ConfigError, Fault, SchemaError
+from kcodec.errors import ConfigError, Fault, SchemaError, near
 from kcodec.formats.ksql.delimited import DelimitedRows
 from kcodec.formats.ksql.json import JsonRows
 from kcodec.formats.ksql.plan import written_type
@@ -56,6 +56,11 @@ FORMATS: Mapping[str, KsqlFormat] = {
     "KAFKA": KsqlFormat(KafkaRows, wraps=False, unwraps=True),
     "NONE": KsqlFormat(VoidRows, wraps=False, unwraps=False),
 }
+
+#: Formats of ksqlDB whose schemas are in a registry.
+_ELSEWHERE = dict.fromkeys(
+    ("AVRO", "JSON_SR", "PROTOBUF"), ": its schemas are in a registry: kcodec.Serde reads and writes it"
+)
 
 _COMPAT = ("ksqldb",)
 _WIDE_DECIMALS = ("decimal256", "string")
@@ -137,7 +142,8 @@ class KsqlCodec(Codec):
         limits: Limits | None = None,
     ) -> None:
         if not isinstance(format, str) or format.upper() not in FORMATS:
-            raise ConfigError(f"Unknown format: {format}: not one of {', '.join(FORMATS)}")
+            hint = _ELSEWHERE.get(format.upper(), near(format, FORMATS)) if isinstance(format, str) else ""
+            raise ConfigError(f"Unknown format: {format}: not one of {', '.join(FORMATS)}{hint}")
         if compat is not None and compat not in _COMPAT:
             raise ConfigError(f"compat={compat!r} is not one of None, {', '.join(map(repr, _COMPAT))}")
         if wide_decimals not in _WIDE_DECIMALS:

@@ -190,9 +190,16 @@ def parse_columns(text: str) -> tuple[SqlColumn, ...]:
     return _Parser(text).columns()
 
 
+_STATEMENT = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?(SOURCE\s+)?(STREAM|TABLE|TYPE)\b", re.IGNORECASE)
+
+
 def columns_of(columns: object) -> tuple[SqlColumn, ...]:
     """Take columns in any form: text, `SqlColumn`s, or a schema or struct of Arrow, whose fields are value columns."""
     if isinstance(columns, str):
+        if _STATEMENT.match(columns):
+            raise SchemaError(
+                "a whole statement: give what stands between its parentheses, such as 'ID BIGINT KEY, NAME STRING'"
+            )
         return parse_columns(columns)
     made: tuple[SqlColumn, ...]
     if isinstance(columns, (pa.Schema, pa.StructType)):
