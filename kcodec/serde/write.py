@@ -88,8 +88,9 @@ class ColumnWriter:
         if self._schema is None:
             return None
         topic = self._topic
-        parsed = topic.parsed(topic.texts(self._schema))
-        return topic.format.decoder(parsed, self._options, self._limits).arrow_type
+        parsed = topic.parsed(topic.given_texts(self._schema))
+        reading = topic.format.reading(parsed, None)
+        return None if reading is None else reading.decoder(parsed, self._options, self._limits).arrow_type
 
     def _encoder(self, target: Target) -> SchemaEncoder:
         topic = self._topic
