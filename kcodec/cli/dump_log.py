@@ -4,11 +4,18 @@ import argparse
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from kcodec.errors import ConfigError, DecodeError
 
 __all__ = ["add"]
+
+_TOPICS = {
+    "offsets-decoder": "__consumer_offsets",
+    "transaction-log-decoder": "__transaction_state",
+    "cluster-metadata-decoder": "__cluster_metadata",
+    "share-group-state-decoder": "__share_group_state",
+}
 
 
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -32,6 +39,17 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     dump.add_argument(
         "--print-data-log", action="store_true", help="show the records with key and value, too"
     )
+    decoders = dump.add_mutually_exclusive_group()
+    for name, topic in _TOPICS.items():
+        decoders.add_argument(
+            f"--{name}", dest="topic", action="store_const", const=topic, help=f"show the records of {topic}"
+        )
+    dump.add_argument(
+        "--definitions",
+        metavar="PATH",
+        help="Kafka's message definitions, a folder or archive; without them OffsetCommit, GroupMetadata and "
+        "TransactionLog are known",
+    )
     dump.add_argument(
         "--skip-record-metadata", action="store_true", help="show nothing but key and value of records"
     )
@@ -39,6 +57,16 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 
 
 def _run(given: argparse.Namespace) -> int:
+    from kcodec.protocol import load
+    from kcodec.protocol.batch.topic_text import TopicText
+
+    text = None
+    if given.topic is not None:
+        if given.format != "text":
+            print("kcodec dump-log: decoders of topics are for the text form", file=sys.stderr)
+            return 2
+        definitions = None if given.definitions is None else load(given.definitions)
+        text = TopicText(given.topic, definitions)
     if given.format == "parquet" and (given.out is None or len(given.paths) > 1):
         print("kcodec dump-log: Parquet is written from one file to one that --out names", file=sys.stderr)
         return 2
@@ -48,11 +76,11 @@ def _run(given: argparse.Namespace) -> int:
         if given.out is not None and given.format != "parquet":
             out = stack.enter_context(given.out.open("w", encoding="utf-8"))
         for path in given.paths:
-            status = max(status, _dump(given, path, out))
+            status = max(status, _dump(given, path, out, text))
     return status
 
 
-def _dump(given: argparse.Namespace, path: Path, out: TextIO) -> int:
+def _dump(given: argparse.Namespace, path: Path, out: TextIO, topic: Any) -> int:
     """Show one file, print what is wrong with it, and return the status."""
     from kcodec.protocol.batch.dump_log import Dump
 
@@ -61,8 +89,9 @@ def _dump(given: argparse.Namespace, path: Path, out: TextIO) -> int:
         dump = Dump(
             path,
             records=given.deep_iteration,
-            contents=given.print_data_log,
+            contents=given.print_data_log or topic is not None,
             metadata=not given.skip_record_metadata,
+            topic=topic,
         )
     except (ConfigError, OSError) as error:
         print(f"kcodec dump-log: {error}", file=sys.stderr)

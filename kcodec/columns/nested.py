@@ -8,7 +8,16 @@ import pyarrow.compute as pc
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError, near
 
-__all__ = ["add_columns", "arrange", "floor_times", "hide_nulls", "members", "rebuild", "replace_rows", "unpack"]
+__all__ = [
+    "add_columns",
+    "arrange",
+    "floor_times",
+    "hide_nulls",
+    "members",
+    "rebuild",
+    "replace_rows",
+    "unpack",
+]
 
 #: Rows are replaced one by one if at most one row in so many is.
 _ROWS_PER_SLICE = 50

@@ -25,6 +25,7 @@ from kcodec.protocol.batch.partition_files import LOGS, base_offset_of, suffix_o
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import BATCHES, CONTROL, TIMESTAMP_TYPES, record_schema
 from kcodec.protocol.batch.segment import read_segment
+from kcodec.protocol.batch.topic_text import TopicText
 
 __all__ = ["Dump"]
 
@@ -37,13 +38,20 @@ class Dump:
     """The content of one file of a partition, as `kcodec.protocol.read_segment` takes it.
 
     `records` shows the records of batches, too; `contents` and `metadata` are for the text form: keys and values of
-    records, and all else of them. `problems` is what is wrong with the file, found while it was shown. A damaged batch
-    is one line: the file, the number of the batch, and its position.
+    records, and all else of them; `topic` makes the text of those of internal topics. `problems` is what is wrong with
+    the file, found while it was shown. A damaged batch is one line: the file, the batch's number, and its position.
     """
 
     def __init__(
-        self, path: Any, *, records: bool = False, contents: bool = False, metadata: bool = True
+        self,
+        path: Any,
+        *,
+        records: bool = False,
+        contents: bool = False,
+        metadata: bool = True,
+        topic: TopicText | None = None,
     ) -> None:
+        self.topic = topic
         self.path = Path(os.fspath(path))
         self.suffix = suffix_of(path)
         self.records = records or contents
@@ -119,10 +127,15 @@ class Dump:
             if batch["control"]:
                 parts.append(_control(row))
         if self.contents and not batch["control"]:
+            key, value = row["key"], row["value"]
+            if self.topic is None:
+                texts = [None if each is None else decode_utf8(each) for each in (key, value)]
+            else:
+                texts = list(self.topic.of(row["offset"], key, value))
             parts += [
-                f"{name}: {decode_utf8(value)}"
-                for name, value in (("key", row["key"]), ("payload", row["value"]))
-                if value is not None
+                f"{name}: {text}"
+                for name, text in zip(("key", "payload"), texts, strict=True)
+                if text is not None
             ]
         # Without metadata the tool prints an empty line for what has no content.
         return ("| " + " ".join(parts) if parts else "") + "\n"
