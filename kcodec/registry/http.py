@@ -20,7 +20,7 @@ from kcodec.registry.base import (
     guid,
 )
 from kcodec.registry.client import RegistryClient
-from kcodec.registry.settings import Redaction, addresses, checked
+from kcodec.registry.client_settings import Redaction, addresses, checked
 
 __all__ = ["HttpRegistry"]
 
