@@ -27,7 +27,7 @@ __all__ = [
 DEFAULT_TYPE = "AVRO"
 
 #: Types of Confluent's registry that have no schema format here: their texts are kept as they are.
-_PLAIN_TYPES = ("JSON",)
+_PLAIN_TYPES = ()
 
 #: Characters that no subject has: control characters, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
