@@ -37,8 +37,8 @@ _SENTENCES = {
     "the {writer} schema",
     "MISSING_ENUM_SYMBOLS": "The {reader} schema is missing enum symbols '{message}' at path '{path}' in the "
     "{writer} schema",
-    "READER_FIELD_MISSING_DEFAULT_VALUE": "The field '{message}' at path '{path}' in the {reader} schema has no default "
-    "value and is missing in the {writer} schema",
+    "READER_FIELD_MISSING_DEFAULT_VALUE": "The field '{message}' at path '{path}' in the {reader} schema has no "
+    "default value and is missing in the {writer} schema",
     "TYPE_MISMATCH": "The type (path '{path}') of a field in the {reader} schema does not match with the {writer} "
     "schema",
     "MISSING_UNION_BRANCH": "The {reader} schema is missing a type inside a union field at path '{path}' in the "

@@ -21,8 +21,11 @@ __all__ = ["MAX_DIFFERENCES", "changes", "differences"]
 #: Differences that are listed of one pair of schemas; more are counted in the verdict.
 MAX_DIFFERENCES = 1000
 
+#: Pairs of schemas and differences that one comparison looks at while it unrolls recursive schemas as the server does.
+MAX_UNROLLED = 20_000
+
 #: Pairs of schemas that one comparison looks at.
-MAX_PAIRS = 1_000_000
+MAX_PAIRS = 2_000_000
 
 
 class Change(NamedTuple):
@@ -57,11 +60,7 @@ def changes(old: Node, new: Node, *, lenient: bool = False) -> list[Difference]:
     >>> [(each.type, each.path) for each in changes(old, new)]
     [('TITLE_CHANGED', '#/'), ('TYPE_EXTENDED', '#/')]
     """
-    try:
-        found = _Comparison(lenient).compare(old, new)
-    except RecursionError:
-        raise SchemaError("schemas are nested too deeply to be compared") from None
-    return [_difference(each) for each in found.changes]
+    return [_difference(each) for each in _compared(old, new, lenient).changes]
 
 
 def differences(reader: Node, writer: Node, *, lenient: bool = False) -> list[Difference]:
@@ -74,14 +73,21 @@ def differences(reader: Node, writer: Node, *, lenient: bool = False) -> list[Di
     >>> differences(reader, writer)[0].type
     'MAXIMUM_DECREASED'
     """
-    try:
-        found = _Comparison(lenient).compare(writer, reader)
-    except RecursionError:
-        raise SchemaError("schemas are nested too deeply to be compared") from None
+    found = _compared(writer, reader, lenient)
     if found.compatible:
         return []
     passing = LENIENT if lenient else frozenset()
     return [_difference(each) for each in found.changes if each.type in BREAKING and each.type not in passing]
+
+
+def _compared(old: Node, new: Node, lenient: bool) -> "Result":
+    try:
+        try:
+            return _Unrolling(lenient).compare(old, new)
+        except _TooMuchError:
+            return _Plain(lenient).whole(old, new)
+    except RecursionError:
+        raise SchemaError("schemas are nested too deeply to be compared") from None
 
 
 def _difference(change: Change) -> Difference:
@@ -101,22 +107,18 @@ _SAME = Result((), True)
 _NOTHING = 1 << 30
 
 
-class _Comparison:
-    """One comparison, with what is known of the pairs met so far.
+class _TooMuchError(Exception):
+    """Unrolling recursive schemas takes too long."""
 
-    A pair within itself is taken to be compatible; if it turns out not to be, it is compared again with that known.
-    """
+
+class _Comparison:
+    """One comparison, with what is known of the pairs met so far."""
 
     def __init__(self, lenient: bool) -> None:
         self.breaking = BREAKING - LENIENT if lenient else BREAKING
         self.known: dict[tuple[int, int], Result] = {}
-        #: Results that rest on a pair that is still being compared, with the depth of the outermost of these.
-        self.resting: dict[tuple[int, int], tuple[Result, int]] = {}
-        self.order: list[tuple[int, int]] = []
-        self.frames: dict[tuple[int, int], _Frame] = {}
-        #: The depth of the outermost pair that the current one has met again.
-        self.low = _NOTHING
-        self.pairs = 0
+        self.limit = MAX_DIFFERENCES
+        self.work = 0
 
     def compare(self, old: Node | None, new: Node | None) -> Result:
         if old is not None and old.kind == "reference":
@@ -129,46 +131,15 @@ class _Comparison:
             return self.one("SCHEMA_ADDED" if old is None else "SCHEMA_REMOVED")
         pair = (id(old), id(new))
         known = self.known.get(pair)
-        if known is not None:
-            return known
-        frame = self.frames.get(pair)
-        if frame is not None:
-            self.low = min(self.low, frame.depth)
-            return frame.assumed
-        if pair in self.resting:
-            result, low = self.resting[pair]
-            self.low = min(self.low, low)
-            return result
-        return self.met(pair, old, new)
+        return self.met(pair, old, new) if known is None else known
 
     def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
-        self.pairs += 1
-        if self.pairs > MAX_PAIRS:
-            raise SchemaError(f"comparing the schemas takes more than {MAX_PAIRS} steps")
-        frame = _Frame(len(self.frames), _SAME)
-        self.frames[pair] = frame
-        outer, self.low = self.low, _NOTHING
-        mark = len(self.order)
-        result = self.found(old, new)
-        if self.low <= frame.depth and not result.compatible:
-            self.forget(mark)
-            frame.assumed, self.low = result, _NOTHING
-            result = self.found(old, new)
-        del self.frames[pair]
-        if self.low >= frame.depth:
-            self.forget(mark)
-            self.known[pair] = result
-            self.low = outer
-        else:
-            self.resting[pair] = (result, self.low)
-            self.order.append(pair)
-            self.low = min(self.low, outer)
-        return result
+        """Compare a pair of which nothing is settled."""
+        raise NotImplementedError
 
-    def forget(self, mark: int) -> None:
-        for pair in self.order[mark:]:
-            del self.resting[pair]
-        del self.order[mark:]
+    def done(self, work: int) -> None:
+        """Count what a comparison has cost."""
+        raise NotImplementedError
 
     # Results
 
@@ -180,13 +151,14 @@ class _Comparison:
         compatible = True
         for each in results:
             compatible = compatible and each.compatible
-            if len(found) < MAX_DIFFERENCES:
+            if len(found) < self.limit:
                 found += each.changes
-        return Result(tuple(found[:MAX_DIFFERENCES]), compatible)
+        return Result(tuple(found[: self.limit]), compatible)
 
     def below(self, result: Result, *steps: str) -> Result:
         if not result.changes:
             return result
+        self.done(len(result.changes))
         return Result(
             tuple(Change(each.type, steps + each.steps) for each in result.changes), result.compatible
         )
@@ -484,6 +456,104 @@ class _Comparison:
         if before is after:
             return []
         return [self.one(f"{kind}_{'EXTENDED' if isinstance(before, Node) else 'NARROWED'}", step)]
+
+
+class _Unrolling(_Comparison):
+    """A comparison that lists differences within recursive schemas as often as the server does.
+
+    A pair within itself is taken to be compatible; if it turns out not to be, it is compared again with that known.
+    """
+
+    def __init__(self, lenient: bool) -> None:
+        super().__init__(lenient)
+        #: Results that rest on a pair that is still being compared, with the depth of the outermost of these.
+        self.resting: dict[tuple[int, int], tuple[Result, int]] = {}
+        self.order: list[tuple[int, int]] = []
+        self.frames: dict[tuple[int, int], _Frame] = {}
+        #: The depth of the outermost pair that the current one has met again.
+        self.low = _NOTHING
+        self.recursive = False
+
+    def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
+        frame = self.frames.get(pair)
+        if frame is not None:
+            self.low = min(self.low, frame.depth)
+            self.recursive = True
+            return frame.assumed
+        if pair in self.resting:
+            result, low = self.resting[pair]
+            self.low = min(self.low, low)
+            return result
+        self.done(1)
+        frame = _Frame(len(self.frames), _SAME)
+        self.frames[pair] = frame
+        outer, self.low = self.low, _NOTHING
+        mark = len(self.order)
+        result = self.found(old, new)
+        if self.low <= frame.depth and not result.compatible:
+            self.forget(mark)
+            frame.assumed, self.low = result, _NOTHING
+            result = self.found(old, new)
+        del self.frames[pair]
+        if self.low >= frame.depth:
+            self.forget(mark)
+            self.known[pair] = result
+            self.low = outer
+        else:
+            self.resting[pair] = (result, self.low)
+            self.order.append(pair)
+            self.low = min(self.low, outer)
+        return result
+
+    def forget(self, mark: int) -> None:
+        for pair in self.order[mark:]:
+            del self.resting[pair]
+        del self.order[mark:]
+
+    def done(self, work: int) -> None:
+        # What refers to nothing that it is part of takes no unrolling, however much it is.
+        self.work += work
+        if self.work > (MAX_UNROLLED if self.recursive else MAX_PAIRS):
+            raise _TooMuchError
+
+
+class _Plain(_Comparison):
+    """A comparison that looks at every pair once, for what takes too long to unroll.
+
+    What is incompatible although pairs within themselves are taken to be compatible is incompatible for good; if the
+    whole is compatible, it is looked at again for as long as more of that is found.
+    """
+
+    def __init__(self, lenient: bool) -> None:
+        super().__init__(lenient)
+        self.limit = 100
+        self.open: set[tuple[int, int]] = set()
+        self.wrong: dict[tuple[int, int], Result] = {}
+
+    def whole(self, old: Node, new: Node) -> Result:
+        while True:
+            before = len(self.wrong)
+            self.known = dict(self.wrong)
+            result = self.compare(old, new)
+            if not result.compatible or len(self.wrong) == before:
+                return result
+
+    def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
+        if pair in self.open:
+            return _SAME
+        self.done(1)
+        self.open.add(pair)
+        result = self.found(old, new)
+        self.open.discard(pair)
+        self.known[pair] = result
+        if not result.compatible:
+            self.wrong[pair] = result
+        return result
+
+    def done(self, work: int) -> None:
+        self.work += work
+        if self.work > 2 * MAX_PAIRS:
+            raise SchemaError(f"comparing the schemas takes more than {MAX_PAIRS} steps")
 
 
 def _is(node: Node, kind: str) -> bool:

