@@ -15,6 +15,7 @@ from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT, descr
 from kcodec.formats.json_schema.patterns import matches
 from kcodec.formats.json_schema.schema import ABSENT, Node
 from kcodec.formats.schema_format import Difference
+from kcodec.java.hashing import hash_order
 
 __all__ = ["MAX_DIFFERENCES", "changes", "differences"]
 
@@ -318,12 +319,12 @@ class _Comparison:
     def compare_object(self, old: Node, new: Node) -> list[Result]:
         return [
             *self.required(old, new),
-            *self.bounds(old, new, "maxProperties", "MAX_PROPERTIES"),
-            *self.bounds(old, new, "minProperties", "MIN_PROPERTIES"),
+            *self.properties(old, new),
+            *self.dependencies(old, new),
             *self.rest(old, new, "additional", "ADDITIONAL_PROPERTIES", "additionalProperties"),
             *self.rest(old, new, "unevaluated", "UNEVALUATED_PROPERTIES", "unevaluatedProperties"),
-            *self.dependencies(old, new),
-            *self.properties(old, new),
+            *self.bounds(old, new, "maxProperties", "MAX_PROPERTIES"),
+            *self.bounds(old, new, "minProperties", "MIN_PROPERTIES"),
         ]
 
     def required(self, old: Node, new: Node) -> list[Result]:
@@ -369,7 +370,7 @@ class _Comparison:
     def properties(self, old: Node, new: Node) -> list[Result]:
         before, after = (node.rules.get("properties", {}) for node in (old, new))
         results = []
-        for name in dict.fromkeys([*before, *after]):
+        for name in hash_order(before, after):
             if name not in after:
                 results += self.property_removed(name, before[name], new)
             elif name not in before:
