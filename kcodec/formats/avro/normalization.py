@@ -99,7 +99,8 @@ def _field(field: Field, written: set[str]) -> dict[str, Any]:
         value = _default(field.default, field.type)
         if value is not None:
             tree["default"] = _json(value)
-    return tree | _sorted(field.props)
+    tree.update(_sorted(field.props))
+    return tree
 
 
 def _sorted(value: Any) -> Any:

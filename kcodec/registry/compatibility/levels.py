@@ -85,7 +85,7 @@ def check_level(level: Any) -> str:
 def check(
     known: SchemaFormat, level: str, new: Any, earlier: Iterable[Earlier], policy: str = "STRICT"
 ) -> Compatibility:
-    """Compare a new schema with those before it.
+    r"""Compare a new schema with those before it.
 
     Parameters
     ----------
