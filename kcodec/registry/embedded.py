@@ -61,9 +61,14 @@ class EmbeddedRegistry(Database):
             subject = self._subject(connection, subject)
             config = self._effective(connection, subject)
             importing = self._check_mode(connection, subject, importing=schema_id is not None)
-            kept = self._canonical(schema, context_of(subject), normalize=normalize, config=config)
+            normalize = normalize or bool(config.normalize)
+            kept = self._canonical(schema, context_of(subject), config=config, normalize=normalize)
             if not importing:
                 found = self._find(connection, subject, kept)
+                if found is None and normalize:
+                    # What is registered in the same words keeps its id and version, normalized or not.
+                    plain = self._canonical(schema, context_of(subject), config=config)
+                    found = self._find(connection, subject, plain)
                 if found is not None:
                     return found
         with self._transaction(write=True) as connection:
@@ -88,8 +93,15 @@ class EmbeddedRegistry(Database):
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=deleted)
             config = self._effective(connection, subject)
-            kept = self._canonical(schema, context_of(subject), normalize=normalize, config=config, new=False)
-            found = self._find(connection, subject, kept, deleted=deleted)
+            kept = self._canonical(schema, context_of(subject), config=config, new=False)
+            found = None
+            if normalize or config.normalize:
+                normal = self._canonical(
+                    schema, context_of(subject), config=config, normalize=True, new=False
+                )
+                found = self._find(connection, subject, normal, deleted=deleted)
+            if found is None:
+                found = self._find(connection, subject, kept, deleted=deleted)
             if found is None and not kept.references:
                 found = self._find_inlined(connection, subject, kept, deleted=deleted)
             if found is None:
@@ -113,7 +125,8 @@ class EmbeddedRegistry(Database):
             config = self._effective(connection, subject)
             if level is not None:
                 config = Config(check_level(level)).over(config)
-            kept = self._canonical(schema, context_of(subject), normalize=normalize, config=config, new=False)
+            normalize = normalize or bool(config.normalize)
+            kept = self._canonical(schema, context_of(subject), config=config, normalize=normalize, new=False)
             only = None
             if version not in ("latest", -1, None):
                 self._check_subject_exists(connection, subject)
@@ -435,7 +448,7 @@ class EmbeddedRegistry(Database):
         return name if alias is None else check_subject(qualified(alias, context_of(name)))
 
     def _canonical(
-        self, schema: Schema, context: str, *, normalize: bool, config: Config, new: bool = True
+        self, schema: Schema, context: str, *, config: Config, normalize: bool = False, new: bool = True
     ) -> Schema:
         """Return the schema as it is kept: canonical text, references with their versions."""
         references = []
@@ -447,7 +460,6 @@ class EmbeddedRegistry(Database):
                 invalid(f"No schema reference found for {each}: {error}")
             subject = check_subject(each.subject)
             references.append(Reference(each.name, subject, found.version or 0))
-        normalize = normalize or bool(config.normalize)
         if normalize:
             references = sorted(dict.fromkeys(references), key=lambda each: (each.subject, each.version))
         kept = Schema(schema.text, schema.type, tuple(references), schema.metadata)
