@@ -9,6 +9,8 @@ from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkab
 
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import find_schema_format
+from kcodec.registry.compatibility.levels import Compatibility
+from kcodec.registry.settings import Config
 
 __all__ = [
     "DEFAULT_CONTEXT",
@@ -166,8 +168,10 @@ class SchemaRegistry(Protocol):
 
     Every method raises `kcodec.RegistryError`, with the ``status`` and ``error_code`` of the real server:
     40401 no such subject, 40402 no such version, 40403 no such schema, 40404 and 40406 a subject or version that is
-    softly deleted already, 40405 and 40407 one that is not softly deleted yet, 42201 not a schema (or one that
-    refers to what does not exist), 42202 not a version, 42206 still referred to, 42208 not a subject name.
+    softly deleted already, 40405 and 40407 one that is not softly deleted yet, 40408 and 40409 a subject without
+    settings of its own, 40901 an incompatible schema, 42201 not a schema (or one that refers to what does not exist),
+    42202 not a version, 42203 not a level, 42204 not a mode, 42205 not permitted in this mode, 42206 still referred to,
+    42207 an id that another schema has, 42208 not a subject name.
 
     Handles may be used from several threads, and pickle.
     """
@@ -176,18 +180,58 @@ class SchemaRegistry(Protocol):
     def url(self) -> str:
         """Where it is, without credentials."""
 
-    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
         """Register a schema under a subject; what is registered there already keeps its id and version.
 
         The id is that of the same content under any subject, else a new one. References of version -1 become those
-        of the latest versions.
+        of the latest versions. In mode IMPORT the id is given, and the version may be.
         """
 
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """Find a schema under a subject by its content."""
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a schema under a subject by its content; ``deleted`` finds softly deleted versions as well."""
 
-    def get(self, schema_id: int) -> RegisteredSchema:
-        """Find a schema by its id."""
+    def check_compatibility(
+        self,
+        subject: str,
+        schema: Schema,
+        level: str | None = None,
+        version: int | Literal["latest"] | None = "latest",
+        *,
+        normalize: bool = False,
+    ) -> Compatibility:
+        """Check whether a schema may become the next version of a subject.
+
+        Parameters
+        ----------
+        subject : str
+            The subject; one without versions takes anything.
+        schema : Schema
+            The schema.
+        level : str, optional
+            A compatibility level; that of the subject if it is not given.
+        version : int, "latest" or None
+            Which version to compare with; None for all that the level asks for.
+        normalize : bool
+            Whether the schema is normalized first.
+
+        Returns
+        -------
+        Compatibility
+            The verdict, the differences that break readers, and the server's messages.
+        """
+
+    def get(self, schema_id: int, subject: str | None = None) -> RegisteredSchema:
+        """Find a schema by its id, in the context of a subject."""
 
     def get_by_guid(self, guid: str) -> RegisteredSchema:
         """Find a schema by its GUID."""
@@ -197,19 +241,70 @@ class SchemaRegistry(Protocol):
     ) -> RegisteredSchema:
         """Find a version of a subject (-1: the latest); ``deleted`` finds softly deleted ones as well."""
 
-    def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
+    def get_latest_with_metadata(
+        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
+    ) -> RegisteredSchema:
+        """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
         """Return the subjects associated with a topic (of a Kafka cluster); embedded registries have none."""
 
-    def subjects(self) -> list[str]:
-        """Return the subjects that have a version."""
+    def subjects(
+        self,
+        prefix: str = "",
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
+        """Return the subjects that have a version, or a softly deleted one; a limit of -1 is none."""
 
-    def versions(self, subject: str) -> list[int]:
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
         """Return the numbers of a subject's versions."""
 
-    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
+    def schema_versions(
+        self, schema_id: int, subject: str | None = None, *, deleted: bool = False
+    ) -> list[SubjectVersion]:
+        """Return where a schema of an id is registered."""
+
+    def referenced_by(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> list[int]:
+        """Return the ids of the schemas that refer to a version."""
+
+    def contexts(self) -> list[str]:
+        """Return the names of the contexts."""
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+
+    def set_config(self, config: Config, subject: str | None = None) -> Config:
+        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole."""
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Set a subject back to the mode that holds for all; returns what was set."""
+
+    def delete_version(
+        self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
+    ) -> int:
         """Delete a version, and return its number: softly, then permanently.
 
         Softly deleted versions are found by id, by GUID and by references, and no longer by their subject.

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.base import (
@@ -17,10 +17,13 @@ from kcodec.registry.base import (
     Reference,
     RegisteredSchema,
     Schema,
+    SubjectVersion,
     check_schema,
     check_subject,
     guid,
 )
+from kcodec.registry.compatibility.levels import Compatibility, check_level
+from kcodec.registry.settings import Config, check_mode
 
 __all__ = ["HttpRegistry"]
 
@@ -105,31 +108,86 @@ class HttpRegistry:
     def __reduce__(self) -> tuple[Callable[[str, bytes], "HttpRegistry"], tuple[str, bytes]]:
         return _unpickled, (self._url, base64.b85encode(pickle.dumps(self._config)))
 
-    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
         """Register a schema under a subject.
 
         Servers before 8.0 answer with the id alone: the version is then None, the text the one sent.
         """
         subject, schema = check_subject(subject), check_schema(schema)
-        found = self._call(
-            lambda client: client.register_schema_full_response(subject, _sent(schema), normalize)
+        if schema_id is None:
+            found = self._call(
+                lambda client: client.register_schema_full_response(subject, _sent(schema), normalize)
+            )
+            return self._registered(found, subject, schema)
+        body = {**_sent(schema).to_dict(), "id": schema_id}
+        if version is not None:
+            body["version"] = version
+        path = f"subjects/{_quoted(subject)}/versions?normalize={normalize}"
+        answer = self._ask("post", path, body)
+        kept = answer.get("schema")
+        if isinstance(kept, str):
+            schema = Schema(kept, schema.type, schema.references, schema.metadata)
+        number = answer.get("version")
+        return RegisteredSchema(
+            schema_id,
+            answer.get("guid") or guid(schema),
+            schema,
+            subject,
+            number if isinstance(number, int) else version,
         )
-        return self._registered(found, subject, schema)
 
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
         """Find a schema under a subject by its content."""
         subject, schema = check_subject(subject), check_schema(schema)
-        found = self._call(lambda client: client.lookup_schema(subject, _sent(schema), normalize))
-        return self._registered(found, subject, schema)
+        found = self._call(
+            lambda client: client.lookup_schema(subject, _sent(schema), normalize, None, deleted)
+        )
+        return self._registered(found, subject)
 
-    def get(self, schema_id: int) -> RegisteredSchema:
+    def check_compatibility(
+        self,
+        subject: str,
+        schema: Schema,
+        level: str | None = None,
+        version: int | Literal["latest"] | None = "latest",
+        *,
+        normalize: bool = False,
+    ) -> Compatibility:
+        """Ask the server whether a schema may become the next version of a subject.
+
+        It tells its reasons in words alone, and compares at the level that is set there: another one is a
+        `kcodec.ConfigError`.
+        """
+        subject, schema = check_subject(subject), check_schema(schema)
+        if (
+            level is not None
+            and check_level(level) != self.config(subject, default_to_global=True).compatibility
+        ):
+            raise ConfigError("a server checks compatibility at the level that is set there")
+        path = f"compatibility/subjects/{_quoted(subject)}/versions"
+        if version is not None:
+            path += f"/{'latest' if version == -1 else version}"
+        answer = self._ask("post", f"{path}?normalize={normalize}&verbose=True", _sent(schema).to_dict())
+        return Compatibility(bool(answer.get("is_compatible")), (), tuple(answer.get("messages") or ()))
+
+    def get(self, schema_id: int, subject: str | None = None) -> RegisteredSchema:
         """Find a schema by its id."""
-        found = self._call(lambda client: client.get_schema(schema_id))
+        found = self._call(lambda client: client.get_schema(schema_id, subject))
         schema = self._received(found)
         if found.rule_set is None:
             return RegisteredSchema(schema_id, guid(schema), schema)
         # The GUID covers the rules as well; the server tells it with a version.
-        place = self._call(lambda client: client.get_schema_versions(schema_id, deleted=True))[0]
+        place = self._call(lambda client: client.get_schema_versions(schema_id, subject, deleted=True))[0]
         version = self._call(lambda client: client.get_version(place.subject, place.version, deleted=True))
         return RegisteredSchema(schema_id, version.guid or guid(schema), schema)
 
@@ -147,10 +205,12 @@ class HttpRegistry:
         found = self._call(lambda client: client.get_version(subject, wanted, deleted))
         return self._registered(found, subject)
 
-    def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
+    def get_latest_with_metadata(
+        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
+    ) -> RegisteredSchema:
+        """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
         subject = check_subject(subject)
-        found = self._call(lambda client: client.get_latest_with_metadata(subject, dict(properties), True))
+        found = self._call(lambda client: client.get_latest_with_metadata(subject, dict(properties), deleted))
         return self._registered(found, subject)
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
@@ -166,18 +226,99 @@ class HttpRegistry:
             raise
         return [each.subject for each in found]
 
-    def subjects(self) -> list[str]:
+    def subjects(
+        self,
+        prefix: str = "",
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
         """Return the subjects that have a version."""
-        found: list[str] = self._call(lambda client: client.get_subjects())
+        query = urlencode(
+            {
+                "subjectPrefix": prefix or ":*:",
+                "deleted": _flag(deleted),
+                "deletedOnly": _flag(deleted_only),
+                "offset": offset,
+                "limit": limit,
+            }
+        )
+        found: list[str] = self._ask("get", f"subjects?{query}")
         return found
 
-    def versions(self, subject: str) -> list[int]:
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
         """Return the numbers of a subject's versions."""
-        subject = check_subject(subject)
-        found: list[int] = self._call(lambda client: client.get_versions(subject))
+        query = urlencode(
+            {
+                "deleted": _flag(deleted),
+                "deletedOnly": _flag(deleted_only),
+                "offset": offset,
+                "limit": limit,
+            }
+        )
+        found: list[int] = self._ask("get", f"subjects/{_quoted(check_subject(subject))}/versions?{query}")
         return found
 
-    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
+    def schema_versions(
+        self, schema_id: int, subject: str | None = None, *, deleted: bool = False
+    ) -> list[SubjectVersion]:
+        """Return where a schema of an id is registered."""
+        found = self._call(lambda client: client.get_schema_versions(schema_id, subject, deleted))
+        return [SubjectVersion(each.subject, each.version) for each in found]
+
+    def referenced_by(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> list[int]:
+        """Return the ids of the schemas that refer to a version."""
+        path = f"subjects/{_quoted(check_subject(subject))}/versions/{version}/referencedby"
+        found: list[int] = self._ask("get", f"{path}?deleted={_flag(deleted)}")
+        return found
+
+    def contexts(self) -> list[str]:
+        """Return the names of the contexts."""
+        found: list[str] = self._ask("get", "contexts")
+        return found
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+        query = f"?defaultToGlobal={_flag(default_to_global)}"
+        return Config.of(self._ask("get", _place("config", subject) + query))
+
+    def set_config(self, config: Config, subject: str | None = None) -> Config:
+        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+        return Config.of(self._ask("put", _place("config", subject), config.json))
+
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+        return Config.of(self._ask("delete", _place("config", subject)))
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+        query = f"?defaultToGlobal={_flag(default_to_global)}"
+        return str(self._ask("get", _place("mode", subject) + query).get("mode"))
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole."""
+        path = f"{_place('mode', subject)}?force={_flag(force)}"
+        return str(self._ask("put", path, {"mode": check_mode(mode)}).get("mode"))
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Set a subject back to the mode that holds for all; returns what was set."""
+        return str(self._ask("delete", _place("mode", subject)).get("mode"))
+
+    def delete_version(
+        self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
+    ) -> int:
         """Delete a version: softly, then permanently."""
         subject = check_subject(subject)
         found: int = self._call(lambda client: client.delete_version(subject, version, permanent))
@@ -254,6 +395,11 @@ class HttpRegistry:
                 f"(after {time.monotonic() - start:.1f} s)"
             ) from None
 
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Send a request that the client has no function for, or one that leaves something out."""
+        given = () if method in ("get", "delete") else (dict(body or {}),)
+        return self._call(lambda client: getattr(client._rest_client, method)(path, *given))
+
     def _clean(self, message: object) -> str:
         text = str(message)
         for name, value in self._config.items():
@@ -284,6 +430,18 @@ class HttpRegistry:
             Reference(each.name, each.subject, each.version) for each in found.references or ()
         )
         return Schema(found.schema_str, found.schema_type or DEFAULT_TYPE, references, metadata)
+
+
+def _quoted(subject: str) -> str:
+    return quote(subject, safe="")
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _place(what: str, subject: str | None) -> str:
+    return what if subject is None else f"{what}/{_quoted(check_subject(subject, whole=False))}"
 
 
 def _unpickled(url: str, config: bytes) -> HttpRegistry:

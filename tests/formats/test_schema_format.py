@@ -12,9 +12,8 @@ import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError, Serde, registry
 from kcodec.formats import schema_format as seam
 from kcodec.formats.avro.schema_format import AvroFormat
-from kcodec.registry import Reference, Schema
+from kcodec.registry import Config, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
-from kcodec.registry.settings import Config
 
 ROOT = Path(kcodec.__file__).parents[1]
 

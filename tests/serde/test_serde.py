@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from kcodec import AvroCodec, Serde
 from kcodec.errors import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError
-from kcodec.registry import Metadata, Reference, RegisteredSchema, Schema
+from kcodec.registry import Config, Metadata, Reference, RegisteredSchema, Schema
 from kcodec.registry.memory import MemoryRegistry
-from kcodec.registry.settings import Config
 from kcodec.serde.config import KEYS, SerdeConfig
 from kcodec.serde.metrics import SerdeMetrics
 

@@ -20,9 +20,8 @@ from kcodec.formats.avro.codec import AvroCodec
 from kcodec.formats.avro.defaults import varint
 from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.types import TypeOptions
-from kcodec.registry import Metadata, Reference, Schema
+from kcodec.registry import Config, Metadata, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
-from kcodec.registry.settings import Config
 
 LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("format") == "avro"]
 
