@@ -35,9 +35,6 @@ DEFAULT_TYPE = "AVRO"
 #: The context of subjects that name none.
 DEFAULT_CONTEXT = "."
 
-#: Types of Confluent's registry that have no schema format here: their texts are kept as they are.
-_PLAIN_TYPES = ()
-
 #: Characters that no subject has: control characters, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -382,7 +379,7 @@ def check_schema(schema: Any) -> Schema:
     """
     if not isinstance(schema, Schema):
         invalid(f"a schema is a kcodec.registry.Schema, not {type(schema).__name__}")
-    if schema.type not in _PLAIN_TYPES and not _has_format(schema.type):
+    if not _has_format(schema.type):
         invalid(f"Invalid schema type {schema.type!r}")
     if not isinstance(schema.text, str):
         invalid("the text of a schema is a str")

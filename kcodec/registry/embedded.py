@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from kcodec.errors import RegistryError, SchemaError
-from kcodec.formats.schema_format import SchemaFormat, find_schema_format
+from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
     Metadata,
@@ -41,8 +41,7 @@ class EmbeddedRegistry(Database):
     Every method is one transaction; those that write take the write lock before they read. What a registration goes
     through, in this order: the subject's name and its alias, the mode, the text is made canonical (normalized if asked
     or configured), references are resolved, the subject is searched for the same content, its compatibility level is
-    checked, the new version is stored. The text of a schema whose type has no
-    `kcodec.formats.schema_format.SchemaFormat` is kept as it is, and compatible with everything of its type.
+    checked, the new version is stored.
     """
 
     # Schemas
@@ -463,17 +462,16 @@ class EmbeddedRegistry(Database):
         if normalize:
             references = sorted(dict.fromkeys(references), key=lambda each: (each.subject, each.version))
         kept = Schema(schema.text, schema.type, tuple(references), schema.metadata)
-        known = find_schema_format(schema.type)
-        if known is not None:
-            how = (normalize, new, new and bool(config.validate_fields))
-            try:
-                if kept.references:
-                    text = _text(known, kept.text, named_texts(_Context(self, context), kept), *how)
-                else:
-                    text = _text_alone(known, kept.text, *how)
-            except SchemaError as error:
-                invalid(f"Invalid schema: {error}")
-            kept = Schema(text, kept.type, kept.references, kept.metadata)
+        known = schema_format(schema.type)
+        how = (normalize, new, new and bool(config.validate_fields))
+        try:
+            if kept.references:
+                text = _text(known, kept.text, named_texts(_Context(self, context), kept), *how)
+            else:
+                text = _text_alone(known, kept.text, *how)
+        except SchemaError as error:
+            invalid(f"Invalid schema: {error}")
+        kept = Schema(text, kept.type, kept.references, kept.metadata)
         guid(kept)
         return kept
 
@@ -509,7 +507,7 @@ class EmbeddedRegistry(Database):
     ) -> Compatibility:
         """Compare a schema with the versions of a subject that its level asks for, or with one of them."""
         level = config.compatibility or "NONE"
-        known = find_schema_format(kept.type) or _PlainFormat(kept.type)
+        known = schema_format(kept.type)
         context = context_of(subject)
         group = config.compatibility_group
 
@@ -667,9 +665,7 @@ class EmbeddedRegistry(Database):
     def _find_inlined(
         self, connection: sqlite3.Connection, subject: str, kept: Schema, *, deleted: bool
     ) -> RegisteredSchema | None:
-        known = find_schema_format(kept.type)
-        if known is None:
-            return None
+        known = schema_format(kept.type)
         context = context_of(subject)
         for found in self._versions(connection, subject, deleted=deleted):
             has_references = found.schema.type == kept.type and found.schema.references
@@ -719,27 +715,6 @@ class _Context:
 
     def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
         return self.registry.get_version(qualified(subject, self.context), version, deleted=deleted)
-
-
-class _PlainFormat(SchemaFormat):
-    """A language whose texts are kept as they are: nothing in it is incompatible."""
-
-    name = ""
-
-    def __init__(self, kind: str) -> None:
-        self.type = kind  # type: ignore[misc]
-
-    def parse(self, text: str, references: Any = ()) -> str:
-        return text
-
-    def canonical(self, schema: str) -> str:
-        return schema
-
-    def same(self, left: str, right: str) -> bool:
-        return left == right
-
-    def differences(self, reader: str, writer: str, *, policy: str = "STRICT") -> list[Any]:
-        return []
 
 
 def _text(known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool) -> str:
