@@ -12,6 +12,7 @@ import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError, Serde, registry
 from kcodec.formats import schema_format as seam
 from kcodec.formats.avro.schema_format import AvroFormat
+from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.registry import Config, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 
@@ -33,7 +34,8 @@ def store(request, toy, tmp_path):
 class TestLookUp:
     def test_the_packages_own(self):
         assert isinstance(seam.schema_format("AVRO"), AvroFormat)
-        assert seam.find_schema_format("PROTOBUF") is None
+        assert isinstance(seam.schema_format("PROTOBUF"), ProtobufFormat)
+        assert seam.find_schema_format("XML") is None
 
     def test_a_plugin(self, toy):
         assert seam.schema_format("TOY").name == "TOY_SR"
@@ -41,7 +43,9 @@ class TestLookUp:
 
     @pytest.mark.parametrize("key", ["XML", "avro", None, 7])
     def test_unknown_ones(self, toy, key):
-        with pytest.raises(ConfigError, match="is not one of AVRO, BOXED, BROKEN, JSON, LIAR, TOY, TOY_SR"):
+        with pytest.raises(
+            ConfigError, match="is not one of AVRO, BOXED, BROKEN, JSON, LIAR, PROTOBUF, TOY, TOY_SR"
+        ):
             seam.schema_format(key)
 
     def test_plugins_that_do_not_load(self, toy):
