@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from kcodec import __version__
-from kcodec.cli import dump_log, protocol
+from kcodec.cli import dump_log, protocol, registry
 from kcodec.errors import KcodecError
 
 __all__ = ["main"]
@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_demo(commands)
     protocol.add(commands)
     dump_log.add(commands)
+    registry.add(commands)
     given = parser.parse_args(arguments)
     if sys.stdout is None:
         print(f"kcodec {given.command}: the standard output is closed", file=sys.stderr)

@@ -60,7 +60,7 @@ class EmbeddedRegistry(Database):
             subject = self._subject(connection, subject)
             config = self._effective(connection, subject)
             importing = self._check_mode(connection, subject, importing=schema_id is not None)
-            normalize = normalize or bool(config.normalize)
+            normalize = normalize or bool(config.normalize and not importing)
             kept = self._canonical(schema, context_of(subject), config=config, normalize=normalize)
             if not importing:
                 found = self._find(connection, subject, kept)

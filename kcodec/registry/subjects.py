@@ -1,19 +1,35 @@
 """Subject name strategies: under which subject a schema is registered."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.schema_format import schema_format
+from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import Schema
 
-__all__ = ["STRATEGIES", "SubjectNameStrategy", "record_name", "record_subject", "strategy", "topic_subject"]
+__all__ = [
+    "STRATEGIES",
+    "ConfiguredSchema",
+    "SubjectNameStrategy",
+    "record_name",
+    "record_subject",
+    "strategy",
+    "topic_subject",
+]
 
 #: ``strategy(topic, is_key, schema) -> subject``. ``schema`` is None where only a topic is known; a strategy
 #: that needs it then returns None.
 SubjectNameStrategy = Callable[[str | None, bool, Schema | None], str | None]
 
 _PACKAGE = "io.confluent.kafka.serializers.subject."
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredSchema(Schema):
+    """A schema, and its language as a serde is configured for it: which of its messages is meant."""
+
+    language: SchemaFormat | None = None
 
 
 def topic_subject(topic: str | None, is_key: bool, schema: Schema | None) -> str | None:
@@ -70,7 +86,8 @@ def record_name(schema: Schema, is_key: bool = False, configured: str = "RecordN
 
     Any other schema is a `SchemaError`.
     """
-    name = schema_format(schema.type).record_name(schema.text)
+    language = schema.language if isinstance(schema, ConfiguredSchema) else None
+    name = (language or schema_format(schema.type)).record_name(schema.text)
     if name is not None:
         return name
     side = "key" if is_key else "value"

@@ -180,8 +180,13 @@ class TestContract:
         text = '{"type":"object"}'
         found = registry.register("j", Schema(text, "JSON"))
         assert registry.get(found.id).schema == Schema(text, "JSON")
-        proto = 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n'
-        assert registry.get(registry.register("p", Schema(proto, "PROTOBUF")).id).schema.text == proto
+
+    def test_protobuf_is_printed(self, registry):
+        proto = 'syntax = "proto3";\nmessage M { int32 a = 1; }\n'
+        printed = 'syntax = "proto3";\n\nmessage M {\n  int32 a = 1;\n}\n'
+        assert registry.get(registry.register("p", Schema(proto, "PROTOBUF")).id).schema.text == printed
+        with refused(422, 42201):
+            registry.register("p", Schema("message M { Nope a = 1; }", "PROTOBUF"))
 
     @pytest.mark.parametrize(
         "text", ["", "{", "1", '"text"', "null", "[]", '{"minimum": NaN}', "[" * 100_000]

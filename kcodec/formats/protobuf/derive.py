@@ -102,7 +102,7 @@ def _field(message: Message, field: pa.Field, number: int, imports: set[str], pa
             raise SchemaError(f"{path}: Protobuf has no maps with keys of {kind.key_type}")
         value = kind.item_type
     made.type = _type(message, value, name, imports, path, depth)
-    if (made.label == "optional" and "." in made.type) or pa.types.is_struct(kind):
+    if made.label == "optional" and ("." in made.type or pa.types.is_struct(kind)):
         # Messages always have presence.
         made.label = ""
     if pa.types.is_decimal(value):
