@@ -15,6 +15,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.references import Resolved, resolve
+from kcodec.registry.rules import Rule, RuleSet
 from kcodec.registry.settings import Config
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "Reference",
     "RegisteredSchema",
     "Resolved",
+    "Rule",
+    "RuleSet",
     "Schema",
     "SchemaRegistry",
     "SubjectVersion",

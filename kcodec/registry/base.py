@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkab
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.registry.compatibility.levels import Compatibility
+from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config
 
 __all__ = [
@@ -115,12 +116,15 @@ class Schema:
         The registered schemas that the text names; a tuple whatever sequence it is made of.
     metadata : Metadata or None
         What is registered with it.
+    rules : RuleSet or None
+        The rules that are registered with it; they are kept, and not run.
     """
 
     text: str
     type: str = DEFAULT_TYPE
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
+    rules: RuleSet | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "references", tuple(self.references))
@@ -318,7 +322,8 @@ def guid(schema: Schema) -> str:
     """Compute the GUID of a schema: a digest of its content, the same in every registry.
 
     MD5 over the UTF-8 text, then name, subject and big-endian 32-bit version of each reference, then, if
-    there is metadata, a byte 1, tags, properties and sensitive names in order. The type is not part of it.
+    there is metadata, a byte 1, tags, properties and sensitive names in order, then, if there are rules, a byte 1 and
+    what they say in order. The type is not part of it.
     (``entities/Schema.java`` of the Schema Registry's client.)
 
     Parameters
@@ -366,6 +371,11 @@ def guid(schema: Schema) -> str:
                 add(text)
         for text in schema.metadata.sensitive:
             add(text)
+    if schema.rules is not None:
+        digest.update(b"\x01")
+        for rule in (*schema.rules.migration, *schema.rules.domain, *schema.rules.encoding):
+            for text in rule.texts:
+                add(text)
     return str(uuid.UUID(bytes=digest.digest()))
 
 
@@ -393,6 +403,8 @@ def check_schema(schema: Any) -> Schema:
             invalid(f"Invalid reference {each}")
     if not isinstance(schema.metadata, Metadata | None):
         invalid(f"Invalid metadata {schema.metadata!r}")
+    if not isinstance(schema.rules, RuleSet | None):
+        invalid(f"Invalid rules {schema.rules!r}")
     return schema
 
 

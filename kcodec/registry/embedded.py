@@ -4,6 +4,7 @@ import functools
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from kcodec.errors import RegistryError, SchemaError
@@ -25,6 +26,7 @@ from kcodec.registry.base import (
 from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
 from kcodec.registry.database import Database
 from kcodec.registry.references import named_texts
+from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import DEFAULTS, Config, check_mode
 
 __all__ = ["EmbeddedRegistry"]
@@ -461,7 +463,7 @@ class EmbeddedRegistry(Database):
             references.append(Reference(each.name, subject, found.version or 0))
         if normalize:
             references = sorted(dict.fromkeys(references), key=lambda each: (each.subject, each.version))
-        kept = Schema(schema.text, schema.type, tuple(references), schema.metadata)
+        kept = replace(schema, references=tuple(references))
         known = schema_format(schema.type)
         how = (normalize, new, new and bool(config.validate_fields))
         try:
@@ -471,7 +473,7 @@ class EmbeddedRegistry(Database):
                 text = _text_alone(known, kept.text, *how)
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
-        kept = Schema(text, kept.type, kept.references, kept.metadata)
+        kept = replace(kept, text=text)
         guid(kept)
         return kept
 
@@ -757,20 +759,20 @@ def _check_version(version: Any) -> None:
 
 def _dump(schema: Schema) -> str:
     """Write a schema as the JSON text that the database keeps; equal schemas have equal texts."""
-    metadata = schema.metadata
-    return json.dumps(
-        [
-            schema.type,
-            schema.text,
-            [[each.name, each.subject, each.version] for each in schema.references],
-            None if metadata is None else [metadata.properties, metadata.tags, metadata.sensitive],
-        ]
-    )
+    metadata, rules = schema.metadata, schema.rules
+    parts = [
+        schema.type,
+        schema.text,
+        [[each.name, each.subject, each.version] for each in schema.references],
+        None if metadata is None else [metadata.properties, metadata.tags, metadata.sensitive],
+    ]
+    return json.dumps(parts if rules is None else [*parts, rules.json])
 
 
 def _load(content: str) -> Schema:
-    kind, text, references, metadata = json.loads(content)
+    kind, text, references, metadata, *rules = json.loads(content)
     kept = None
     if metadata is not None:
         kept = Metadata.of(dict(metadata[0]), dict(metadata[1]), metadata[2])
-    return Schema(text, kind, tuple(Reference(*each) for each in references), kept)
+    found = RuleSet.of(rules[0]) if rules else None
+    return Schema(text, kind, tuple(Reference(*each) for each in references), kept, found)

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
@@ -23,6 +24,7 @@ from kcodec.registry.base import (
     guid,
 )
 from kcodec.registry.compatibility.levels import Compatibility, check_level
+from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config, check_mode
 
 __all__ = ["HttpRegistry"]
@@ -134,7 +136,7 @@ class HttpRegistry:
         answer = self._ask("post", path, body)
         kept = answer.get("schema")
         if isinstance(kept, str):
-            schema = Schema(kept, schema.type, schema.references, schema.metadata)
+            schema = replace(schema, text=kept)
         number = answer.get("version")
         return RegisteredSchema(
             schema_id,
@@ -184,12 +186,7 @@ class HttpRegistry:
         """Find a schema by its id."""
         found = self._call(lambda client: client.get_schema(schema_id, subject))
         schema = self._received(found)
-        if found.rule_set is None:
-            return RegisteredSchema(schema_id, guid(schema), schema)
-        # The GUID covers the rules as well; the server tells it with a version.
-        place = self._call(lambda client: client.get_schema_versions(schema_id, subject, deleted=True))[0]
-        version = self._call(lambda client: client.get_version(place.subject, place.version, deleted=True))
-        return RegisteredSchema(schema_id, version.guid or guid(schema), schema)
+        return RegisteredSchema(schema_id, guid(schema), schema)
 
     def get_by_guid(self, guid: str) -> RegisteredSchema:
         """Find a schema by its GUID; the client does not tell the id."""
@@ -429,7 +426,8 @@ class HttpRegistry:
         references = tuple(
             Reference(each.name, each.subject, each.version) for each in found.references or ()
         )
-        return Schema(found.schema_str, found.schema_type or DEFAULT_TYPE, references, metadata)
+        rules = None if found.rule_set is None else RuleSet.of(found.rule_set.to_dict())
+        return Schema(found.schema_str, found.schema_type or DEFAULT_TYPE, references, metadata, rules)
 
 
 def _quoted(subject: str) -> str:
@@ -463,6 +461,7 @@ def _number(name: str, value: Any) -> Any:
 def _sent(schema: Schema) -> Any:
     from confluent_kafka.schema_registry import Metadata as SentMetadata
     from confluent_kafka.schema_registry import MetadataProperties, MetadataTags, SchemaReference
+    from confluent_kafka.schema_registry import RuleSet as SentRules
     from confluent_kafka.schema_registry import Schema as SentSchema
 
     metadata = None
@@ -474,4 +473,5 @@ def _sent(schema: Schema) -> Any:
             list(kept.sensitive),
         )
     references = [SchemaReference(each.name, each.subject, each.version) for each in schema.references]
-    return SentSchema(schema.text, schema.type, references, metadata)
+    rules = None if schema.rules is None else SentRules.from_dict(schema.rules.json)
+    return SentSchema(schema.text, schema.type, references, metadata, rules)

@@ -18,6 +18,7 @@ from kcodec.registry.base import (
     context_of,
     qualified,
 )
+from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config
 
 __all__ = ["Entry", "Settings", "copy", "entries", "load", "read_entries", "write_entries"]
@@ -57,6 +58,8 @@ class Entry(NamedTuple):
                 "tags": {path: list(tags) for path, tags in schema.metadata.tags},
                 "sensitive": list(schema.metadata.sensitive),
             }
+        if schema.rules is not None:
+            body["ruleSet"] = schema.rules.json
         if self.deleted:
             body["deleted"] = True
         return {**body, "schema": schema.text}
@@ -246,6 +249,7 @@ def _entry(body: Mapping[str, Any]) -> Entry | Settings:
             Reference(each["name"], each["subject"], each["version"]) for each in body.get("references", ())
         ),
         metadata and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
+        RuleSet.of(body["ruleSet"]) if "ruleSet" in body else None,
     )
     return Entry(body["subject"], int(body["version"]), int(body["id"]), schema, bool(body.get("deleted")))
 

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from kcodec.errors import RegistryError
-from kcodec.registry import Config, Metadata, Reference, RegisteredSchema, Schema
+from kcodec.registry import Config, Metadata, Reference, RegisteredSchema, RuleSet, Schema
 
 
 def _body(found: RegisteredSchema) -> dict:
@@ -29,6 +29,8 @@ def _body(found: RegisteredSchema) -> dict:
             "tags": {path: list(tags) for path, tags in kept.tags},
             "sensitive": list(kept.sensitive),
         }
+    if found.schema.rules is not None:
+        body["ruleSet"] = found.schema.rules.json
     return body
 
 
@@ -39,6 +41,7 @@ def _schema(body: dict) -> Schema:
         body.get("schemaType") or "AVRO",
         tuple(Reference(**each) for each in body.get("references") or ()),
         metadata and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
+        RuleSet.of(body["ruleSet"]) if body.get("ruleSet") else None,
     )
 
 

@@ -16,7 +16,7 @@ from vector_files import HERE, read_vectors
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError
-from kcodec.registry import Metadata, Reference, Schema, guid, resolve
+from kcodec.registry import Metadata, Reference, RuleSet, Schema, guid, resolve
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.settings import Config
 
@@ -597,25 +597,33 @@ class TestReferences:
 
 
 def test_guids_of_the_real_registry():
-    """Rule sets are not kept here, and references are sorted only by normalization."""
-    checked = 0
-    for line in read_vectors("registry_guid.jsonl.gz"):
-        if "ruleSet" in line or line["id"] == "guid/protobuf/two-refs-normalized":
-            continue
-        metadata = line.get("metadata")
-        references = tuple(
-            Reference(r["name"], r["subject"], r["version"]) for r in line.get("references", ())
-        )
+    lines = read_vectors("registry_guid.jsonl.gz")
+    for line in lines:
+        registry, references = MemoryRegistry(), []
+        registry.set_mode("IMPORT")
+        for number, each in enumerate(line.get("references", ()), 1):
+            registry.register(
+                each["subject"],
+                Schema(each["schema"], line["type"]),
+                schema_id=number,
+                version=each["version"],
+            )
+            references.append(Reference(each["name"], each["subject"], each["version"]))
+        registry.set_mode("READWRITE")
+        metadata, rules = line.get("metadata"), line.get("ruleSet")
         schema = Schema(
-            line["canonical"],
+            line["schema"],
             line["type"],
-            references,
+            tuple(references),
             metadata
             and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
+            rules and RuleSet.of(rules),
         )
-        assert guid(schema) == line["guid"], line["id"]
-        checked += 1
-    assert checked == 13
+        found = registry.register("s", schema, normalize=bool(line.get("normalize")))
+        assert (found.schema.text, found.guid) == (line["canonical"], line["guid"]), line["id"]
+        assert registry.get_version("s").schema == found.schema
+    print(f"{len(lines)} GUIDs")
+    assert len(lines) == 23
 
 
 def test_avro_is_kept_as_the_real_registry_keeps_it():

@@ -7,7 +7,7 @@ from registry_server import serve
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry import Config, Metadata, Reference, Schema
+from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema, guid
 from kcodec.registry.memory import MemoryRegistry
 
 INT, LONG, TEXT = (Schema(f'"{name}"') for name in ("int", "long", "string"))
@@ -311,6 +311,21 @@ class TestContexts:
     def test_names(self, registry, subject):
         with refused(422, 42208):
             registry.register(subject, INT)
+
+
+class TestRuleSets:
+    def test_rules_are_kept_and_part_of_the_content(self, registry):
+        rule = Rule(
+            "r", kind="CONDITION", type="CEL", tags=("B", "A"), params=(("z", "1"),), expr="message.a > 0"
+        )
+        ruled = Schema(INT.text, rules=RuleSet(domain=(rule,)))
+        assert registry.register("s", INT).id == 1
+        found = registry.register("s", ruled)
+        assert found.id == 2
+        kept = registry.get_version("s", 2)
+        assert (kept.schema, kept.guid) == (ruled, guid(ruled))
+        assert registry.get(2).schema.rules == RuleSet.of(ruled.rules.json)
+        assert registry.lookup("s", ruled).version == 2
 
 
 class TestLists:

@@ -101,10 +101,10 @@ def changes(old: Side, new: Side) -> list[Difference]:
     Examples
     --------
     >>> from kcodec.formats.protobuf.parse import parse
-    >>> texts = ("message M { int32 a = 1; }", "message M { int64 b = 1; } message N { }")
+    >>> texts = ("message M { int32 a = 1; }", "message M { int64 b = 1; }")
     >>> old, new = (Side(Names({"": parse('syntax = "proto3"; ' + text)}), "") for text in texts)
     >>> [(each.type, each.path) for each in changes(old, new)]
-    [('FIELD_NAME_CHANGED', '#/M/1'), ('MESSAGE_ADDED', '#/N')]
+    [('FIELD_NAME_CHANGED', '#/M/1')]
     """
     comparison = _Comparison(old, new)
     try:

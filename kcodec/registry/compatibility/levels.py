@@ -109,7 +109,7 @@ def check(
     >>> check(avro, "FORWARD", avro.parse('"int"'), [old]).compatible
     True
     >>> check(avro, "BACKWARD", avro.parse('"int"'), [old]).messages[1:]
-    ('{oldSchemaVersion: 1}', "{oldSchema: '\"long\"'}")
+    ('{oldSchemaVersion: 1}', '{oldSchema: \'"long"\'}')
     """
     if level == "NONE":
         return Compatibility(True)
