@@ -12,7 +12,7 @@ import uuid
 
 import pytest
 from registry_server import serve
-from vector_files import HERE, read_vectors
+from vector_files import read_vectors
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError
@@ -624,58 +624,6 @@ def test_guids_of_the_real_registry():
         assert registry.get_version("s").schema == found.schema
     print(f"{len(lines)} GUIDs")
     assert len(lines) == 23
-
-
-def test_avro_is_kept_as_the_real_registry_keeps_it():
-    import gzip
-
-    with gzip.open(HERE / "vectors" / "avro_normalize.json.gz", "rt", encoding="utf-8") as file:
-        lines = json.load(file)
-    accepted = refused = 0
-    for line in lines:
-        registry = MemoryRegistry()
-        references = []
-        for number, text in enumerate(line.get("refs", ())):
-            registry.register(f"r{number}", Schema(text, references=tuple(references)))
-            references.append(Reference(f"r{number}", f"r{number}", 1))
-        schema = Schema(line["schema"], references=tuple(references))
-        # Defaults of the wrong type are refused here.
-        if "canonical" in line and '"bad"' not in line["canonical"]:
-            assert registry.register("s", schema).schema.text == line["canonical"]
-            accepted += 1
-        else:
-            with pytest.raises(RegistryError) as info:
-                registry.register("s", schema)
-            assert info.value.error_code == 42201
-            refused += 1
-    assert (accepted, refused) == (37, 8)
-
-
-def test_avro_vectors_of_the_real_registry(shared):
-    """Its parser takes ASCII names only."""
-    vectors = shared / "vectors"
-    kept = accepted = refused = 0
-    for line in read_vectors("registry_normalize.jsonl.gz", vectors):
-        if line["type"] == "AVRO":
-            registry, references = MemoryRegistry(), []
-            for each in line.get("references", ()):
-                registry.register(each["subject"], Schema(each["schema"], references=tuple(references)))
-                references.append(Reference(each["name"], each["subject"], 1))
-            schema = Schema(line["schema"], references=tuple(references))
-            assert registry.register("s", schema).schema.text == line["canonical"]
-            kept += 1
-    for line in read_vectors("registry_invalid.jsonl.gz", vectors):
-        if line["type"] == "AVRO" and line["id"] != "invalid/avro/unicode-name":
-            if line["register"] == "ok":
-                MemoryRegistry().register("s", Schema(line["schema"]))
-                accepted += 1
-            else:
-                with pytest.raises(RegistryError) as info:
-                    MemoryRegistry().register("s", Schema(line["schema"]))
-                assert info.value.error_code == 42201, line["id"]
-                refused += 1
-    print(f"{kept} texts kept, {accepted} accepted, {refused} refused")
-    assert (kept, accepted, refused) == (22, 6, 25)
 
 
 @pytest.mark.parametrize("text", ["int", "", "n.R", '"\\"int\\""', "[", "null", "7"])

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.protobuf.checks import check_descriptors
 from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
 from kcodec.formats.protobuf.known import KNOWN
 from kcodec.formats.protobuf.normalize import check_names, normalize
@@ -153,6 +154,10 @@ class ProtobufFormat(SchemaFormat):
         """Print a schema sorted and with full names."""
         self._check(schema)
         return print_file(normalize(schema.names, schema.path))
+
+    def check_fields(self, schema: ProtobufSchema) -> None:
+        """Refuse what protobuf-java makes no descriptor of, though a registry keeps the text."""
+        check_descriptors(schema.names, schema.path)
 
     def _check(self, schema: ProtobufSchema) -> None:
         if schema.main.refused is not None:
