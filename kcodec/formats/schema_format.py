@@ -280,6 +280,13 @@ class SchemaFormat(ABC):
         """Return the text that a registry keeps if asked to normalize: without differences that mean nothing."""
         return self.canonical(schema)
 
+    def printed(self, schema: Any, form: str) -> str:
+        """Return the text of a schema in a form that is asked for by name, such as ``"resolved"``.
+
+        A form that the language does not know gives the canonical text, as with the server's ``format``.
+        """
+        return self.canonical(schema)
+
     def check_fields(self, schema: Any) -> None:
         """Refuse names of fields that a registry reserves, where it is asked to validate fields.
 

@@ -231,14 +231,23 @@ class SchemaRegistry(Protocol):
             The verdict, the differences that break readers, and the server's messages.
         """
 
-    def get(self, schema_id: int, subject: str | None = None) -> RegisteredSchema:
-        """Find a schema by its id, in the context of a subject."""
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its id, in the context of a subject.
 
-    def get_by_guid(self, guid: str) -> RegisteredSchema:
+        With a `form` the text is one of the server's ``format``: ``resolved`` (Avro, references written out),
+        ``ignore_extensions`` or ``serialized`` (Protobuf, the latter a descriptor in Base64).
+        """
+
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID."""
 
     def get_version(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
     ) -> RegisteredSchema:
         """Find a version of a subject (-1: the latest); ``deleted`` finds softly deleted ones as well."""
 

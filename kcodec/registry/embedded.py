@@ -135,27 +135,40 @@ class EmbeddedRegistry(Database):
                 self._row(connection, subject, only, deleted=False)
             return self._compatibility(connection, subject, kept, config, only, all_versions=version is None)
 
-    def get(self, schema_id: int, subject: str | None = None) -> RegisteredSchema:
-        """Find a schema by its id."""
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its id; `form` is the server's ``format`` of the text."""
         context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
-        return self._get("context = ? AND id = ?", (context, schema_id), schema_id)
+        return self._get("context = ? AND id = ?", (context, schema_id), schema_id, form)
 
-    def get_by_guid(self, guid: str) -> RegisteredSchema:
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID."""
-        return self._get("guid = ?", (str(guid).lower(),), guid)
+        return self._get("guid = ?", (str(guid).lower(),), guid, form)
 
-    def _get(self, condition: str, values: tuple[Any, ...], name: int | str) -> RegisteredSchema:
+    def _get(self, condition: str, values: tuple[Any, ...], name: int | str, form: str) -> RegisteredSchema:
         """Return the first schema that meets a condition; `name` is what a message calls it."""
         with self._transaction() as connection:
             row = connection.execute(
-                f"SELECT id, guid, content FROM schemas WHERE {condition} ORDER BY context, id", values
+                f"SELECT id, guid, content, context FROM schemas WHERE {condition} ORDER BY context, id",
+                values,
             ).fetchone()
-        if row is None:
-            raise RegistryError(f"Schema {name} not found", 404, 40403)
-        return RegisteredSchema(row[0], row[1], _load(row[2]))
+            if row is None:
+                raise RegistryError(f"Schema {name} not found", 404, 40403)
+            return self._in_form(RegisteredSchema(row[0], row[1], _load(row[2])), row[3], form)
+
+    def _in_form(self, found: RegisteredSchema, context: str, form: str) -> RegisteredSchema:
+        if not form:
+            return found
+        known = schema_format(found.schema.type)
+        text = known.printed(self._parsed(known, found.schema, context), form)
+        return replace(found, schema=replace(found.schema, text=text))
 
     def get_version(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
     ) -> RegisteredSchema:
         """Find a version of a subject."""
         latest = version in ("latest", -1)
@@ -165,8 +178,10 @@ class EmbeddedRegistry(Database):
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=deleted)
             if latest:
-                return next(self._versions(connection, subject, deleted=deleted))
-            return self._row(connection, subject, int(version), deleted=deleted)
+                found = next(self._versions(connection, subject, deleted=deleted))
+            else:
+                found = self._row(connection, subject, int(version), deleted=deleted)
+            return self._in_form(found, context_of(subject), form)
 
     def get_latest_with_metadata(
         self, subject: str, properties: Mapping[str, str], *, deleted: bool = True

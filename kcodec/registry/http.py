@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote, unquote, urlencode, urlsplit, urlunsplit
 
@@ -182,25 +183,43 @@ class HttpRegistry:
         answer = self._ask("post", f"{path}?normalize={normalize}&verbose=True", _sent(schema).to_dict())
         return Compatibility(bool(answer.get("is_compatible")), (), tuple(answer.get("messages") or ()))
 
-    def get(self, schema_id: int, subject: str | None = None) -> RegisteredSchema:
-        """Find a schema by its id."""
-        found = self._call(lambda client: client.get_schema(schema_id, subject))
-        schema = self._received(found)
-        return RegisteredSchema(schema_id, guid(schema), schema)
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its id; `form` is the server's ``format`` of the text."""
+        schema = self._received(self._call(lambda client: client.get_schema(schema_id, subject)))
+        found = RegisteredSchema(schema_id, guid(schema), schema)
+        query = {} if subject is None else {"subject": subject}
+        return self._in_form(found, f"schemas/ids/{schema_id}", form, query)
 
-    def get_by_guid(self, guid: str) -> RegisteredSchema:
+    def _in_form(
+        self, found: RegisteredSchema, path: str, form: str, query: Mapping[str, str] = MappingProxyType({})
+    ) -> RegisteredSchema:
+        """Return a schema with its text in a form; the client itself remembers texts whatever their form."""
+        if not form:
+            return found
+        answer = self._ask("get", f"{path}?{urlencode({**query, 'format': form})}")
+        return replace(found, schema=replace(found.schema, text=str(answer.get("schema"))))
+
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID; the client does not tell the id."""
         found = self._call(lambda client: client.get_schema_by_guid(guid))
-        return RegisteredSchema(None, guid, self._received(found))
+        return self._in_form(
+            RegisteredSchema(None, guid, self._received(found)), f"schemas/guids/{guid}", form
+        )
 
     def get_version(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
     ) -> RegisteredSchema:
         """Find a version of a subject; the latest is always asked for anew."""
         subject = check_subject(subject)
         wanted = "latest" if version == -1 else version
         found = self._call(lambda client: client.get_version(subject, wanted, deleted))
-        return self._registered(found, subject)
+        path = f"subjects/{_quoted(subject)}/versions/{wanted}"
+        return self._in_form(self._registered(found, subject), path, form, {"deleted": _flag(deleted)})
 
     def get_latest_with_metadata(
         self, subject: str, properties: Mapping[str, str], *, deleted: bool = True

@@ -74,6 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         registry = self.server.registry
         names = ("deleted", "deletedOnly", "permanent", "normalize", "force", "defaultToGlobal")
         flag = {name: query.get(name, ["false"])[0].lower() == "true" for name in names}
+        form = {"form": query.get("format", [""])[0]}
         page = {name: int(query[name][0]) for name in ("offset", "limit") if name in query}
         listed = {"deleted": flag["deleted"], "deleted_only": flag["deletedOnly"], **page}
         match (self.command, *path):
@@ -101,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
                 return {"id": found.id} if self.server.old else _body(found)
             case "GET", "subjects", subject, "versions", version:
                 wanted = version if version == "latest" else int(version)
-                return _body(registry.get_version(subject, wanted, deleted=flag["deleted"]))
+                return _body(registry.get_version(subject, wanted, deleted=flag["deleted"], **form))
             case "DELETE", "subjects", subject, "versions", version:
                 return registry.delete_version(subject, int(version), permanent=flag["permanent"])
             case "GET", "subjects", subject, "metadata":
@@ -111,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
                 wanted = version if version == "latest" else int(version)
                 return registry.referenced_by(subject, wanted, deleted=flag["deleted"])
             case "GET", "schemas", "ids", schema_id:
-                return _body(registry.get(int(schema_id), query.get("subject", [None])[0]))
+                return _body(registry.get(int(schema_id), query.get("subject", [None])[0], **form))
             case "GET", "schemas", "ids", schema_id, "versions":
                 found = registry.schema_versions(
                     int(schema_id), query.get("subject", [None])[0], deleted=flag["deleted"]
@@ -135,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "DELETE", "mode", *subject:
                 return {"mode": registry.delete_mode(*subject)}
             case "GET", "schemas", "guids", guid:
-                return _body(registry.get_by_guid(guid))
+                return _body(registry.get_by_guid(guid, **form))
             case "GET", "associations", "resources", _, topic:
                 return [{"subject": subject} for subject in self.server.associations.get(topic, ())]
         raise RegistryError("HTTP 404 Not Found", 404, 404)

@@ -328,6 +328,27 @@ class TestRuleSets:
         assert registry.lookup("s", ruled).version == 2
 
 
+class TestForms:
+    def test_texts_in_other_forms(self, registry):
+        registry.register("part", record("x", name="P"))
+        text = '{"type":"record","name":"W","fields":[{"name":"p","type":"P"}]}'
+        found = registry.register("whole", Schema(text, references=(Reference("P", "part", 1),)))
+        resolved = text.replace('"P"', record("x", name="P").text)
+        for got in (
+            registry.get(found.id, form="resolved"),
+            registry.get_by_guid(found.guid, form="resolved"),
+            registry.get_version("whole", form="resolved"),
+        ):
+            assert (got.schema.text, got.guid) == (resolved, found.guid)
+        assert registry.get(found.id, form="no such form").schema.text == text
+        extended = "message M { extensions 5; } extend M { optional int32 a = 5; }"
+        proto = registry.register("p", Schema(f'syntax = "proto2"; {extended}', "PROTOBUF"))
+        assert (
+            registry.get(proto.id, form="ignore_extensions").schema.text
+            == 'syntax = "proto2";\n\nmessage M {}\n'
+        )
+
+
 class TestLists:
     def test_where_a_schema_is(self, registry):
         for subject in ("b", "a"):

@@ -50,6 +50,10 @@ def test_texts_of_the_real_registry():
                 ]
                 kept = [(each.name, each.subject, each.version) for each in found.schema.references]
                 assert kept == expected, line["id"]
+        for form in ("resolved", "ignore_extensions", "serialized"):
+            if form in line:
+                assert registry.get_version("plain", form=form).schema.text == line[form], (line["id"], form)
+        if "error" not in line:
             again = registry.register("again", found.schema, normalize=True)
             assert (again.id == found.id) is line["renormalized_same"], line["id"]
         checked[kind] += 1

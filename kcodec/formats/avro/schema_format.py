@@ -137,6 +137,10 @@ class AvroFormat(SchemaFormat):
         """Print a schema with the types of all references written out."""
         return self._printed(schema, ())
 
+    def printed(self, schema: ParsedSchema, form: str) -> str:
+        """Return the canonical text, or that with all references written out (``resolved``)."""
+        return self.resolved(schema) if form == "resolved" else self.canonical(schema)
+
     def _printed(self, schema: ParsedSchema, known: Sequence[str]) -> str:
         if not schema.text.lstrip().startswith(("{", "[", '"')):
             raise SchemaError("not JSON that can be a schema")

@@ -14,7 +14,9 @@ from kcodec.formats.protobuf.checks import check_descriptors
 from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
 from kcodec.formats.protobuf.known import KNOWN
 from kcodec.formats.protobuf.normalize import check_names, normalize
+from kcodec.formats.protobuf.plain import without_extensions
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
+from kcodec.formats.protobuf.serialized import serialized
 from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.schema_format import (
     Difference,
@@ -154,6 +156,14 @@ class ProtobufFormat(SchemaFormat):
         """Print a schema sorted and with full names."""
         self._check(schema)
         return print_file(normalize(schema.names, schema.path))
+
+    def printed(self, schema: ProtobufSchema, form: str) -> str:
+        """Return the canonical text, that ``ignore_extensions``, or a ``serialized`` descriptor in Base64."""
+        if form == "ignore_extensions":
+            return print_file(without_extensions(schema.main))
+        if form == "serialized":
+            return base64.b64encode(serialized(schema)).decode()
+        return self.canonical(schema)
 
     def check_fields(self, schema: ProtobufSchema) -> None:
         """Refuse what protobuf-java makes no descriptor of, though a registry keeps the text."""
