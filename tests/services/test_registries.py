@@ -160,6 +160,7 @@ DIFFERENT = {
     "version that register tells": None,
     "other words under another subject": "order2 1",
     "register normalized": "order2 1",
+    "text of JSON Schema": '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}',
     "JSON Schema in other words": "json 1",
     "reference to the latest": (422, 42201),
     "register with metadata": "int 1",

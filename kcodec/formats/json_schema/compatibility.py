@@ -259,7 +259,7 @@ class _Comparison:
     def compare_not(self, old: Node, new: Node) -> list[Result]:
         before, after = old.rules["not"], new.rules["not"]
         found = self.compare(after, before)
-        if found.compatible and not found.changes and before.kind == after.kind:
+        if found.compatible and not found.changes and old.rules["text"] == new.rules["text"]:
             return []
         return [self.one("NOT_TYPE_NARROWED" if found.compatible else "NOT_TYPE_EXTENDED", "not")]
 
@@ -406,8 +406,7 @@ class _Comparison:
         before, after = old.rules["criterion"], new.rules["criterion"]
         results = []
         if before != after:
-            single = (len(old.members) == 1, len(new.members) == 1)
-            if after != "anyOf" and not all(single) and not (single[0] and after == "oneOf"):
+            if after != "anyOf" and len(old.members) != 1:
                 return [self.one("COMBINED_TYPE_CHANGED")]
             results.append(self.one("COMBINED_TYPE_EXTENDED"))
         if len(old.members) < len(new.members):

@@ -383,7 +383,8 @@ class _SchemaReader:
             if criterion in self.left:
                 nodes.append(self.combined(criterion))
         if "not" in self.left:
-            nodes.append(Node("not", {"not": self.inner("not")}))
+            text = self.loader.digest(self.source["not"])
+            nodes.append(Node("not", {"not": self.inner("not"), "text": text}))
         if "const" in self.left and self.draft > 4:
             nodes.append(Node("const", {"const": self.take("const")}))
         if "type" in self.left:
