@@ -510,7 +510,7 @@ class TestHttp:
 
     def test_failures_tell_where_and_how_long(self):
         class Failing(MemoryRegistry):
-            def get(self, schema_id, subject=None):
+            def get(self, schema_id, subject=None, *, form=""):
                 raise RegistryError("Error in the backend data store", 500, 50001)
 
         with serve(Failing()) as server:
