@@ -51,7 +51,7 @@ def killed(url, kills, seed=1):
         capture_output=True,
         text=True,
         check=True,
-        timeout=250,
+        timeout=1200,
     )
     return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
 
@@ -60,6 +60,7 @@ def killed(url, kills, seed=1):
 KILLS = 1000 if os.environ.get("KCODEC_HYPOTHESIS") == "thorough" else 60
 
 
+@pytest.mark.timeout(1500)
 def test_kills_lose_nothing_that_was_answered(tmp_path):
     url = f"sqlite:///{tmp_path}/schemas.db"
     answered = killed(url, KILLS)
