@@ -33,6 +33,9 @@ __all__ = ["EmbeddedRegistry"]
 
 _MAX_VERSION = 2**31 - 1
 
+#: Characters of a text whose parsed form is remembered.
+_MAX_REMEMBERED = 50_000
+
 #: Where the settings of the whole registry are kept.
 _GLOBAL = ""
 
@@ -482,7 +485,7 @@ class EmbeddedRegistry(Database):
         known = schema_format(schema.type)
         how = (normalize, new, new and bool(config.validate_fields))
         try:
-            if kept.references:
+            if kept.references or len(kept.text) > _MAX_REMEMBERED:
                 text = _text(known, kept.text, named_texts(_Context(self, context), kept), *how)
             else:
                 text = _text_alone(known, kept.text, *how)
@@ -495,7 +498,7 @@ class EmbeddedRegistry(Database):
     def _parsed(self, known: SchemaFormat, schema: Schema, context: str) -> Any:
         """Return the parsed form of a schema as it is kept."""
         try:
-            if schema.references:
+            if schema.references or len(schema.text) > _MAX_REMEMBERED:
                 return known.parse_known(schema.text, named_texts(_Context(self, context), schema))
             return _parsed_alone(known, schema.text)
         except SchemaError as error:
@@ -742,12 +745,12 @@ def _text(known: SchemaFormat, text: str, references: Any, normalize: bool, new:
     return known.normalized(schema) if normalize else known.canonical(schema)
 
 
-@functools.lru_cache(1024)
+@functools.lru_cache(256)
 def _text_alone(known: SchemaFormat, text: str, normalize: bool, new: bool, fields: bool) -> str:
     return _text(known, text, (), normalize, new, fields)
 
 
-@functools.lru_cache(1024)
+@functools.lru_cache(256)
 def _parsed_alone(known: SchemaFormat, text: str) -> Any:
     return known.parse_known(text)
 
