@@ -26,7 +26,10 @@ MAX_DIFFERENCES = 1000
 MAX_UNROLLED = 20_000
 
 #: Pairs of schemas that one comparison looks at.
-MAX_PAIRS = 2_000_000
+MAX_PAIRS = 300_000
+
+#: Pairs of members of two combined schemas beyond which those in the same words are taken for each other.
+MANY_MEMBERS = 10_000
 
 
 class Change(NamedTuple):
@@ -413,20 +416,37 @@ class _Comparison:
             results.append(self.one("PRODUCT_TYPE_EXTENDED" if after == "allOf" else "SUM_TYPE_EXTENDED"))
         elif len(old.members) > len(new.members):
             results.append(self.one("PRODUCT_TYPE_NARROWED" if before == "allOf" else "SUM_TYPE_NARROWED"))
-        edges = [
-            {
-                right: found
-                for right, member in enumerate(new.members)
-                if (found := self.compare(each, member)).compatible
-            }
-            for each in old.members
-        ]
+        edges = self.edges(old, new)
         matched = _match(edges)
         for left, right in sorted(matched.items()):
             results.append(self.below(edges[left][right], before, str(left)))
         if len(matched) < min(len(old.members), len(new.members)):
             results.append(self.one("COMBINED_TYPE_SUBSCHEMAS_CHANGED"))
         return results
+
+    def edges(self, old: Node, new: Node) -> list[dict[int, Result]]:
+        """Return for each member of a combined schema those of another one that accept what it does.
+
+        Of very many, those in the same words are taken for each other, and only the rest is compared with each other.
+        """
+        same: dict[int, tuple[int, Result]] = {}
+        if len(old.members) * len(new.members) > MANY_MEMBERS:
+            places = {text: right for right, text in enumerate(new.rules.get("texts", ()))}
+            for left, text in enumerate(old.rules.get("texts", ())):
+                if text in places:
+                    found = self.compare(old.members[left], new.members[places[text]])
+                    if found.compatible:
+                        same[left] = (places[text], found)
+        taken = {right for right, _ in same.values()}
+        rest = [(right, each) for right, each in enumerate(new.members) if right not in taken]
+        edges = []
+        for left, each in enumerate(old.members):
+            if left in same:
+                edges.append(dict([same[left]]))
+                continue
+            results = ((right, self.compare(each, member)) for right, member in rest)
+            edges.append({right: found for right, found in results if found.compatible})
+        return edges
 
     # Keywords
 

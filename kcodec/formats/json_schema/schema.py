@@ -276,15 +276,11 @@ class _Loader:
 
     # One schema
 
-    def distinct(self, members: Sequence[Any]) -> list[tuple[int, Any]]:
-        """Return the members of a list, each with its place, without those that are equal to one before."""
-        seen: set[bytes] = set()
-        found = []
+    def distinct(self, members: Sequence[Any]) -> dict[bytes, tuple[int, Any]]:
+        """Return by digest the members of a list, each with its place, without those that are equal to one before."""
+        found: dict[bytes, tuple[int, Any]] = {}
         for number, each in enumerate(members):
-            digest = self.digest(each)
-            if digest not in seen:
-                seen.add(digest)
-                found.append((number, each))
+            found.setdefault(self.digest(each), (number, each))
         return found
 
     def digest(self, value: Any) -> bytes:
@@ -400,10 +396,11 @@ class _SchemaReader:
         members = self.take(criterion)
         if not isinstance(members, list):
             self.refuse(criterion, "not a list")
+        distinct = self.loader.distinct(members)
         return Node(
             "combined",
-            {"criterion": criterion},
-            [self.at(each, f"{criterion}/{number}") for number, each in self.loader.distinct(members)],
+            {"criterion": criterion, "texts": list(distinct)},
+            [self.at(each, f"{criterion}/{number}") for number, each in distinct.values()],
         )
 
     def typed(self, kinds: Any) -> Node:

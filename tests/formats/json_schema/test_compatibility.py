@@ -121,6 +121,15 @@ def test_many_properties_are_compared():
     assert len(differences(model(wide), model(narrow))) == 1000
 
 
+def test_many_members_are_compared():
+    def choice(size, first="v"):
+        return {"oneOf": [{"const": first}, *({"const": f"v{n}"} for n in range(size))]}
+
+    assert kinds(choice(3000), choice(3001)) == [("SUM_TYPE_EXTENDED", "#/")]
+    assert kinds(choice(3001), choice(3000)) == [("SUM_TYPE_NARROWED", "#/")]
+    assert kinds(choice(500), choice(500, "w")) == [("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "#/")]
+
+
 def test_a_pattern_that_backtracks_does_not_hang():
     old = {"type": "object", "patternProperties": {"(a|aa)+$": {"type": "string"}}}
     new = {**old, "properties": {"a" * 100 + "!": {"type": "string"}}}
