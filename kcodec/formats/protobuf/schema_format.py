@@ -14,7 +14,6 @@ from kcodec.formats.protobuf.checks import check_descriptors
 from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
 from kcodec.formats.protobuf.known import KNOWN
 from kcodec.formats.protobuf.normalize import check_names, normalize
-from kcodec.formats.protobuf.plain import without_extensions
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.serialized import serialized
 from kcodec.formats.protobuf.text import print_file
@@ -160,7 +159,7 @@ class ProtobufFormat(SchemaFormat):
     def printed(self, schema: ProtobufSchema, form: str) -> str:
         """Return the canonical text, that ``ignore_extensions``, or a ``serialized`` descriptor in Base64."""
         if form == "ignore_extensions":
-            return print_file(without_extensions(schema.main))
+            return print_file(schema.main, extensions=False)
         if form == "serialized":
             return base64.b64encode(serialized(schema)).decode()
         return self.canonical(schema)
