@@ -126,7 +126,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         output.texts |= {
             name: text
             for name in ("key", "value")
-            if (text := _avro_text(given, options, place[name], name)) is not None
+            if (text := _console_text(given, options, place[name], name)) is not None
         }
     writer = _Writer(given, output)
     start = _where(given.start, "--from")
@@ -158,18 +158,18 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         return list(follower.report.faults)
 
 
-def _avro_text(given: argparse.Namespace, options: KafkaOptions, format: Any, name: str) -> Any:
-    """Return what prints Avro as console consumers do: by the subject's latest schema, which it is read as."""
-    if format != "AVRO" or len(given.topics) > 1 or given.topics[0].startswith("^"):
+def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any, name: str) -> Any:
+    """Return what prints values as console consumers do: by the subject's latest schema, which they are read as."""
+    if not isinstance(format, str) or len(given.topics) > 1 or given.topics[0].startswith("^"):
         return None
     from kcodec import registry as registries
-    from kcodec.formats.avro.json_encoding import json_lines
-    from kcodec.formats.schema_format import schema_format
+    from kcodec.formats.schema_format import find_schema_format
     from kcodec.kafka.settings import Settings
     from kcodec.registry.references import named_texts
 
+    language = find_schema_format(format)
     settings = Settings.of(options.config)
-    if settings.registry is None:
+    if settings.registry is None or language is None:
         return None
     with closing(registries.open(settings.registry, dict(settings.registry_config) or None)) as registry:
         try:
@@ -178,8 +178,9 @@ def _avro_text(given: argparse.Namespace, options: KafkaOptions, format: Any, na
             if error.status != 404:
                 raise
             return None
-        parsed = schema_format("AVRO").parse(latest.text, named_texts(registry, latest))
-    return lambda array: json_lines(array, parsed.root)
+        if latest.type != language.type:
+            return None
+        return language.printer(language.parse(latest.text, named_texts(registry, latest)))
 
 
 class _Writer:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
 from kcodec import __version__
-from kcodec.cli import consume, dump_log, produce, protocol, topics
+from kcodec.cli import consume, dump_log, produce, protocol, registry, topics
 from kcodec.cli.terminal import guarded
 from kcodec.errors import KcodecError
 
@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     consume.add(commands)
     produce.add(commands)
     topics.add(commands)
+    registry.add(commands)
     given = parser.parse_args(arguments)
     if sys.stdout is None:
         print(f"kcodec {given.command}: the standard output is closed", file=sys.stderr)

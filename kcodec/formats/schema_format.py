@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from kcodec.errors import ConfigError, Fault, near
+from kcodec.errors import ConfigError, Fault, SchemaError, near
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kcodec.plan import Limits
 
 __all__ = [
+    "CODECS",
     "GROUP",
     "Difference",
     "NamedText",
@@ -39,12 +40,13 @@ GROUP = "kcodec.schema_formats"
 #: The package's own, by schema type and by the serde's format; a package shipped as a zip has no entry points.
 _BUILT_IN = {
     "AVRO": ("kcodec.formats.avro.schema_format", "AvroFormat"),
+    "JSON": ("kcodec.formats.json_schema.schema_format", "JsonSchemaFormat"),
     "PROTOBUF": ("kcodec.formats.protobuf.schema_format", "ProtobufFormat"),
 }
 
 
 #: Formats without a schema in a registry, and what reads them.
-_CODECS = {
+CODECS = {
     "JSON": "JSON without a schema is read and written by kcodec.JsonCodec, of Connect by kcodec.ConnectJsonCodec",
     "CONNECT_JSON": "it has no schema in a registry: kcodec.ConnectJsonCodec reads and writes it",
     "DELIMITED": "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",
@@ -188,12 +190,15 @@ class SchemaFormat(ABC):
         Whether the frame of a payload holds message indexes, as that of Protobuf does.
     settings : mapping of str to str
         Settings of a serde that are this format's alone, under Confluent's keys, and what each does.
+    policies : tuple of str
+        The compatibility policies that `differences` knows, such as ``"LENIENT"``; the strict one is always known.
     """
 
     type: ClassVar[str]
     name: ClassVar[str]
     message_indexes: ClassVar[bool] = False
     settings: ClassVar[Mapping[str, str]] = {}
+    policies: ClassVar[tuple[str, ...]] = ("STRICT",)
 
     def configured(self, config: Mapping[str, Any]) -> SchemaFormat:
         """Return the format as the settings of a serde ask for it.
@@ -261,6 +266,16 @@ class SchemaFormat(ABC):
             With the place of what is wrong.
         """
 
+    def parse_known(self, text: str, references: Sequence[NamedText] = ()) -> Any:
+        """Parse a schema that is only looked up or compared: what a registry would not take any more may pass.
+
+        Raises
+        ------
+        SchemaError
+            With the place of what is wrong.
+        """
+        return self.parse(text, references)
+
     @abstractmethod
     def canonical(self, schema: Any) -> str:
         """Return the text that a registry keeps of a parsed schema; equal texts are one schema.
@@ -274,6 +289,23 @@ class SchemaFormat(ABC):
     def normalized(self, schema: Any) -> str:
         """Return the text that a registry keeps if asked to normalize: without differences that mean nothing."""
         return self.canonical(schema)
+
+    def printed(self, schema: Any, form: str) -> str:
+        """Return the text of a schema in a form that is asked for by name, such as ``"resolved"``.
+
+        A form that the language does not know gives the canonical text, as with the server's ``format``.
+        """
+        return self.canonical(schema)
+
+    def check_fields(self, schema: Any) -> None:
+        """Refuse names of fields that a registry reserves, where it is asked to validate fields.
+
+        Raises
+        ------
+        SchemaError
+            If there is one.
+        """
+        return
 
     def resolved(self, schema: Any) -> str | None:
         """Return the canonical text with all references written out; None in a language that cannot."""
@@ -321,7 +353,6 @@ class SchemaFormat(ABC):
         """Return the text that a writer registers or looks up for the one it was given."""
         return text
 
-    @abstractmethod
     def derived_text(self, kind: pa.DataType) -> str:
         """Return the schema that a column of an Arrow type is written with where none is given.
 
@@ -330,6 +361,14 @@ class SchemaFormat(ABC):
         SchemaError
             If there is none.
         """
+        raise SchemaError(f"schemas of type {self.type} are not derived from columns")
+
+    def printer(self, schema: Any) -> Callable[[pa.Array], list[str | None]] | None:
+        """Return what prints the values of an array as the language's console consumers do; None for plain JSON.
+
+        The array holds values of a parsed schema as `decoder` makes them.
+        """
+        return None
 
     # Comparison
 
@@ -338,14 +377,36 @@ class SchemaFormat(ABC):
         """Return whether two parsed schemas are the same, so that values of one need no conversion to the other."""
 
     @abstractmethod
-    def differences(self, reader: Any, writer: Any) -> list[Difference]:
+    def differences(self, reader: Any, writer: Any, *, policy: str = "STRICT") -> list[Difference]:
         """Return why one parsed schema cannot read what was written with the other; empty if it can.
+
+        Parameters
+        ----------
+        reader, writer : object
+            Parsed schemas.
+        policy : str
+            One of `policies`; given only to a format that has others than the strict one.
 
         Raises
         ------
         SchemaError
             If they are nested too deeply to be compared.
         """
+
+    def explain(self, difference: Difference, reader: str, writer: str) -> str:
+        """Return a difference as a registry reports it.
+
+        Parameters
+        ----------
+        difference : Difference
+            One that `differences` returned.
+        reader, writer : str
+            What the two schemas are called, such as ``"new"`` and ``"old"``.
+        """
+        return (
+            f"{{errorType:'{difference.type}', description:'{difference.message} (path '{difference.path}' of the "
+            f"{reader} schema)'}}"
+        )
 
     # Payloads
 
@@ -366,7 +427,6 @@ class SchemaFormat(ABC):
         """
         return self
 
-    @abstractmethod
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a parsed schema.
 
@@ -383,9 +443,11 @@ class SchemaFormat(ABC):
         ------
         SchemaError
             If the schema has no Arrow type.
+        ConfigError
+            If kcodec keeps and compares schemas of this language, but does not read what is written with them.
         """
+        raise ConfigError(f"payloads of schemas of type {self.type} are not read here")
 
-    @abstractmethod
     def encoder(self, schema: Any, given: Any | None, options: Any, limits: Limits) -> SchemaEncoder:
         """Return what writes columns as a parsed schema.
 
@@ -398,6 +460,7 @@ class SchemaFormat(ABC):
         options, limits
             As for `decoder`.
         """
+        raise ConfigError(f"payloads of schemas of type {self.type} are not written here")
 
 
 def flag(config: Mapping[str, Any], key: str, default: bool) -> bool:
@@ -470,7 +533,7 @@ def schema_format(key: str) -> SchemaFormat:
     if found is None:
         known = sorted({*_BUILT_IN, *_plugins()})
         name = str(key).upper()
-        hint = f": {_CODECS[name]}" if name in _CODECS else near(str(key), known)
+        hint = f": {CODECS[name]}" if name in CODECS else near(str(key), known)
         raise ConfigError(f"format {key!r} is not one of {', '.join(known)}{hint}")
     return found
 

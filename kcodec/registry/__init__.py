@@ -4,16 +4,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcodec.errors import ConfigError
-from kcodec.registry.base import Metadata, Reference, RegisteredSchema, Schema, SchemaRegistry, guid
+from kcodec.registry.base import (
+    Metadata,
+    Reference,
+    RegisteredSchema,
+    Schema,
+    SchemaRegistry,
+    SubjectVersion,
+    guid,
+)
+from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.references import Resolved, resolve
+from kcodec.registry.rules import Rule, RuleSet
+from kcodec.registry.settings import Config
 
 __all__ = [
+    "Compatibility",
+    "Config",
     "Metadata",
     "Reference",
     "RegisteredSchema",
     "Resolved",
+    "Rule",
+    "RuleSet",
     "Schema",
     "SchemaRegistry",
+    "SubjectVersion",
     "guid",
     "open",
     "resolve",

@@ -5,29 +5,36 @@ import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
 
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import find_schema_format
+from kcodec.registry.compatibility.levels import Compatibility
+from kcodec.registry.rules import RuleSet
+from kcodec.registry.settings import Config
 
 __all__ = [
+    "DEFAULT_CONTEXT",
     "DEFAULT_TYPE",
     "Metadata",
     "Reference",
     "RegisteredSchema",
     "Schema",
     "SchemaRegistry",
+    "SubjectVersion",
     "check_schema",
     "check_subject",
+    "context_of",
     "guid",
     "invalid",
+    "qualified",
 ]
 
 #: The type of a schema where none is said.
 DEFAULT_TYPE = "AVRO"
 
-#: Types of Confluent's registry that have no schema format here: their texts are kept as they are.
-_PLAIN_TYPES = ("JSON",)
+#: The context of subjects that name none.
+DEFAULT_CONTEXT = "."
 
 #: Characters that no subject has: control characters, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -109,12 +116,15 @@ class Schema:
         The registered schemas that the text names; a tuple whatever sequence it is made of.
     metadata : Metadata or None
         What is registered with it.
+    rules : RuleSet or None
+        The rules that are registered with it; they are kept, and not run.
     """
 
     text: str
     type: str = DEFAULT_TYPE
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
+    rules: RuleSet | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "references", tuple(self.references))
@@ -146,14 +156,23 @@ class RegisteredSchema:
     version: int | None = None
 
 
+class SubjectVersion(NamedTuple):
+    """A place where a schema is registered."""
+
+    subject: str
+    version: int
+
+
 @runtime_checkable
 class SchemaRegistry(Protocol):
     """A store of schemas by id and by subject, with the answers of Confluent's Schema Registry.
 
     Every method raises `kcodec.RegistryError`, with the ``status`` and ``error_code`` of the real server:
     40401 no such subject, 40402 no such version, 40403 no such schema, 40404 and 40406 a subject or version that is
-    softly deleted already, 40405 and 40407 one that is not softly deleted yet, 42201 not a schema (or one that
-    refers to what does not exist), 42202 not a version, 42206 still referred to, 42208 not a subject name.
+    softly deleted already, 40405 and 40407 one that is not softly deleted yet, 40408 and 40409 a subject without
+    settings of its own, 40901 an incompatible schema, 42201 not a schema (or one that refers to what does not exist),
+    42202 not a version, 42203 not a level, 42204 not a mode, 42205 not permitted in this mode, 42206 still referred to,
+    42207 an id that another schema has, 42208 not a subject name.
 
     Handles may be used from several threads, and pickle.
     """
@@ -162,40 +181,140 @@ class SchemaRegistry(Protocol):
     def url(self) -> str:
         """Where it is, without credentials."""
 
-    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
         """Register a schema under a subject; what is registered there already keeps its id and version.
 
         The id is that of the same content under any subject, else a new one. References of version -1 become those
-        of the latest versions.
+        of the latest versions. In mode IMPORT the id is given, and the version may be.
         """
 
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
-        """Find a schema under a subject by its content."""
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
+        """Find a schema under a subject by its content; ``deleted`` finds softly deleted versions as well."""
 
-    def get(self, schema_id: int) -> RegisteredSchema:
-        """Find a schema by its id."""
+    def check_compatibility(
+        self,
+        subject: str,
+        schema: Schema,
+        level: str | None = None,
+        version: int | Literal["latest"] | None = "latest",
+        *,
+        normalize: bool = False,
+    ) -> Compatibility:
+        """Check whether a schema may become the next version of a subject.
 
-    def get_by_guid(self, guid: str) -> RegisteredSchema:
+        Parameters
+        ----------
+        subject : str
+            The subject; one without versions takes anything.
+        schema : Schema
+            The schema.
+        level : str, optional
+            A compatibility level; that of the subject if it is not given.
+        version : int, "latest" or None
+            Which version to compare with; None for all that the level asks for.
+        normalize : bool
+            Whether the schema is normalized first.
+
+        Returns
+        -------
+        Compatibility
+            The verdict, the differences that break readers, and the server's messages.
+        """
+
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its id, in the context of a subject.
+
+        With a `form` the text is one of the server's ``format``: ``resolved`` (Avro, references written out),
+        ``ignore_extensions`` or ``serialized`` (Protobuf, the latter a descriptor in Base64).
+        """
+
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID."""
 
     def get_version(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
     ) -> RegisteredSchema:
         """Find a version of a subject (-1: the latest); ``deleted`` finds softly deleted ones as well."""
 
-    def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
+    def get_latest_with_metadata(
+        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
+    ) -> RegisteredSchema:
+        """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
         """Return the subjects associated with a topic (of a Kafka cluster); embedded registries have none."""
 
-    def subjects(self) -> list[str]:
-        """Return the subjects that have a version."""
+    def subjects(
+        self,
+        prefix: str = "",
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
+        """Return the subjects that have a version, or a softly deleted one; a limit of -1 is none."""
 
-    def versions(self, subject: str) -> list[int]:
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
         """Return the numbers of a subject's versions."""
 
-    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
+    def schema_versions(
+        self, schema_id: int, subject: str | None = None, *, deleted: bool = False
+    ) -> list[SubjectVersion]:
+        """Return where a schema of an id is registered."""
+
+    def referenced_by(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> list[int]:
+        """Return the ids of the schemas that refer to a version."""
+
+    def contexts(self) -> list[str]:
+        """Return the names of the contexts."""
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+
+    def set_config(self, config: Config, subject: str | None = None) -> Config:
+        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole."""
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Set a subject back to the mode that holds for all; returns what was set."""
+
+    def delete_version(
+        self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
+    ) -> int:
         """Delete a version, and return its number: softly, then permanently.
 
         Softly deleted versions are found by id, by GUID and by references, and no longer by their subject.
@@ -212,7 +331,8 @@ def guid(schema: Schema) -> str:
     """Compute the GUID of a schema: a digest of its content, the same in every registry.
 
     MD5 over the UTF-8 text, then name, subject and big-endian 32-bit version of each reference, then, if
-    there is metadata, a byte 1, tags, properties and sensitive names in order. The type is not part of it.
+    there is metadata, a byte 1, tags, properties and sensitive names in order, then, if there are rules, a byte 1 and
+    what they say in order. The type is not part of it.
     (``entities/Schema.java`` of the Schema Registry's client.)
 
     Parameters
@@ -260,6 +380,11 @@ def guid(schema: Schema) -> str:
                 add(text)
         for text in schema.metadata.sensitive:
             add(text)
+    if schema.rules is not None:
+        digest.update(b"\x01")
+        for rule in (*schema.rules.migration, *schema.rules.domain, *schema.rules.encoding):
+            for text in rule.texts:
+                add(text)
     return str(uuid.UUID(bytes=digest.digest()))
 
 
@@ -273,7 +398,7 @@ def check_schema(schema: Any) -> Schema:
     """
     if not isinstance(schema, Schema):
         invalid(f"a schema is a kcodec.registry.Schema, not {type(schema).__name__}")
-    if schema.type not in _PLAIN_TYPES and not _has_format(schema.type):
+    if not _has_format(schema.type):
         invalid(f"Invalid schema type {schema.type!r}")
     if not isinstance(schema.text, str):
         invalid("the text of a schema is a str")
@@ -287,6 +412,8 @@ def check_schema(schema: Any) -> Schema:
             invalid(f"Invalid reference {each}")
     if not isinstance(schema.metadata, Metadata | None):
         invalid(f"Invalid metadata {schema.metadata!r}")
+    if not isinstance(schema.rules, RuleSet | None):
+        invalid(f"Invalid rules {schema.rules!r}")
     return schema
 
 
@@ -303,8 +430,15 @@ def invalid(message: str) -> NoReturn:
     raise RegistryError(message, 422, 42201)
 
 
-def check_subject(subject: str) -> str:
+def check_subject(subject: str, *, whole: bool = True) -> str:
     """Return a subject's name without the default context.
+
+    Parameters
+    ----------
+    subject : str
+        Such as ``orders-value``, or ``:.lab:orders-value`` in another context.
+    whole : bool
+        Whether it has to name a subject; ``:.lab:`` alone is a context.
 
     Raises
     ------
@@ -312,6 +446,35 @@ def check_subject(subject: str) -> str:
         42208, if it is empty, reserved, or has control characters or lone surrogates.
     """
     name = subject.removeprefix(":.:") if isinstance(subject, str) else ""
-    if not name or name in ("__GLOBAL", "__EMPTY") or _REFUSED.search(name):
+    own = name
+    if name.startswith(":.") and name.count(":") > 1:
+        own = name[name.index(":", 1) + 1 :] or ("" if whole else name)
+    if not own or own in ("__GLOBAL", "__EMPTY") or _REFUSED.search(name):
         raise RegistryError(f"The specified subject {subject!r} is not a valid subject.", 422, 42208)
     return name
+
+
+def context_of(subject: str) -> str:
+    """Return the context of a subject.
+
+    Examples
+    --------
+    >>> context_of("orders-value"), context_of(":.lab:orders-value")
+    ('.', '.lab')
+    """
+    if subject.startswith(":.") and subject.count(":") > 1:
+        return subject[1 : subject.index(":", 1)]
+    return DEFAULT_CONTEXT
+
+
+def qualified(subject: str, context: str) -> str:
+    """Return a subject as it is named from outside the context in which it is named without one.
+
+    Examples
+    --------
+    >>> qualified("orders-value", ".lab"), qualified(":.other:a", ".lab"), qualified("a", ".")
+    (':.lab:orders-value', ':.other:a', 'a')
+    """
+    if context == DEFAULT_CONTEXT or (subject.startswith(":.") and subject.count(":") > 1):
+        return subject
+    return f":{context}:{subject}"

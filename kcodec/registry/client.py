@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlencode, urlsplit
 
 from kcodec.errors import ConfigError, RegistryError, one_line
-from kcodec.registry.connection import Answer, Connections, basic, tls_context
 from kcodec.registry.client_settings import Address, Redaction
+from kcodec.registry.connection import Answer, Connections, basic, tls_context
 from kcodec.registry.tokens import bearer_headers
 
 __all__ = ["RegistryClient"]

@@ -1,183 +1,200 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
+import functools
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Literal, NoReturn
+from dataclasses import replace
+from typing import Any, Literal
 
-from kcodec._fork import fork_safe_lock
 from kcodec.errors import RegistryError, SchemaError
-from kcodec.formats.schema_format import SchemaFormat, find_schema_format
+from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
     Metadata,
     Reference,
     RegisteredSchema,
     Schema,
+    SubjectVersion,
     check_schema,
     check_subject,
+    context_of,
     guid,
     invalid,
+    qualified,
 )
+from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
+from kcodec.registry.database import Database
 from kcodec.registry.references import named_texts
+from kcodec.registry.rules import RuleSet
+from kcodec.registry.settings import DEFAULTS, Config, check_mode
 
 __all__ = ["EmbeddedRegistry"]
 
-_FORMAT = 1
-
-_TABLES = """
-CREATE TABLE schemas (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    guid TEXT NOT NULL,
-    content TEXT NOT NULL UNIQUE
-);
-CREATE INDEX schemas_guid ON schemas (guid);
-CREATE TABLE versions (
-    subject TEXT NOT NULL,
-    version INTEGER NOT NULL,
-    schema_id INTEGER NOT NULL REFERENCES schemas (id),
-    deleted INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (subject, version)
-) WITHOUT ROWID;
-CREATE INDEX versions_schema ON versions (schema_id);
-CREATE TABLE schema_references (
-    schema_id INTEGER NOT NULL REFERENCES schemas (id),
-    subject TEXT NOT NULL,
-    version INTEGER NOT NULL
-);
-CREATE INDEX schema_references_target ON schema_references (subject, version);
-"""
-
-#: Seconds that a process waits for the others' transactions.
-_BUSY_TIMEOUT = 60.0
-
 _MAX_VERSION = 2**31 - 1
 
+#: Characters of a text whose parsed form is remembered.
+_MAX_REMEMBERED = 50_000
 
-class _Session:
-    """A connection, the process that opened it, and the lock its threads take turns by."""
-
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        # A child has a copy of a database in memory, and of what SQLite itself locks in the midst of a transaction.
-        self.lock = fork_safe_lock(awaited=True)
-        self.connection: sqlite3.Connection | None = None
-        self.depth = 0
+#: Where the settings of the whole registry are kept.
+_GLOBAL = ""
 
 
-class EmbeddedRegistry:
+class EmbeddedRegistry(Database):
     """A `SchemaRegistry` over an SQLite database.
 
-    Every method is one transaction; those that write take the write lock before they read. What a
-    registration goes through, in this order: the subject's name is checked, the text is made canonical
-    (normalization would come just before), references are resolved, the subject is searched for the same
-    content, and the new version is stored (the subject's compatibility level would be checked just before).
-    Schemas of any compatibility are accepted, as by a server whose level is NONE, and ``normalize`` changes
-    nothing. The text of a JSON Schema is kept as it is; it has to be an object or a boolean.
+    Every method is one transaction; those that write take the write lock before they read. What a registration goes
+    through, in this order: the subject's name and its alias, the mode, the text is made canonical (normalized if asked
+    or configured), references are resolved, the subject is searched for the same content, its compatibility level is
+    checked, the new version is stored.
     """
 
-    def __init__(self, database: str) -> None:
-        self._database = database
-        self._session = _Session()
-        with self._transaction():
-            pass
+    # Schemas
 
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return f"sqlite:///{self._database}"
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.url}>"
-
-    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
         """Register a schema under a subject; what is registered there already keeps its id and version."""
-        subject = check_subject(subject)
+        with self._transaction() as connection:
+            subject = self._subject(connection, subject)
+            config = self._effective(connection, subject)
+            importing = self._check_mode(connection, subject, importing=schema_id is not None)
+            normalize = normalize or bool(config.normalize and not importing)
+            kept = self._canonical(schema, context_of(subject), config=config, normalize=normalize)
+            if not importing:
+                found = self._find(connection, subject, kept)
+                if found is None and normalize:
+                    # What is registered in the same words keeps its id and version, normalized or not.
+                    plain = self._canonical(schema, context_of(subject), config=config)
+                    found = self._find(connection, subject, plain)
+                if found is not None:
+                    return found
         with self._transaction(write=True) as connection:
-            kept = self._canonical(schema)
+            if importing:
+                return self._import(connection, subject, kept, schema_id, version)
             found = self._find(connection, subject, kept)
             if found is not None:
                 return found
-            content = _dump(kept)
-            row = connection.execute("SELECT id FROM schemas WHERE content = ?", (content,)).fetchone()
-            if row is None:
-                cursor = connection.execute(
-                    "INSERT INTO schemas (guid, content) VALUES (?, ?)", (guid(kept), content)
-                )
-                schema_id = cursor.lastrowid
-                connection.executemany(
-                    "INSERT INTO schema_references VALUES (?, ?, ?)",
-                    [(schema_id, each.subject, each.version) for each in kept.references],
-                )
-            else:
-                schema_id = row[0]
-            (version,) = connection.execute(
-                "SELECT coalesce(max(version), 0) + 1 FROM versions WHERE subject = ?", (subject,)
-            ).fetchone()
-            connection.execute(
-                "INSERT INTO versions (subject, version, schema_id) VALUES (?, ?, ?)",
-                (subject, version, schema_id),
-            )
-            return RegisteredSchema(int(schema_id or 0), guid(kept), kept, subject, version)
+            self._check_compatible(connection, subject, kept, self._effective(connection, subject))
+            key, number = self._store(connection, context_of(subject), kept, None)
+            return self._add_version(connection, subject, kept, key, number, None)
 
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
         """Find a schema under a subject by its content.
 
         A schema sent with its references written out is also found where it is registered with references, if its
         language can write them out, as Avro can (``ParsedSchema.canLookup`` of the real server).
         """
-        subject = check_subject(subject)
         with self._transaction() as connection:
-            self._check_subject_exists(connection, subject)
-            kept = self._canonical(schema)
-            found = self._find(connection, subject, kept)
+            subject = self._subject(connection, subject)
+            self._check_subject_exists(connection, subject, deleted=deleted)
+            config = self._effective(connection, subject)
+            kept = self._canonical(schema, context_of(subject), config=config, new=False)
+            found = None
+            if normalize or config.normalize:
+                normal = self._canonical(
+                    schema, context_of(subject), config=config, normalize=True, new=False
+                )
+                found = self._find(connection, subject, normal, deleted=deleted)
+            if found is None:
+                found = self._find(connection, subject, kept, deleted=deleted)
             if found is None and not kept.references:
-                found = self._find_inlined(connection, subject, kept)
+                found = self._find_inlined(connection, subject, kept, deleted=deleted)
             if found is None:
                 raise RegistryError("Schema not found", 404, 40403)
             return found
 
-    def get(self, schema_id: int) -> RegisteredSchema:
-        """Find a schema by its id."""
-        return self._get("id = ?", schema_id, schema_id)
+    def check_compatibility(
+        self,
+        subject: str,
+        schema: Schema,
+        level: str | None = None,
+        version: int | Literal["latest"] | None = "latest",
+        *,
+        normalize: bool = False,
+    ) -> Compatibility:
+        """Check whether a schema may become the next version of a subject."""
+        if version not in ("latest", -1, None):
+            _check_version(version)
+        with self._transaction() as connection:
+            subject = self._subject(connection, subject)
+            config = self._effective(connection, subject)
+            if level is not None:
+                config = Config(check_level(level)).over(config)
+            normalize = normalize or bool(config.normalize)
+            kept = self._canonical(schema, context_of(subject), config=config, normalize=normalize, new=False)
+            only = None
+            if version not in ("latest", -1, None):
+                self._check_subject_exists(connection, subject)
+                only = int(version or 0)
+                self._row(connection, subject, only, deleted=False)
+            return self._compatibility(connection, subject, kept, config, only, all_versions=version is None)
 
-    def get_by_guid(self, guid: str) -> RegisteredSchema:
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its id; `form` is the server's ``format`` of the text."""
+        context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
+        return self._get("context = ? AND id = ?", (context, schema_id), schema_id, form)
+
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID."""
-        return self._get("guid = ?", str(guid).lower(), guid)
+        return self._get("guid = ?", (str(guid).lower(),), guid, form)
 
-    def _get(self, condition: str, value: int | str, name: int | str) -> RegisteredSchema:
+    def _get(self, condition: str, values: tuple[Any, ...], name: int | str, form: str) -> RegisteredSchema:
         """Return the first schema that meets a condition; `name` is what a message calls it."""
         with self._transaction() as connection:
             row = connection.execute(
-                f"SELECT id, guid, content FROM schemas WHERE {condition} ORDER BY id", (value,)
+                f"SELECT id, guid, content, context FROM schemas WHERE {condition} ORDER BY context, id",
+                values,
             ).fetchone()
-        if row is None:
-            raise RegistryError(f"Schema {name} not found", 404, 40403)
-        return RegisteredSchema(row[0], row[1], _load(row[2]))
+            if row is None:
+                raise RegistryError(f"Schema {name} not found", 404, 40403)
+            return self._in_form(RegisteredSchema(row[0], row[1], _load(row[2])), row[3], form)
+
+    def _in_form(self, found: RegisteredSchema, context: str, form: str) -> RegisteredSchema:
+        if not form:
+            return found
+        known = schema_format(found.schema.type)
+        text = known.printed(self._parsed(known, found.schema, context), form)
+        return replace(found, schema=replace(found.schema, text=text))
 
     def get_version(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
     ) -> RegisteredSchema:
         """Find a version of a subject."""
-        subject = check_subject(subject)
         latest = version in ("latest", -1)
         if not latest:
             _check_version(version)
         with self._transaction() as connection:
+            subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=deleted)
-            for found in self._versions(connection, subject, deleted=deleted):
-                if latest or found.version == version:
-                    return found
-        raise RegistryError(f"Version {version} not found.", 404, 40402)
+            if latest:
+                found = next(self._versions(connection, subject, deleted=deleted))
+            else:
+                found = self._row(connection, subject, int(version), deleted=deleted)
+            return self._in_form(found, context_of(subject), form)
 
-    def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
-        subject = check_subject(subject)
+    def get_latest_with_metadata(
+        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
+    ) -> RegisteredSchema:
+        """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
         wanted = set(properties.items())
         with self._transaction() as connection:
-            self._check_subject_exists(connection, subject, deleted=True)
-            for found in self._versions(connection, subject, deleted=True):
+            subject = self._subject(connection, subject)
+            self._check_subject_exists(connection, subject, deleted=deleted)
+            for found in self._versions(connection, subject, deleted=deleted):
                 if found.schema.metadata is not None and wanted <= set(found.schema.metadata.properties):
                     return found
         raise RegistryError("Schema not found", 404, 40403)
@@ -186,30 +203,96 @@ class EmbeddedRegistry:
         """Return nothing: associations are kept by servers."""
         return []
 
-    def subjects(self) -> list[str]:
+    # Lists
+
+    def subjects(
+        self,
+        prefix: str = "",
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
         """Return the subjects that have a version, sorted."""
+        every = "max(deleted)" if deleted_only else "1" if deleted else "NOT min(deleted)"
         with self._transaction() as connection:
             rows = connection.execute(
-                "SELECT DISTINCT subject FROM versions WHERE NOT deleted ORDER BY subject"
+                "SELECT subject FROM versions WHERE substr(subject, 1, ?) = ? GROUP BY subject "
+                f"HAVING {every} ORDER BY subject LIMIT ? OFFSET ?",
+                (len(prefix), prefix, limit, offset),
             )
             return [row[0] for row in rows]
 
-    def versions(self, subject: str) -> list[int]:
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
         """Return the numbers of a subject's versions."""
-        subject = check_subject(subject)
         with self._transaction() as connection:
-            self._check_subject_exists(connection, subject)
+            subject = self._subject(connection, subject)
+            self._check_subject_exists(connection, subject, deleted=deleted or deleted_only)
             rows = connection.execute(
-                "SELECT version FROM versions WHERE subject = ? AND NOT deleted ORDER BY version", (subject,)
+                "SELECT version FROM versions WHERE subject = ? AND (? OR NOT deleted) AND (deleted OR NOT ?) "
+                "ORDER BY version LIMIT ? OFFSET ?",
+                (subject, deleted or deleted_only, deleted_only, limit, offset),
             )
             return [row[0] for row in rows]
 
-    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
-        """Delete a version; its number is not given again."""
-        subject = check_subject(subject)
-        _check_version(version)
+    def schema_versions(
+        self, schema_id: int, subject: str | None = None, *, deleted: bool = False
+    ) -> list[SubjectVersion]:
+        """Return where a schema of an id is registered."""
+        found = self.get(schema_id, subject)
+        context = DEFAULT_CONTEXT if subject is None else context_of(subject)
+        name = None if subject is None or subject.endswith(":") else check_subject(subject)
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT subject, version FROM versions JOIN schemas ON key = schema_key WHERE context = ? AND id = ? "
+                "AND (? OR NOT deleted) AND (? IS NULL OR subject = ?) ORDER BY subject, version",
+                (context, found.id, deleted, name, name),
+            )
+            return [SubjectVersion(*row) for row in rows]
+
+    def referenced_by(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> list[int]:
+        """Return the ids of the schemas that refer to a version."""
+        found = self.get_version(subject, version)
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT id FROM schema_references JOIN versions USING (schema_key) "
+                "JOIN schemas ON key = schema_key WHERE schema_references.subject = ? AND "
+                "schema_references.version = ? AND (? OR NOT deleted) ORDER BY id",
+                (found.subject, found.version, deleted),
+            )
+            return [row[0] for row in rows]
+
+    def contexts(self) -> list[str]:
+        """Return the names of the contexts."""
+        with self._transaction() as connection:
+            names = [row[0] for row in connection.execute("SELECT name FROM contexts")]
+        return sorted({DEFAULT_CONTEXT, *names})
+
+    # Deletion
+
+    def delete_version(
+        self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
+    ) -> int:
+        """Delete a version; its number is not given again while others remain."""
+        if version not in ("latest", -1):
+            _check_version(version)
         with self._transaction(write=True) as connection:
+            subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=True)
+            self._check_mode(connection, subject)
+            if version in ("latest", -1):
+                version = self.get_version(subject).version or 0
             row = connection.execute(
                 "SELECT deleted FROM versions WHERE subject = ? AND version = ?", (subject, version)
             ).fetchone()
@@ -229,14 +312,15 @@ class EmbeddedRegistry:
                     404,
                     40407,
                 )
-            self._delete(connection, subject, version, permanent)
-        return version
+            self._delete(connection, subject, int(version), permanent)
+        return int(version)
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Delete all versions of a subject, or none."""
-        subject = check_subject(subject)
         with self._transaction(write=True) as connection:
+            subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=True)
+            self._check_mode(connection, subject)
             rows = connection.execute(
                 "SELECT version, deleted FROM versions WHERE subject = ? ORDER BY version", (subject,)
             ).fetchall()
@@ -254,129 +338,358 @@ class EmbeddedRegistry:
             gone = [version for version, _ in rows] if permanent else live
             for version in reversed(gone):
                 self._delete(connection, subject, version, permanent)
+            connection.execute("DELETE FROM settings WHERE subject = ?", (subject,))
         return gone
 
-    def close(self) -> None:
-        """Close the file; a handle that is used again opens it again."""
-        session = self._session
-        if session.pid == os.getpid():
-            with session.lock:
-                if session.connection is not None:
-                    session.connection.close()
-                    session.connection = None
+    # Settings
 
-    @contextmanager
-    def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Run a block as one transaction; a block within another of the same thread belongs to that."""
-        if self._session.pid != os.getpid():
-            # A connection must not be used, nor closed, in a child of the process that opened it.
-            self._session = self._forked(self._session)
-        session = self._session
-        with session.lock:
-            if session.depth:
-                if session.connection is None:
-                    raise RegistryError("the registry was closed while in use", 500, 50001)
-                yield session.connection
-                return
-            try:
-                if session.connection is None:
-                    session.connection = self._open()
-                session.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                session.depth = 1
-                try:
-                    yield session.connection
-                    session.connection.execute("COMMIT")
-                except BaseException:
-                    if session.connection.in_transaction:
-                        session.connection.execute("ROLLBACK")
-                    raise
-                finally:
-                    session.depth = 0
-            except (sqlite3.Error, OverflowError, UnicodeError) as error:
-                # The latter two: a parameter that the database does not take.
-                raise RegistryError(f"{self.url}: {error}", 500, 50001) from error
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+        with self._transaction() as connection:
+            if subject is None:
+                return self._config(connection, _GLOBAL).over(DEFAULTS)
+            place = check_subject(subject, whole=False)
+            found = self._config(connection, place)
+            if default_to_global:
+                return self._effective(connection, place)
+            if found == Config():
+                raise RegistryError(
+                    f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
+                )
+            return found
 
-    def _forked(self, session: _Session) -> _Session:
-        new = _Session()
-        _abandoned.append(session)
-        return new
+    def set_config(self, config: Config, subject: str | None = None) -> Config:
+        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+        with self._transaction(write=True) as connection:
+            kept = config.over(self._config(connection, place))
+            self._set(connection, place, "config", json.dumps(kept.json))
+        return config
 
-    def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self._database, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+        with self._transaction(write=True) as connection:
+            found = self.config(subject)
+            self._set(
+                connection,
+                _GLOBAL if subject is None else check_subject(subject, whole=False),
+                "config",
+                None,
+            )
+        return found
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+        with self._transaction() as connection:
+            if subject is None:
+                return self._mode(connection, _GLOBAL) or "READWRITE"
+            place = check_subject(subject, whole=False)
+            if default_to_global:
+                return self._effective_mode(connection, place)
+            found = self._mode(connection, place)
+        if found is None:
+            raise RegistryError(
+                f"Subject '{subject}' does not have subject-level mode configured", 404, 40409
+            )
+        return found
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole.
+
+        IMPORT takes subjects that have no versions, unless it is forced.
+        """
+        mode = check_mode(mode)
+        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+        with self._transaction(write=True) as connection:
+            if mode == "IMPORT" and not force and self._effective_mode(connection, place) != "IMPORT":
+                found = connection.execute(
+                    "SELECT 1 FROM versions WHERE NOT deleted AND (subject = ? OR ? = '' OR "
+                    "(substr(?, -1) = ':' AND substr(subject, 1, length(?)) = ?)) LIMIT 1",
+                    (place, place, place, place, place),
+                ).fetchone()
+                if found is not None:
+                    raise RegistryError("Cannot import since found existing subjects", 422, 42205)
+            self._set(connection, place, "mode", mode)
+        return mode
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Set a subject back to the mode that holds for all; returns what was set."""
+        with self._transaction(write=True) as connection:
+            found = self.mode(subject)
+            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+            self._set(connection, place, "mode", None)
+        return found
+
+    def _set(self, connection: sqlite3.Connection, place: str, column: str, value: str | None) -> None:
+        connection.execute(
+            f"INSERT INTO settings (subject, {column}) VALUES (?, ?) "
+            f"ON CONFLICT (subject) DO UPDATE SET {column} = excluded.{column}",
+            (place, value),
         )
-        try:
-            if self._format(connection) == 0:
-                connection.execute("BEGIN IMMEDIATE")
-                if self._format(connection) == 0:
-                    for statement in _TABLES.split(";"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {_FORMAT}")
-                connection.execute("COMMIT")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
 
-    def _format(self, connection: sqlite3.Connection) -> int:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version not in (0, _FORMAT):
-            raise RegistryError(f"{self.url}: the file has format {version}, not {_FORMAT}", 500, 50001)
-        return int(version)
+    def _config(self, connection: sqlite3.Connection, place: str) -> Config:
+        row = connection.execute("SELECT config FROM settings WHERE subject = ?", (place,)).fetchone()
+        return Config() if row is None or row[0] is None else Config.of(json.loads(row[0]))
 
-    def _canonical(self, schema: Schema) -> Schema:
+    def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
+        """Return what holds for a subject: its own, its context's, the registry's, the defaults."""
+        found = self._config(connection, subject)
+        for place in _around(subject):
+            found = found.over(self._config(connection, place))
+        return found.over(DEFAULTS)
+
+    def _mode(self, connection: sqlite3.Connection, place: str) -> str | None:
+        row = connection.execute("SELECT mode FROM settings WHERE subject = ?", (place,)).fetchone()
+        return None if row is None else row[0]
+
+    def _effective_mode(self, connection: sqlite3.Connection, subject: str) -> str:
+        modes = [self._mode(connection, place) for place in (subject, *_around(subject))]
+        if modes[-1] == "READONLY_OVERRIDE":
+            return "READONLY_OVERRIDE"
+        return next((mode for mode in modes if mode is not None), "READWRITE")
+
+    def _check_mode(self, connection: sqlite3.Connection, subject: str, importing: bool = False) -> bool:
+        """Refuse a change that the mode of a subject does not allow; returns whether schemas are imported there."""
+        mode = self._effective_mode(connection, subject)
+        named = f"Subject {subject} in context {context_of(subject)}"
+        if mode.startswith("READONLY"):
+            raise RegistryError(f"{named} is in read-only mode", 422, 42205)
+        if importing and mode != "IMPORT":
+            raise RegistryError(f"{named} is not in import mode", 422, 42205)
+        return mode == "IMPORT"
+
+    # Steps of registration
+
+    def _subject(self, connection: sqlite3.Connection, subject: str) -> str:
+        """Return the name of the subject that is meant: itself, or what it is an alias of."""
+        name = check_subject(subject)
+        alias = self._config(connection, name).alias
+        return name if alias is None else check_subject(qualified(alias, context_of(name)))
+
+    def _canonical(
+        self, schema: Schema, context: str, *, config: Config, normalize: bool = False, new: bool = True
+    ) -> Schema:
         """Return the schema as it is kept: canonical text, references with their versions."""
         references = []
         for each in check_schema(schema).references:
+            target = check_subject(qualified(each.subject, context))
             try:
-                found = self.get_version(each.subject, each.version, deleted=True)
+                found = self.get_version(target, each.version, deleted=True)
             except RegistryError as error:
                 invalid(f"No schema reference found for {each}: {error}")
-            references.append(Reference(each.name, check_subject(each.subject), found.version or 0))
-        kept = Schema(schema.text, schema.type, tuple(references), schema.metadata)
-        known = find_schema_format(schema.type)
-        if known is not None:
-            try:
-                text = known.canonical(self._parsed(known, kept))
-            except SchemaError as error:
-                invalid(f"Invalid schema: {error}")
-            kept = Schema(text, kept.type, kept.references, kept.metadata)
-        elif schema.type == "JSON":
-            _check_json(schema.text)
+            subject = check_subject(each.subject)
+            references.append(Reference(each.name, subject, found.version or 0))
+        if normalize:
+            references = sorted(dict.fromkeys(references), key=lambda each: (each.subject, each.version))
+        kept = replace(schema, references=tuple(references))
+        known = schema_format(schema.type)
+        how = (normalize, new, new and bool(config.validate_fields))
+        try:
+            if kept.references or len(kept.text) > _MAX_REMEMBERED:
+                text = _text(known, kept.text, named_texts(_Context(self, context), kept), *how)
+            else:
+                text = _text_alone(known, kept.text, *how)
+        except SchemaError as error:
+            invalid(f"Invalid schema: {error}")
+        kept = replace(kept, text=text)
         guid(kept)
         return kept
 
-    def _parsed(self, known: SchemaFormat, schema: Schema) -> Any:
-        return known.parse(schema.text, named_texts(self, schema))
+    def _parsed(self, known: SchemaFormat, schema: Schema, context: str) -> Any:
+        """Return the parsed form of a schema as it is kept."""
+        try:
+            if schema.references or len(schema.text) > _MAX_REMEMBERED:
+                return known.parse_known(schema.text, named_texts(_Context(self, context), schema))
+            return _parsed_alone(known, schema.text)
+        except SchemaError as error:
+            invalid(f"Invalid schema: {error}")
+
+    def _check_compatible(
+        self, connection: sqlite3.Connection, subject: str, kept: Schema, config: Config
+    ) -> None:
+        found = self._compatibility(connection, subject, kept, config)
+        if not found.compatible:
+            raise RegistryError(
+                f'Schema being registered is incompatible with an earlier schema for subject "{subject}", details: '
+                f"[{', '.join(found.messages)}]",
+                409,
+                40901,
+            )
+
+    def _compatibility(
+        self,
+        connection: sqlite3.Connection,
+        subject: str,
+        kept: Schema,
+        config: Config,
+        only: int | None = None,
+        all_versions: bool = True,
+    ) -> Compatibility:
+        """Compare a schema with the versions of a subject that its level asks for, or with one of them."""
+        level = config.compatibility or "NONE"
+        known = schema_format(kept.type)
+        context = context_of(subject)
+        group = config.compatibility_group
+
+        def earlier() -> Iterator[Earlier]:
+            for found in self._versions(connection, subject):
+                if only is not None and found.version != only:
+                    continue
+                if group is not None and _property(found.schema, group) != _property(kept, group):
+                    continue
+                schema = found.schema
+                parse = functools.partial(self._parsed, known, schema, context)
+                yield Earlier(found.version or 0, schema.type, schema.text, parse)
+                if only is not None or not all_versions:
+                    return
+
+        try:
+            found = check(
+                known,
+                level,
+                self._parsed(known, kept, context),
+                earlier(),
+                config.compatibility_policy or "STRICT",
+            )
+        except SchemaError as error:
+            invalid(f"Invalid schema: {error}")
+        if found.compatible:
+            return found
+        flag = str(bool(config.validate_fields)).lower()
+        last = f"{{validateFields: '{flag}', compatibility: '{level}'}}"
+        return found._replace(messages=(*found.messages, last))
+
+    def _store(
+        self, connection: sqlite3.Connection, context: str, kept: Schema, number: int | None
+    ) -> tuple[int, int]:
+        """Return the key and the id of a schema in a context, which may be new."""
+        content, identity = _dump(kept), guid(kept)
+        for key, known, text in connection.execute(
+            "SELECT key, id, content FROM schemas WHERE context = ? AND guid = ? ORDER BY id",
+            (context, identity),
+        ):
+            if text == content and number in (None, known):
+                return key, known
+        connection.execute("INSERT OR IGNORE INTO contexts VALUES (?, 0)", (context,))
+        if number is None:
+            (number,) = connection.execute(
+                "SELECT last_id + 1 FROM contexts WHERE name = ?", (context,)
+            ).fetchone()
+        elif connection.execute(
+            "SELECT 1 FROM schemas WHERE context = ? AND id = ?", (context, number)
+        ).fetchone():
+            raise RegistryError(f"Overwrite new schema with id {number} is not permitted.", 422, 42207)
+        connection.execute("UPDATE contexts SET last_id = max(last_id, ?) WHERE name = ?", (number, context))
+        cursor = connection.execute(
+            "INSERT INTO schemas (context, id, guid, content) VALUES (?, ?, ?, ?)",
+            (context, number, identity, content),
+        )
+        key = int(cursor.lastrowid or 0)
+        connection.executemany(
+            "INSERT INTO schema_references VALUES (?, ?, ?)",
+            [
+                (key, check_subject(qualified(each.subject, context)), each.version)
+                for each in kept.references
+            ],
+        )
+        return key, int(number or 0)
+
+    def _add_version(
+        self,
+        connection: sqlite3.Connection,
+        subject: str,
+        kept: Schema,
+        key: int,
+        number: int,
+        version: int | None,
+    ) -> RegisteredSchema:
+        if version is None:
+            (version,) = connection.execute(
+                "SELECT coalesce(max(version), 0) + 1 FROM versions WHERE subject = ?", (subject,)
+            ).fetchone()
+        connection.execute(
+            "INSERT INTO versions (subject, version, schema_key) VALUES (?, ?, ?)", (subject, version, key)
+        )
+        return RegisteredSchema(number, guid(kept), kept, subject, version)
+
+    def _import(
+        self,
+        connection: sqlite3.Connection,
+        subject: str,
+        kept: Schema,
+        number: int | None,
+        version: int | None,
+    ) -> RegisteredSchema:
+        """Register a schema with the id, and under the version, that it has elsewhere."""
+        if number is None or not 1 <= number <= _MAX_VERSION:
+            raise RegistryError(
+                f"Subject {subject} in context {context_of(subject)} is in import mode", 422, 42205
+            )
+        if version is not None:
+            _check_version(version)
+        key, number = self._store(connection, context_of(subject), kept, number)
+        found = connection.execute(
+            "SELECT version, schema_key, deleted FROM versions WHERE subject = ? AND (version = ? OR schema_key = ?)",
+            (subject, version, key),
+        ).fetchall()
+        for known, known_key, deleted in found:
+            if known_key == key and version in (None, known):
+                if deleted:
+                    connection.execute(
+                        "UPDATE versions SET deleted = 0 WHERE subject = ? AND version = ?", (subject, known)
+                    )
+                return RegisteredSchema(number, guid(kept), kept, subject, known)
+            if known == version:
+                raise RegistryError(f"Overwrite new schema with id {number} is not permitted.", 422, 42207)
+        return self._add_version(connection, subject, kept, key, number, version)
+
+    # Rows
 
     def _versions(
         self, connection: sqlite3.Connection, subject: str, *, deleted: bool = False
     ) -> Iterator[RegisteredSchema]:
         rows = connection.execute(
-            "SELECT schemas.id, guid, content, version FROM versions JOIN schemas ON schemas.id = schema_id "
+            "SELECT id, guid, content, version FROM versions JOIN schemas ON key = schema_key "
             "WHERE subject = ? AND (? OR NOT deleted) ORDER BY version DESC",
             (subject, deleted),
         )
         for schema_id, identity, content, version in rows:
             yield RegisteredSchema(schema_id, identity, _load(content), subject, version)
 
-    def _find(self, connection: sqlite3.Connection, subject: str, kept: Schema) -> RegisteredSchema | None:
+    def _row(
+        self, connection: sqlite3.Connection, subject: str, version: int, *, deleted: bool
+    ) -> RegisteredSchema:
         row = connection.execute(
-            "SELECT schemas.id, guid, version FROM schemas JOIN versions ON schemas.id = schema_id "
-            "WHERE content = ? AND subject = ? AND NOT deleted ORDER BY version DESC",
-            (_dump(kept), subject),
+            "SELECT id, guid, content FROM versions JOIN schemas ON key = schema_key "
+            "WHERE subject = ? AND version = ? AND (? OR NOT deleted)",
+            (subject, version, deleted),
         ).fetchone()
-        return None if row is None else RegisteredSchema(row[0], row[1], kept, subject, row[2])
+        if row is None:
+            raise RegistryError(f"Version {version} not found.", 404, 40402)
+        return RegisteredSchema(row[0], row[1], _load(row[2]), subject, version)
+
+    def _find(
+        self, connection: sqlite3.Connection, subject: str, kept: Schema, *, deleted: bool = False
+    ) -> RegisteredSchema | None:
+        rows = connection.execute(
+            "SELECT id, guid, version, content FROM schemas JOIN versions ON key = schema_key "
+            "WHERE guid = ? AND context = ? AND subject = ? AND (? OR NOT deleted) ORDER BY version DESC",
+            (guid(kept), context_of(subject), subject, deleted),
+        )
+        content = _dump(kept)
+        for number, identity, version, text in rows:
+            if text == content:
+                return RegisteredSchema(number, identity, kept, subject, version)
+        return None
 
     def _find_inlined(
-        self, connection: sqlite3.Connection, subject: str, kept: Schema
+        self, connection: sqlite3.Connection, subject: str, kept: Schema, *, deleted: bool
     ) -> RegisteredSchema | None:
-        known = find_schema_format(kept.type)
-        if known is None:
-            return None
-        for found in self._versions(connection, subject):
+        known = schema_format(kept.type)
+        context = context_of(subject)
+        for found in self._versions(connection, subject, deleted=deleted):
             has_references = found.schema.type == kept.type and found.schema.references
-            if has_references and known.resolved(self._parsed(known, found.schema)) == kept.text:
+            if has_references and known.resolved(self._parsed(known, found.schema, context)) == kept.text:
                 return found
         return None
 
@@ -392,7 +705,7 @@ class EmbeddedRegistry:
     def _delete(self, connection: sqlite3.Connection, subject: str, version: int, permanent: bool) -> None:
         if not permanent:
             used = connection.execute(
-                "SELECT 1 FROM schema_references JOIN versions USING (schema_id) "
+                "SELECT 1 FROM schema_references JOIN versions USING (schema_key) "
                 "WHERE schema_references.subject = ? AND schema_references.version = ? AND NOT deleted",
                 (subject, version),
             ).fetchone()
@@ -404,14 +717,52 @@ class EmbeddedRegistry:
                 "UPDATE versions SET deleted = 1 WHERE subject = ? AND version = ?", (subject, version)
             )
             return
+        (key,) = connection.execute(
+            "SELECT schema_key FROM versions WHERE subject = ? AND version = ?", (subject, version)
+        ).fetchone()
         connection.execute("DELETE FROM versions WHERE subject = ? AND version = ?", (subject, version))
-        unused = "NOT IN (SELECT schema_id FROM versions)"
-        connection.execute(f"DELETE FROM schema_references WHERE schema_id {unused}")
-        connection.execute(f"DELETE FROM schemas WHERE id {unused}")
+        if connection.execute("SELECT 1 FROM versions WHERE schema_key = ?", (key,)).fetchone() is None:
+            connection.execute("DELETE FROM schema_references WHERE schema_key = ?", (key,))
+            connection.execute("DELETE FROM schemas WHERE key = ?", (key,))
 
 
-#: Sessions of parent processes, kept so that the garbage collector does not close their connections here.
-_abandoned: list[_Session] = []
+class _Context:
+    """A registry as the schemas of one context see it: subjects that they name are in it."""
+
+    def __init__(self, registry: EmbeddedRegistry, context: str) -> None:
+        self.registry = registry
+        self.context = context
+
+    def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
+        return self.registry.get_version(qualified(subject, self.context), version, deleted=deleted)
+
+
+def _text(known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool) -> str:
+    """Return the text that a registry keeps of a schema."""
+    schema = (known.parse if new else known.parse_known)(text, references)
+    if fields:
+        known.check_fields(schema)
+    return known.normalized(schema) if normalize else known.canonical(schema)
+
+
+@functools.lru_cache(256)
+def _text_alone(known: SchemaFormat, text: str, normalize: bool, new: bool, fields: bool) -> str:
+    return _text(known, text, (), normalize, new, fields)
+
+
+@functools.lru_cache(256)
+def _parsed_alone(known: SchemaFormat, text: str) -> Any:
+    return known.parse_known(text)
+
+
+def _around(subject: str) -> tuple[str, ...]:
+    """Return the places whose settings hold for a subject that has none of its own, the nearest first."""
+    context = context_of(subject)
+    return (_GLOBAL,) if context == DEFAULT_CONTEXT else (f":{context}:", _GLOBAL)
+
+
+def _property(schema: Schema, name: str) -> str | None:
+    return None if schema.metadata is None else dict(schema.metadata.properties).get(name)
 
 
 def _check_version(version: Any) -> None:
@@ -424,36 +775,22 @@ def _check_version(version: Any) -> None:
         )
 
 
-def _check_json(text: str) -> None:
-    """Refuse text that is no JSON, or JSON of a type that no schema has."""
-    try:
-        document = json.loads(text, parse_constant=_not_json)
-    except (ValueError, RecursionError) as error:
-        invalid(f"Invalid schema: not JSON: {error}")
-    if not isinstance(document, (dict, bool)):
-        invalid("Invalid schema: a JSON Schema is an object or a boolean")
-
-
-def _not_json(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
-
-
 def _dump(schema: Schema) -> str:
     """Write a schema as the JSON text that the database keeps; equal schemas have equal texts."""
-    metadata = schema.metadata
-    return json.dumps(
-        [
-            schema.type,
-            schema.text,
-            [[each.name, each.subject, each.version] for each in schema.references],
-            None if metadata is None else [metadata.properties, metadata.tags, metadata.sensitive],
-        ]
-    )
+    metadata, rules = schema.metadata, schema.rules
+    parts = [
+        schema.type,
+        schema.text,
+        [[each.name, each.subject, each.version] for each in schema.references],
+        None if metadata is None else [metadata.properties, metadata.tags, metadata.sensitive],
+    ]
+    return json.dumps(parts if rules is None else [*parts, rules.json])
 
 
 def _load(content: str) -> Schema:
-    kind, text, references, metadata = json.loads(content)
+    kind, text, references, metadata, *rules = json.loads(content)
     kept = None
     if metadata is not None:
         kept = Metadata.of(dict(metadata[0]), dict(metadata[1]), metadata[2])
-    return Schema(text, kind, tuple(Reference(*each) for each in references), kept)
+    found = RuleSet.of(rules[0]) if rules else None
+    return Schema(text, kind, tuple(Reference(*each) for each in references), kept, found)

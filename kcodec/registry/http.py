@@ -4,6 +4,7 @@ import base64
 import pickle
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -15,12 +16,16 @@ from kcodec.registry.base import (
     Reference,
     RegisteredSchema,
     Schema,
+    SubjectVersion,
     check_schema,
     check_subject,
     guid,
 )
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
+from kcodec.registry.compatibility.levels import Compatibility, check_level
+from kcodec.registry.rules import RuleSet
+from kcodec.registry.settings import Config, check_mode
 
 __all__ = ["HttpRegistry"]
 
@@ -92,36 +97,78 @@ class HttpRegistry:
     def __reduce__(self) -> tuple[Callable[[bytes], "HttpRegistry"], tuple[bytes]]:
         return _unpickled, (base64.b85encode(pickle.dumps(self._given)),)
 
-    def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def register(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> RegisteredSchema:
         """Register a schema under a subject.
 
         Servers before 8.0 answer with the id alone: the version is then None, the text the one sent.
         """
         subject, schema = check_subject(subject), check_schema(schema)
         place, query = f"subjects/{_quoted(subject)}/versions", {"normalize": _flag(normalize)}
-        return self._registered("POST", place, query, schema, subject)
+        wanted = {"id": schema_id, "version": version}
+        asked = {name: number for name, number in wanted.items() if number is not None}
+        found = self._registered("POST", place, query, schema, subject, asked)
+        return found if found.version is not None else replace(found, version=version)
 
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, deleted: bool = False
+    ) -> RegisteredSchema:
         """Find a schema under a subject by its content."""
         subject, schema = check_subject(subject), check_schema(schema)
-        query = {"normalize": _flag(normalize), "deleted": "false"}
+        query = {"normalize": _flag(normalize), "deleted": _flag(deleted)}
         return self._registered("POST", f"subjects/{_quoted(subject)}", query, schema, subject)
 
-    def get(self, schema_id: int) -> RegisteredSchema:
-        """Find a schema by its id; it is kept."""
+    def check_compatibility(
+        self,
+        subject: str,
+        schema: Schema,
+        level: str | None = None,
+        version: int | Literal["latest"] | None = "latest",
+        *,
+        normalize: bool = False,
+    ) -> Compatibility:
+        """Ask the server whether a schema may become the next version of a subject.
+
+        It tells its reasons in words alone, and compares at the level that is set there: another one is a
+        `kcodec.ConfigError`.
+        """
+        subject, schema = check_subject(subject), check_schema(schema)
+        if (
+            level is not None
+            and check_level(level) != self.config(subject, default_to_global=True).compatibility
+        ):
+            raise ConfigError("a server checks compatibility at the level that is set there")
+        place = f"compatibility/subjects/{_quoted(subject)}/versions"
+        if version is not None:
+            place += f"/{_quoted('latest' if version == -1 else version)}"
+        query = {"normalize": _flag(normalize), "verbose": "true"}
+        answer = self._ask("POST", place, query, _sent(schema), kind=dict)
+        return Compatibility(bool(answer.get("is_compatible")), (), tuple(answer.get("messages") or ()))
+
+    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
+        """Find a schema by its id, which is kept; `form` is the server's ``format`` of the text."""
         shared = self._open()
-        known = shared.known(schema_id)
+        is_plain = subject is None and not form
+        known = shared.known(schema_id) if is_plain else None
         if known is not None:
             return known
         place = f"schemas/ids/{_quoted(schema_id)}"
-        fields = self._ask("GET", place, kind=dict)
+        fields = self._ask("GET", place, _given(subject=subject, format=form), kind=dict)
         schema = self._schema(fields, place)
         identity = fields.get("guid")
         if not isinstance(identity, str):
             # The GUID covers the rules as well; some servers tell it with a version.
             identity = self._guid(schema_id) if fields.get("ruleSet") else guid(schema)
         found = RegisteredSchema(schema_id, identity or guid(schema), schema)
-        shared.keep(found)
+        if is_plain:
+            shared.keep(found)
         return found
 
     def _guid(self, schema_id: int) -> str | None:
@@ -134,26 +181,34 @@ class HttpRegistry:
                 return identity if isinstance(identity, str) else None
         return None
 
-    def get_by_guid(self, guid: str) -> RegisteredSchema:
+    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID; a server may not tell the id."""
         place = f"schemas/guids/{_quoted(guid)}"
-        fields = self._ask("GET", place, kind=dict)
+        fields = self._ask("GET", place, _given(format=form), kind=dict)
         number = fields.get("id")
         return RegisteredSchema(number if _is_number(number) else None, guid, self._schema(fields, place))
 
     def get_version(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+        self,
+        subject: str,
+        version: int | Literal["latest"] = "latest",
+        *,
+        deleted: bool = False,
+        form: str = "",
     ) -> RegisteredSchema:
         """Find a version of a subject; the latest is always asked for anew."""
         subject = check_subject(subject)
         wanted = "latest" if version == -1 else version
         place = f"subjects/{_quoted(subject)}/versions/{_quoted(wanted)}"
-        return self._registered("GET", place, {"deleted": "true"} if deleted else None, None, subject)
+        query = _given(deleted="true" if deleted else None, format=form)
+        return self._registered("GET", place, query, None, subject)
 
-    def get_latest_with_metadata(self, subject: str, properties: Mapping[str, str]) -> RegisteredSchema:
-        """Find the latest version, softly deleted ones included, whose metadata has all these properties."""
+    def get_latest_with_metadata(
+        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
+    ) -> RegisteredSchema:
+        """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
         subject = check_subject(subject)
-        query = {"key": list(properties), "value": list(properties.values()), "deleted": "true"}
+        query = {"key": list(properties), "value": list(properties.values()), "deleted": _flag(deleted)}
         return self._registered("GET", f"subjects/{_quoted(subject)}/metadata", query, None, subject)
 
     def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
@@ -168,18 +223,91 @@ class HttpRegistry:
             raise
         return [str(each["subject"]) for each in found if isinstance(each, dict) and "subject" in each]
 
-    def subjects(self) -> list[str]:
+    def subjects(
+        self,
+        prefix: str = "",
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[str]:
         """Return the subjects that have a version."""
-        found: list[str] = self._ask("GET", "subjects", kind=list)
+        query = {"subjectPrefix": prefix or ":*:", **_page(deleted, deleted_only, offset, limit)}
+        found: list[str] = self._ask("GET", "subjects", query, kind=list)
         return found
 
-    def versions(self, subject: str) -> list[int]:
+    def versions(
+        self,
+        subject: str,
+        *,
+        deleted: bool = False,
+        deleted_only: bool = False,
+        offset: int = 0,
+        limit: int = -1,
+    ) -> list[int]:
         """Return the numbers of a subject's versions."""
         place = f"subjects/{_quoted(check_subject(subject))}/versions"
-        found: list[int] = self._ask("GET", place, kind=list)
+        found: list[int] = self._ask("GET", place, _page(deleted, deleted_only, offset, limit), kind=list)
         return found
 
-    def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> int:
+    def schema_versions(
+        self, schema_id: int, subject: str | None = None, *, deleted: bool = False
+    ) -> list[SubjectVersion]:
+        """Return where a schema of an id is registered."""
+        place = f"schemas/ids/{_quoted(schema_id)}/versions"
+        query = _given(subject=subject, deleted=_flag(deleted))
+        found = self._ask("GET", place, query, kind=list)
+        try:
+            return [SubjectVersion(str(each["subject"]), int(each["version"])) for each in found]
+        except (KeyError, TypeError, ValueError):
+            self._open().client.unknown(f"GET /{place}", what="the answer has no versions")
+            raise
+
+    def referenced_by(
+        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
+    ) -> list[int]:
+        """Return the ids of the schemas that refer to a version."""
+        place = f"subjects/{_quoted(check_subject(subject))}/versions/{_quoted(version)}/referencedby"
+        found: list[int] = self._ask("GET", place, {"deleted": _flag(deleted)}, kind=list)
+        return found
+
+    def contexts(self) -> list[str]:
+        """Return the names of the contexts."""
+        found: list[str] = self._ask("GET", "contexts", kind=list)
+        return found
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+        query = {"defaultToGlobal": _flag(default_to_global)}
+        return Config.of(self._ask("GET", _place("config", subject), query, kind=dict))
+
+    def set_config(self, config: Config, subject: str | None = None) -> Config:
+        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+        return Config.of(self._ask("PUT", _place("config", subject), None, config.json, kind=dict))
+
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+        return Config.of(self._ask("DELETE", _place("config", subject), kind=dict))
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+        query = {"defaultToGlobal": _flag(default_to_global)}
+        return str(self._ask("GET", _place("mode", subject), query, kind=dict).get("mode"))
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole."""
+        body = {"mode": check_mode(mode)}
+        query = {"force": _flag(force)}
+        return str(self._ask("PUT", _place("mode", subject), query, body, kind=dict).get("mode"))
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Set a subject back to the mode that holds for all; returns what was set."""
+        return str(self._ask("DELETE", _place("mode", subject), kind=dict).get("mode"))
+
+    def delete_version(
+        self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
+    ) -> int:
         """Delete a version: softly, then permanently."""
         place = f"subjects/{_quoted(check_subject(subject))}/versions/{_quoted(version)}"
         found: int = self._ask("DELETE", place, {"permanent": "true"} if permanent else None, kind=int)
@@ -229,9 +357,16 @@ class HttpRegistry:
         return found
 
     def _registered(
-        self, method: str, path: str, query: Mapping[str, Any] | None, sent: Schema | None, subject: str
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        sent: Schema | None,
+        subject: str,
+        asked: Mapping[str, int] | None = None,
     ) -> RegisteredSchema:
-        fields = self._ask(method, path, query, None if sent is None else _sent(sent), kind=dict)
+        body = None if sent is None else {**_sent(sent), **(asked or {})}
+        fields = self._ask(method, path, query, body, kind=dict)
         number, version, identity = fields.get("id"), fields.get("version"), fields.get("guid")
         if not _is_number(number):
             self._open().client.unknown(f"{method} /{path}", what="the answer has no id")
@@ -247,6 +382,7 @@ class HttpRegistry:
             if fields.get("metadata") is not None:
                 kept = fields["metadata"]
                 metadata = Metadata.of(kept.get("properties"), kept.get("tags"), kept.get("sensitive"))
+            rules = RuleSet.of(fields["ruleSet"]) if fields.get("ruleSet") else None
             references = tuple(
                 Reference(str(each["name"]), str(each["subject"]), int(each["version"]))
                 for each in fields.get("references") or ()
@@ -255,7 +391,7 @@ class HttpRegistry:
             text = None
         if not isinstance(text, str) or not isinstance(kind, str):
             self._open().client.unknown(f"GET /{path}", what="the answer has no schema")
-        return Schema(text, kind, references, metadata)
+        return Schema(text, kind, references, metadata, rules)
 
 
 def _unpickled(given: bytes) -> HttpRegistry:
@@ -266,8 +402,21 @@ def _quoted(name: Any) -> str:
     return quote(str(name), safe="")
 
 
+def _place(kind: str, subject: str | None) -> str:
+    return kind if subject is None else f"{kind}/{_quoted(check_subject(subject, whole=False))}"
+
+
 def _flag(value: bool) -> str:
     return "true" if value else "false"
+
+
+def _given(**query: str | None) -> dict[str, str]:
+    return {name: value for name, value in query.items() if value}
+
+
+def _page(deleted: bool, deleted_only: bool, offset: int, limit: int) -> dict[str, Any]:
+    """Return the query that asks for a part of a list."""
+    return {"deleted": _flag(deleted), "deletedOnly": _flag(deleted_only), "offset": offset, "limit": limit}
 
 
 def _is_number(value: Any) -> bool:
@@ -287,4 +436,6 @@ def _sent(schema: Schema) -> dict[str, Any]:
             "properties": dict(kept.properties),
             "sensitive": list(kept.sensitive),
         }
+    if schema.rules is not None:
+        body["ruleSet"] = schema.rules.json
     return body

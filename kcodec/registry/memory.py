@@ -10,7 +10,7 @@ from kcodec.registry.embedded import EmbeddedRegistry
 
 __all__ = ["MemoryRegistry"]
 
-_TABLE_NAMES = ("schemas", "versions", "schema_references")
+_TABLE_NAMES = ("contexts", "schemas", "versions", "schema_references", "settings")
 
 _scopes: dict[str, "MemoryRegistry"] = {}
 _lock = fork_safe_lock()
@@ -63,13 +63,10 @@ class MemoryRegistry(EmbeddedRegistry):
     def __reduce__(self) -> tuple[Any, ...]:
         with self._transaction() as connection:
             content = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in _TABLE_NAMES}
-            (sequence,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence").fetchone()
-        return _restore, (self._scope, self._origin, content, sequence)
+        return _restore, (self._scope, self._origin, content)
 
 
-def _restore(
-    scope: str, origin: tuple[int, str], content: dict[str, list[Any]], sequence: int
-) -> MemoryRegistry:
+def _restore(scope: str, origin: tuple[int, str], content: dict[str, list[Any]]) -> MemoryRegistry:
     with _lock:
         live = _scopes.get(scope)
     if live is not None and live._origin == origin and origin[0] == os.getpid():
@@ -81,6 +78,4 @@ def _restore(
         for name in _TABLE_NAMES:
             for row in content[name]:
                 connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
-        connection.execute("DELETE FROM sqlite_sequence")
-        connection.execute("INSERT INTO sqlite_sequence VALUES ('schemas', ?)", (sequence,))
     return copy

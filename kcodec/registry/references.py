@@ -1,10 +1,10 @@
 """The references of a schema, followed to all the schemas that it needs."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from kcodec.errors import SchemaError
 from kcodec.formats.schema_format import NamedText
-from kcodec.registry.base import Reference, Schema, SchemaRegistry
+from kcodec.registry.base import Reference, RegisteredSchema, Schema
 
 __all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "named_texts", "resolve"]
 
@@ -30,7 +30,14 @@ class Resolved(NamedTuple):
     schema: Schema
 
 
-def resolve(registry: SchemaRegistry, schema: Schema) -> list[Resolved]:
+class Versions(Protocol):
+    """Where versions are looked up: a registry."""
+
+    def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
+        """Find a version of a subject."""
+
+
+def resolve(registry: Versions, schema: Schema) -> list[Resolved]:
     """Fetch every schema that a schema refers to, directly or through others.
 
     Depth first, a name once, softly deleted versions too, as ``AbstractSchemaProvider.java`` of the Schema
@@ -79,6 +86,6 @@ def resolve(registry: SchemaRegistry, schema: Schema) -> list[Resolved]:
     return list(found.values())
 
 
-def named_texts(registry: SchemaRegistry, schema: Schema) -> tuple[NamedText, ...]:
+def named_texts(registry: Versions, schema: Schema) -> tuple[NamedText, ...]:
     """Return the texts of all the schemas that a schema needs, as its schema format takes them; see `resolve`."""
     return tuple(NamedText(each.reference.name, each.schema.text) for each in resolve(registry, schema))

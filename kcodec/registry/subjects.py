@@ -1,12 +1,11 @@
 """Subject name strategies: under which subject a schema is registered."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.schema_format import SchemaFormat, find_schema_format
+from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import Schema
 
 __all__ = [
@@ -87,8 +86,8 @@ def record_name(schema: Schema, is_key: bool = False, configured: str = "RecordN
 
     Any other schema is a `SchemaError`.
     """
-    known = schema.language if isinstance(schema, ConfiguredSchema) else find_schema_format(schema.type)
-    name = _title(schema) if known is None else known.record_name(schema.text)
+    language = schema.language if isinstance(schema, ConfiguredSchema) else None
+    name = (language or schema_format(schema.type)).record_name(schema.text)
     if name is not None:
         return name
     side = "key" if is_key else "value"
@@ -96,13 +95,3 @@ def record_name(schema: Schema, is_key: bool = False, configured: str = "RecordN
         f"In configuration {side}.subject.name.strategy = {configured}, the message {side} must only be a "
         "record schema"
     )
-
-
-def _title(schema: Schema) -> str | None:
-    """Return the title of a JSON Schema, which no schema format knows."""
-    try:
-        parsed = json.loads(schema.text)
-    except ValueError as error:
-        raise SchemaError(f"not JSON: {error}") from None
-    title = parsed.get("title") if schema.type == "JSON" and isinstance(parsed, dict) else None
-    return title if isinstance(title, str) else None

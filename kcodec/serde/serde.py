@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError
-from kcodec.formats.schema_format import SchemaFormat, schema_format
+from kcodec.formats.schema_format import CODECS, SchemaFormat, schema_format
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
@@ -118,7 +118,8 @@ class Serde:
     ) -> None:
         language = schema_format(format)
         if language.name != format:
-            raise ConfigError(f"{format!r} is a schema type; its format is {language.name!r}")
+            hint = CODECS.get(format, f"its format is {language.name!r}")
+            raise ConfigError(f"{format!r} is a schema type: {hint}")
         if config is not None and not isinstance(config, Mapping):
             raise ConfigError(f"config is a mapping of settings, not {type(config).__name__}")
         settings = dict(config or {})

@@ -41,7 +41,12 @@ class TopicSchemas:
         """Return the subject of a schema; see `SerdeConfig.subject`."""
         if schema is not None:
             schema = ConfiguredSchema(
-                schema.text, schema.type, schema.references, schema.metadata, self.format
+                schema.text,
+                schema.type,
+                schema.references,
+                schema.metadata,
+                schema.rules,
+                language=self.format,
             )
         return self.config.subject(self.registry, self.topic, self.is_key, schema)
 

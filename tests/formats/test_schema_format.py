@@ -25,7 +25,7 @@ from kcodec import (
 from kcodec.formats import schema_format as seam
 from kcodec.formats.avro.schema_format import AvroFormat
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.registry import Reference, Schema
+from kcodec.registry import Config, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 
 ROOT = Path(kcodec.__file__).parents[1]
@@ -56,7 +56,7 @@ class TestLookUp:
     @pytest.mark.parametrize("key", ["XML", "avro", None, 7])
     def test_unknown_ones(self, toy, key):
         with pytest.raises(
-            ConfigError, match="is not one of AVRO, BOXED, BROKEN, LIAR, PROTOBUF, TOY, TOY_SR"
+            ConfigError, match="is not one of AVRO, BOXED, BROKEN, JSON, LIAR, PROTOBUF, TOY, TOY_SR"
         ):
             seam.schema_format(key)
 
@@ -134,6 +134,7 @@ class TestSerde:
             wide, errors="report"
         )
         assert report["reason"].to_pylist() == ["8 bytes are not read as toy 4"]
+        store.set_config(Config("NONE"))
         store.register("t-value", Schema('"int"'))
         _, report = Serde("TOY_SR", store, topic="t", reader_schema="toy 4").deserialize(
             [b"\0\0\0\0\2\2"], errors="report"
@@ -150,7 +151,7 @@ class TestSerde:
         assert store.subjects() == ["Toy8", "t-value"]
 
     def test_arguments(self, store):
-        with pytest.raises(ConfigError, match="'TOY' is a schema type; its format is 'TOY_SR'"):
+        with pytest.raises(ConfigError, match="'TOY' is a schema type: its format is 'TOY_SR'"):
             Serde("TOY", store)
         with pytest.raises(ConfigError, match="takes no options"):
             Serde("TOY_SR", store, options=kcodec.TypeOptions())

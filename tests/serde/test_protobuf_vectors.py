@@ -17,8 +17,7 @@ from kcodec import Serde
 from kcodec.errors import KcodecError
 from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.schema_format import NamedText, schema_format
-from kcodec.registry import Reference, Schema
+from kcodec.registry import Config, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 
 LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("format") == "protobuf"]
@@ -42,30 +41,9 @@ ON_PURPOSE = {
 }
 
 
-class NormalizingRegistry(MemoryRegistry):
-    """Keeps what a server keeps if asked to normalize."""
-
-    def register(self, subject, schema, *, normalize=False):
-        return super().register(subject, self._normal(schema) if normalize else schema)
-
-    def lookup(self, subject, schema, *, normalize=False):
-        return super().lookup(subject, self._normal(schema) if normalize else schema)
-
-    def _normal(self, schema):
-        protobuf = schema_format("PROTOBUF")
-        named, found = {}, list(schema.references)
-        while found:
-            reference = found.pop()
-            entry = self.get_version(reference.subject, reference.version).schema
-            named[reference.name] = entry.text
-            found += entry.references
-        parsed = protobuf.parse(schema.text, [NamedText(*each) for each in named.items()])
-        references = sorted(schema.references, key=lambda each: (each.subject, each.version))
-        return Schema(protobuf.normalized(parsed), schema.type, references)
-
-
 def registered(line):
-    registry = NormalizingRegistry()
+    registry = MemoryRegistry()
+    registry.set_config(Config("NONE"))
     for entry in line["registered"]:
         found = registry.register(entry["subject"], schema_of(entry))
         assert (found.id, found.version) == (entry["registered_id"], entry["registered_version"])

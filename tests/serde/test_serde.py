@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kcodec import AvroCodec, JsonCodec, Serde
 from kcodec.errors import CapacityError, ConfigError, DecodeError, EncodeError, RegistryError, SchemaError
-from kcodec.registry import Metadata, Reference, RegisteredSchema, Schema
+from kcodec.registry import Config, Metadata, Reference, RegisteredSchema, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.serde.config import KEYS, SerdeConfig
 from kcodec.serde.metrics import SerdeMetrics
@@ -61,7 +61,10 @@ class Counted(MemoryRegistry):
 
 @pytest.fixture
 def registry():
-    return Counted()
+    found = Counted()
+    found.set_config(Config("NONE"))
+    found.calls.clear()
+    return found
 
 
 @pytest.fixture
@@ -324,6 +327,7 @@ class TestRead:
     @given(st.lists(st.one_of(st.none(), st.binary(max_size=12)), max_size=8), st.integers(0, 4))
     def test_any_bytes_give_a_value_or_a_fault(self, rows, schema_id):
         store = MemoryRegistry()
+        store.set_config(Config("NONE"))
         for text in (V1, V2, '"bytes"'):
             store.register("orders-value", Schema(text))
         column = [

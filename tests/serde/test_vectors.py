@@ -20,7 +20,7 @@ from kcodec.formats.avro.codec import AvroCodec
 from kcodec.formats.avro.defaults import varint
 from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.types import TypeOptions
-from kcodec.registry import Metadata, Reference, Schema
+from kcodec.registry import Config, Metadata, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 
 LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("format") == "avro"]
@@ -116,6 +116,7 @@ def _plain(value):
 
 def registered(line) -> MemoryRegistry:
     registry = MemoryRegistry()
+    registry.set_config(Config("NONE"))
     for entry in line["registered"]:
         found = registry.register(entry["subject"], schema_of(entry))
         assert (found.id, found.version) == (entry["registered_id"], entry["registered_version"])

@@ -159,15 +159,17 @@ def parse(schema: object, named: Iterable[object] = ()) -> Schema:
     return parse_all([*named, schema])[-1]
 
 
-def parse_all(schemas: Sequence[object]) -> list[Schema]:
+def parse_all(schemas: Sequence[object], *, strict: bool = True) -> list[Schema]:
     """Parse schemas, each of which may use the names of those before it, and return their roots.
+
+    Unless it is strict, defaults and the names of aliases are not looked at.
 
     Examples
     --------
     >>> [each.type for each in parse_all(['{"type": "fixed", "name": "F", "size": 2}', '["null", "F"]'])]
     ['fixed', 'union']
     """
-    parser = _Parser()
+    parser = _Parser(strict)
     roots = []
     for number, schema in enumerate(schemas):
         try:
@@ -200,7 +202,8 @@ def _refuse(word: str) -> object:
 class _Parser:
     """State of one parse: the names known so far, and what can only be checked at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, strict: bool = True) -> None:
+        self.strict = strict
         self.names: dict[str, Schema] = {}
         self.made: list[Schema] = []
         self.unions: list[tuple[Schema, str]] = []
@@ -215,7 +218,7 @@ class _Parser:
         for union, path in self.unions:
             _check_union(union, path)
         for field, path in self.fields:
-            if field.has_default:
+            if field.has_default and self.strict:
                 _check_default(field, path)
         for old, new, path in self.repeated:
             if not same(old, new):
@@ -308,7 +311,7 @@ class _Parser:
         aliases = node.get("aliases", ())
         if not _is_texts(aliases):
             raise SchemaError(f"{path}.aliases: not a list of names")
-        for alias in aliases:
+        for alias in aliases if self.strict else ():
             # Avro Java leaves their namespaces as they are.
             _check_name(alias.rpartition(".")[2], f"{path}.aliases")
         result.aliases = tuple(_full_name(alias, before) for alias in aliases)

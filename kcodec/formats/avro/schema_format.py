@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.compatibility import differences
+from kcodec.formats.avro.normalization import normalized
 from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, parse_all, same
 from kcodec.formats.schema_format import (
     Difference,
@@ -29,12 +30,31 @@ if TYPE_CHECKING:
 __all__ = ["AvroFormat", "ParsedSchema"]
 
 
+#: What the server says of each type of difference.
+_SENTENCES = {
+    "NAME_MISMATCH": "The name of the schema has changed (path '{path}')",
+    "FIXED_SIZE_MISMATCH": "The size of FIXED type field at path '{path}' in the {reader} schema does not match with "
+    "the {writer} schema",
+    "MISSING_ENUM_SYMBOLS": "The {reader} schema is missing enum symbols '{message}' at path '{path}' in the "
+    "{writer} schema",
+    "READER_FIELD_MISSING_DEFAULT_VALUE": "The field '{message}' at path '{path}' in the {reader} schema has no "
+    "default value and is missing in the {writer} schema",
+    "TYPE_MISMATCH": "The type (path '{path}') of a field in the {reader} schema does not match with the {writer} "
+    "schema",
+    "MISSING_UNION_BRANCH": "The {reader} schema is missing a type inside a union field at path '{path}' in the "
+    "{writer} schema",
+    "AMBIGUOUS_FIELD": "The field at path '{path}' in the {reader} schema matches several fields of the {writer} "
+    "schema",
+}
+
+
 class ParsedSchema(NamedTuple):
-    """A schema, its text, and the names of the types that other texts define at their roots."""
+    """A schema, its text, the names of the types that other texts define at their roots, and these texts."""
 
     text: str
     root: Schema
     references: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,16 +113,33 @@ class AvroFormat(SchemaFormat):
 
     def parse(self, text: str, references: Sequence[NamedText] = ()) -> ParsedSchema:
         """Parse a schema; references are known by the names in their texts."""
-        *named, root = parse_all([*(each.text for each in references), text])
-        return ParsedSchema(text, root, tuple(each.name for each in named))
+        return self._parsed(text, references, True)
+
+    def parse_known(self, text: str, references: Sequence[NamedText] = ()) -> ParsedSchema:
+        """Parse a schema without a look at its defaults, and at the names of aliases."""
+        return self._parsed(text, references, False)
+
+    def _parsed(self, text: str, references: Sequence[NamedText], strict: bool) -> ParsedSchema:
+        texts = tuple(each.text for each in references)
+        *named, root = parse_all([*texts, text], strict=strict)
+        return ParsedSchema(text, root, tuple(each.name for each in named), texts)
 
     def canonical(self, schema: ParsedSchema) -> str:
         """Print a schema as the server does; types that other texts define only deeper down are written out."""
         return self._printed(schema, schema.references)
 
+    def normalized(self, schema: ParsedSchema) -> str:
+        """Print a schema with attributes and aliases sorted, defaults as values of their types."""
+        self.canonical(schema)
+        return normalized(schema.root, schema.texts, schema.references)
+
     def resolved(self, schema: ParsedSchema) -> str:
         """Print a schema with the types of all references written out."""
         return self._printed(schema, ())
+
+    def printed(self, schema: ParsedSchema, form: str) -> str:
+        """Return the canonical text, or that with all references written out (``resolved``)."""
+        return self.resolved(schema) if form == "resolved" else self.canonical(schema)
 
     def _printed(self, schema: ParsedSchema, known: Sequence[str]) -> str:
         if not schema.text.lstrip().startswith(("{", "[", '"')):
@@ -146,13 +183,27 @@ class AvroFormat(SchemaFormat):
 
         return json.dumps(derive_schema(kind))
 
+    def printer(self, schema: Any) -> Callable[[pa.Array], list[str | None]] | None:
+        """Return what prints values in Avro's JSON encoding."""
+        from kcodec.formats.avro.json_encoding import json_lines
+
+        return lambda array: json_lines(array, schema.root)
+
     def same(self, left: ParsedSchema, right: ParsedSchema) -> bool:
         """Return whether two schemas are equal as Avro Java's ``Schema.equals`` has it."""
         return same(left.root, right.root)
 
-    def differences(self, reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
+    def differences(
+        self, reader: ParsedSchema, writer: ParsedSchema, *, policy: str = "STRICT"
+    ) -> list[Difference]:
         """Compare two schemas as Avro Java's ``SchemaCompatibility`` does."""
         return differences(reader.root, writer.root)
+
+    def explain(self, difference: Difference, reader: str, writer: str) -> str:
+        """Return a difference in the words of Confluent's registry, its quotes and braces included."""
+        kind, path, message = difference
+        sentence = _SENTENCES[kind].format(path=path, message=message, reader=reader, writer=writer)
+        return f"{{errorType:'{kind}', description:'{sentence}', additionalInfo:'{message}'}}"
 
     def decoder(self, schema: ParsedSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a schema; the root type bytes is read as binary, whatever its logical type."""

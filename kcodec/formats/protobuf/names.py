@@ -80,6 +80,10 @@ class Names:
         """Raise a SchemaError at a place of a file."""
         fail(self.files[path].text, at, message, path if len(self.files) > 1 else "")
 
+    def sees(self, path: str, full: str) -> bool:
+        """Return whether a file declares a type, or imports it."""
+        return self.paths.get(full) in self._visible_from(path)
+
     def _visible_from(self, path: str) -> set[str]:
         """Return the files that one sees: its imports, and what those import publicly, circles or not."""
         if path not in self._visible:

@@ -10,10 +10,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.protobuf.compatibility import message_differences
+from kcodec.formats.protobuf.checks import check_descriptors
+from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
 from kcodec.formats.protobuf.known import KNOWN
 from kcodec.formats.protobuf.normalize import check_names, normalize
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
+from kcodec.formats.protobuf.serialized import serialized
 from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.schema_format import (
     Difference,
@@ -154,6 +156,18 @@ class ProtobufFormat(SchemaFormat):
         self._check(schema)
         return print_file(normalize(schema.names, schema.path))
 
+    def printed(self, schema: ProtobufSchema, form: str) -> str:
+        """Return the canonical text, that ``ignore_extensions``, or a ``serialized`` descriptor in Base64."""
+        if form == "ignore_extensions":
+            return print_file(schema.main, extensions=False)
+        if form == "serialized":
+            return base64.b64encode(serialized(schema)).decode()
+        return self.canonical(schema)
+
+    def check_fields(self, schema: ProtobufSchema) -> None:
+        """Refuse what protobuf-java makes no descriptor of, though a registry keeps the text."""
+        check_descriptors(schema.names, schema.path)
+
     def _check(self, schema: ProtobufSchema) -> None:
         if schema.main.refused is not None:
             schema.names.fail(schema.path, *schema.main.refused)
@@ -212,19 +226,17 @@ class ProtobufFormat(SchemaFormat):
         """Return whether two schemas have the same normalized texts."""
         return left == right or self.normalized(left) == self.normalized(right)
 
-    def differences(self, reader: ProtobufSchema, writer: ProtobufSchema) -> list[Difference]:
-        """Compare the messages of the writer's main file with those of the same names in the reader's.
+    def differences(
+        self, reader: ProtobufSchema, writer: ProtobufSchema, *, policy: str = "STRICT"
+    ) -> list[Difference]:
+        """Compare two texts as Confluent's registry does, whatever the bytes of their messages can be read as."""
+        old, new = Side(writer.names, writer.path), Side(reader.names, reader.path)
+        return [each for each in changes(old, new) if each.type in BREAKING]
 
-        Entries of maps are compared with their maps.
-        """
-        found = []
-        for name in writer.declared():
-            path = f"#/{name}"
-            if name not in reader.messages:
-                found.append(Difference("MESSAGE_REMOVED", path, f"the reader has no message {name}"))
-            else:
-                found += message_differences(reader.messages[name], writer.messages[name])
-        return list(dict.fromkeys(found))
+    def explain(self, difference: Difference, reader: str, writer: str) -> str:
+        """Return a difference in the words of Confluent's registry, its quotes and braces included."""
+        description = describe(difference.type, difference.path, reader, writer)
+        return f'{{errorType:"{difference.type}", description:"{description}"}}'
 
     # Payloads
 

@@ -1,0 +1,1 @@
+"""JSON Schema: its texts as schema registries keep and compare them."""

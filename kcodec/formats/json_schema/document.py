@@ -1,0 +1,112 @@
+"""The JSON of a JSON Schema: read as Jackson reads it for Confluent's registry, and printed again."""
+
+import json
+import re
+from decimal import Decimal
+from typing import Any
+
+from kcodec.errors import SchemaError
+from kcodec.java.jackson import MAX_DEPTH, MAX_NUMBER, write_tree
+
+__all__ = ["MAX_TEXT", "read_document", "sorted_document", "write_document"]
+
+#: Characters of a schema.
+MAX_TEXT = 32 << 20
+
+_SPACE = re.compile(r"[ \t\n\r\ufeff]*")
+
+
+def read_document(text: str) -> Any:
+    """Read the first JSON value of a text; what follows it is ignored, and of equal keys the last wins.
+
+    Numbers with a fraction or an exponent are `decimal.Decimal`, those that are no numbers are float.
+
+    Raises
+    ------
+    SchemaError
+        If the text does not begin with a JSON value, or goes beyond the limits of Jackson or of `MAX_TEXT`.
+
+    Examples
+    --------
+    >>> read_document('{"type": "object", "type": "string"} x')
+    {'type': 'string'}
+    >>> write_document(read_document("[1e2, 1e-5, 1.10, -0.0]"))
+    '[1E+2,0.00001,1.10,0.0]'
+    """
+    if len(text) > MAX_TEXT:
+        raise SchemaError(f"the text is longer than {MAX_TEXT} characters")
+    space = _SPACE.match(text)
+    start = 0 if space is None else space.end()
+    try:
+        value, _ = _decoder.raw_decode(text, start)
+    except (ValueError, RecursionError) as error:
+        raise SchemaError(f"not JSON: {error}") from None
+    _check_depth(value)
+    return value
+
+
+def write_document(document: Any) -> str:
+    """Print a document as compact JSON, its keys in their order, as Jackson prints a tree."""
+    return write_tree(document)
+
+
+def sorted_document(document: Any) -> Any:
+    """Return a document with the keys of all objects in the order of their UTF-16 units.
+
+    Raises
+    ------
+    SchemaError
+        If it is nested too deeply for that.
+    """
+    try:
+        return _sorted(document)
+    except RecursionError:
+        raise SchemaError("values in the schema are nested too deeply") from None
+
+
+def _sorted(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {key: _sorted(document[key]) for key in sorted(document, key=_utf16)}
+    if isinstance(document, list):
+        return [_sorted(each) for each in document]
+    return document
+
+
+def _utf16(key: str) -> bytes:
+    return key.encode("utf-16-be", "surrogatepass")
+
+
+def _fraction(text: str) -> Decimal:
+    if len(text) > MAX_NUMBER:
+        raise ValueError(f"a number has more than {MAX_NUMBER} characters")
+    value = Decimal(text)
+    exponent = value.as_tuple().exponent
+    # A BigDecimal's scale is a Java int, and it has no negative zero.
+    if not isinstance(exponent, int) or not -(2**31) < exponent <= 2**31:
+        raise ValueError(f"{text} is out of range")
+    return value if value else value.copy_abs()
+
+
+def _integer(text: str) -> int:
+    if len(text) > MAX_NUMBER:
+        raise ValueError(f"a number has more than {MAX_NUMBER} characters")
+    return int(text)
+
+
+_decoder = json.JSONDecoder(parse_float=_fraction, parse_int=_integer, parse_constant=float)
+
+
+def _check_depth(value: Any) -> None:
+    """Refuse what is nested deeper than Jackson reads; Python's own limit of recursion is less on most systems."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise SchemaError(f"not JSON: nested deeper than {MAX_DEPTH}")
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below += [item for item in each.values() if isinstance(item, (dict, list))]
+            elif isinstance(each, list):
+                below += [item for item in each if isinstance(item, (dict, list))]
+        level = below

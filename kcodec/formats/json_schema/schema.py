@@ -1,0 +1,720 @@
+"""JSON Schemas as a registry compares them: JSON text to a graph of `Node`.
+
+Confluent's registry does not compare keywords but the classes of two validators' models: the everit library's for
+drafts 4, 6 and 7, which is also what its translation of drafts 2019-09 and 2020-12 gives. A node is one object of that
+model. What a document says in one JSON object becomes several nodes where it says several things: they are the members
+of an ``allOf`` that nobody wrote.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NoReturn
+from urllib.parse import unquote, urldefrag, urljoin
+
+from kcodec.errors import SchemaError
+from kcodec.formats.json_schema.document import read_document
+from kcodec.formats.schema_format import NamedText
+
+__all__ = ["ABSENT", "MAX_NESTING", "MAX_NODES", "JsonSchema", "Node", "parse"]
+
+#: Levels of schemas within schemas in one document; references do not count.
+MAX_NESTING = 100
+
+#: Nodes of one schema, those of all it refers to included.
+MAX_NODES = 1_000_000
+
+#: Nodes up to which each reference of the newer drafts has a copy of its target.
+MAX_COPIED = 20_000
+
+#: What stands for a default that is not given; null is one that is.
+ABSENT: Any = object()
+
+_TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
+
+_STRING = ("minLength", "maxLength", "pattern", "format")
+_NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_ARRAY = ("items", "additionalItems", "minItems", "maxItems", "uniqueItems")
+_OBJECT = (
+    "properties",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "dependencies",
+    "patternProperties",
+    "additionalProperties",
+)
+_COMBINED = ("allOf", "anyOf", "oneOf")
+_CONDITIONAL = ("if", "then", "else")
+
+_DRAFTS = {
+    "http://json-schema.org/draft-04/schema": 4,
+    "http://json-schema.org/draft-06/schema": 6,
+    "http://json-schema.org/draft-07/schema": 7,
+    "https://json-schema.org/draft/2019-09/schema": 2020,
+    "https://json-schema.org/draft/2020-12/schema": 2020,
+}
+_DEFAULT_DRAFT = 7
+
+#: What the reader of the newer drafts knows; another keyword beside them makes it forget those of `_FORGOTTEN`.
+_KNOWN_2020 = frozenset(
+    [
+        *_STRING,
+        *_NUMBER,
+        *_COMBINED,
+        *_CONDITIONAL,
+        "$schema",
+        "$id",
+        "$ref",
+        "$dynamicRef",
+        "$anchor",
+        "$dynamicAnchor",
+        "type",
+        "enum",
+        "const",
+        "not",
+        "items",
+        "prefixItems",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "unevaluatedItems",
+        "properties",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "patternProperties",
+        "additionalProperties",
+        "propertyNames",
+        "unevaluatedProperties",
+        "title",
+        "description",
+        "default",
+        "readOnly",
+        "writeOnly",
+        "deprecated",
+    ]
+)
+
+
+class Node:
+    """One schema of the model.
+
+    Attributes
+    ----------
+    kind : str
+        ``empty``, ``false``, ``string``, ``number``, ``boolean``, ``null``, ``array``, ``object``, ``enum``, ``const``,
+        ``not``, ``conditional``, ``combined`` or ``reference``.
+    rules : dict
+        What it demands, by keyword. An array has its tuple as ``prefix``; what it and an object take beyond what is
+        listed is ``additional`` and ``unevaluated``: a bool or a node. A number that is an integer has ``integer``.
+    members : list of Node
+        Of a combined schema.
+    target : Node or None
+        Of a reference, once everything is read.
+    """
+
+    __slots__ = ("bytes", "default", "description", "id", "kind", "members", "rules", "target", "title")
+
+    def __init__(
+        self, kind: str, rules: dict[str, Any] | None = None, members: Sequence["Node"] = ()
+    ) -> None:
+        self.kind = kind
+        self.rules = {} if rules is None else rules
+        self.members = list(members)
+        self.target: Node | None = None
+        self.id: str | None = None
+        self.title: str | None = None
+        self.description: str | None = None
+        self.default: Any = ABSENT
+        #: Whether Kafka Connect keeps bytes in it.
+        self.bytes = False
+
+    def __repr__(self) -> str:
+        return f"<Node {self.kind} {self.rules} {self.members}>"
+
+
+@dataclass(frozen=True, eq=False)
+class JsonSchema:
+    """A schema: its document, those it refers to, and the model of it.
+
+    Attributes
+    ----------
+    document : object
+        The JSON of its text.
+    root : Node
+        Its model.
+    """
+
+    document: Any
+    root: Node
+
+
+@dataclass
+class _Resource:
+    """A document, or a part of one that has an identifier of its own.
+
+    Attributes
+    ----------
+    base : str
+        What its references are relative to.
+    draft : int
+        Which vocabulary it is written in: 4, 6, 7 or 2020.
+    """
+
+    base: str
+    document: Any
+    draft: int
+    anchors: dict[str, Any] = field(default_factory=dict)
+
+
+def parse(text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
+    """Read a schema and those it needs.
+
+    Raises
+    ------
+    SchemaError
+        With the place of what is wrong.
+
+    Examples
+    --------
+    >>> schema = parse('{"type": "object", "properties": {"a": {"$ref": "a.json"}}}', [NamedText("a.json", "true")])
+    >>> schema.root.kind, schema.root.rules["properties"]["a"].target.kind
+    ('object', 'empty')
+    """
+    document = read_document(text)
+    if not isinstance(document, (dict, bool)):
+        raise SchemaError("a JSON Schema is an object or a boolean")
+    named = []
+    for each in references:
+        try:
+            named.append((each.name, read_document(each.text)))
+        except SchemaError as error:
+            raise SchemaError(f"the reference {each.name}: {error}") from None
+    try:
+        return JsonSchema(document, _Loader(document, named).root())
+    except RecursionError:
+        raise SchemaError("values in the schema are nested too deeply") from None
+
+
+class _Loader:
+    """One reading: the documents at hand, and the references that are still to be followed."""
+
+    def __init__(self, document: Any, named: Sequence[tuple[str, Any]]) -> None:
+        self.nodes = 0
+        self.resources: dict[str, _Resource] = {}
+        self.digests: dict[int, bytes] = {}
+        #: Parts of documents that have a base of their own.
+        self.parts: dict[int, _Resource] = {}
+        self.targets: dict[tuple[int, str, int], Node] = {}
+        self.waiting: list[tuple[Node, _Resource, str, str, int]] = []
+        self.main = self.resource("", document, _draft(document, _DEFAULT_DRAFT))
+        self.resources.setdefault("", self.main)
+        for name, each in named:
+            known = self.resource(urljoin(self.main.base, name), each, _draft(each, self.main.draft))
+            self.resources.setdefault(name, known)
+            self.resources.setdefault(urljoin(self.main.base, name), known)
+
+    def resource(self, base: str, document: Any, draft: int) -> _Resource:
+        """Make a document known, under its identifier and those of its parts."""
+        if (
+            isinstance(document, dict)
+            and "definitions" in document
+            and isinstance(document["definitions"], dict)
+        ):
+            defs = document.get("$defs")
+            merged = {**document["definitions"], **(defs if isinstance(defs, dict) else {})}
+            document = {**document, "$defs": merged}
+        key = "id" if draft == 4 else "$id"
+        own = document.get(key) if isinstance(document, dict) else None
+        resource = _Resource(base, document, draft)
+        if isinstance(own, str):
+            resource.base = _join(base, own)
+            self.resources.setdefault(urldefrag(resource.base)[0], resource)
+        for part, part_base in _identified(document, key, resource.base):
+            inner = _Resource(part_base, part, draft)
+            inner.anchors = resource.anchors
+            self.resources.setdefault(part_base, inner)
+            self.parts[id(part)] = inner
+        _find_anchors(resource, key)
+        return resource
+
+    def root(self) -> Node:
+        root = self.schema(self.main.document, self.main, "#", 0)
+        while self.waiting:
+            node, resource, reference, path, copy = self.waiting.pop()
+            node.target = self.follow(resource, reference, path, copy)
+        return root
+
+    def follow(self, resource: _Resource, reference: str, path: str, copy: int) -> Node:
+        place, fragment = urldefrag(_join(resource.base, reference))
+        home = self.resources.get(place)
+        if home is None and not reference.startswith("#"):
+            home = self.resources.get(urldefrag(reference)[0])
+        if reference.startswith("#"):
+            home = resource
+        if home is None:
+            if place in _DRAFTS or place.startswith("https://json-schema.org/draft/"):
+                return Node("combined", {"criterion": "allOf", "metaschema": place})
+            raise SchemaError(f"{path}: {reference} is not the name of a reference")
+        fragment = unquote(fragment)
+        key = (id(home), fragment, copy)
+        known = self.targets.get(key)
+        if known is None:
+            found = _part(home, fragment)
+            if found is ABSENT:
+                raise SchemaError(f"{path}: {reference} does not exist")
+            known = self.targets[key] = self.schema(found, home, f"{place}#{fragment}", 0)
+        return known
+
+    # One schema
+
+    def distinct(self, members: Sequence[Any]) -> dict[bytes, tuple[int, Any]]:
+        """Return by digest the members of a list, each with its place, without those that are equal to one before."""
+        found: dict[bytes, tuple[int, Any]] = {}
+        for number, each in enumerate(members):
+            found.setdefault(self.digest(each), (number, each))
+        return found
+
+    def digest(self, value: Any) -> bytes:
+        """Return what is the same for equal JSON values only, whatever the order of keys."""
+        if not isinstance(value, (dict, list)):
+            text = f"{type(value).__name__}:{value}"
+            return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        known = self.digests.get(id(value))
+        if known is None:
+            whole = hashlib.blake2b(b"{" if isinstance(value, dict) else b"[", digest_size=16)
+            if isinstance(value, dict):
+                for key in sorted(value):
+                    whole.update(self.digest(key) + self.digest(value[key]))
+            else:
+                for each in value:
+                    whole.update(self.digest(each))
+            known = self.digests[id(value)] = whole.digest()
+        return known
+
+    def schema(self, source: Any, resource: _Resource, path: str, depth: int) -> Node:
+        self.nodes += 1
+        if depth > MAX_NESTING:
+            raise SchemaError(f"{path}: schemas are nested deeper than {MAX_NESTING}")
+        if self.nodes > MAX_NODES:
+            raise SchemaError(f"the schema has more than {MAX_NODES} parts")
+        if isinstance(source, bool):
+            return Node("empty" if source else "false")
+        if not isinstance(source, Mapping):
+            _refuse(path, "a schema is an object or a boolean")
+        return _SchemaReader(self, source, self.parts.get(id(source), resource), path, depth).read()
+
+
+class _SchemaReader:
+    """One JSON object that is a schema: what of it is not yet part of a node, and the nodes so far."""
+
+    def __init__(
+        self,
+        loader: _Loader,
+        source: Mapping[str, Any],
+        resource: _Resource,
+        path: str,
+        depth: int,
+    ) -> None:
+        self.loader = loader
+        self.source = source
+        self.left = set(source)
+        self.resource = resource
+        self.draft = resource.draft
+        self.path = path
+        self.depth = depth
+
+    def read(self) -> Node:
+        if "$ref" in self.source:
+            reference = self.text("$ref")
+            node = Node("reference")
+            self.loader.waiting.append((node, self.resource, reference, self.path, self.copied()))
+            if self.draft != 2020:
+                return self.described(node)
+            parts = [node, *self.parts()]
+        else:
+            parts = self.parts()
+        if not parts:
+            return self.described(Node("empty"))
+        if len(parts) == 1:
+            return self.described(parts[0])
+        return self.described(Node("combined", {"criterion": "allOf"}, parts))
+
+    def copied(self) -> int:
+        """Return what tells a copy of a reference's target from others.
+
+        The drafts up to 7 have one for each target. The server's translation of the newer ones makes one for each
+        place that refers to it, which shows in the paths of differences within recursive schemas.
+        """
+        return id(self.source) if self.draft == 2020 and self.loader.nodes < MAX_COPIED else 0
+
+    def described(self, node: Node) -> Node:
+        """Put down what a schema says of itself."""
+        key = "id" if self.draft == 4 else "$id"
+        node.id = self.text_or_none(key)
+        if node.id is not None and not _URI.fullmatch(node.id):
+            self.refuse(key, "not a URI")
+        node.title = self.text_or_none("title")
+        node.description = self.text_or_none("description")
+        node.default = self.source.get("default", ABSENT)
+        node.bytes = self.source.get("connect.type") == "bytes"
+        return node
+
+    def parts(self) -> list[Node]:
+        nodes = []
+        if "enum" in self.left:
+            values = self.take("enum")
+            if not isinstance(values, list):
+                self.refuse("enum", "not a list")
+            nodes.append(Node("enum", {"enum": values}))
+        for criterion in _COMBINED:
+            if criterion in self.left:
+                nodes.append(self.combined(criterion))
+        if "not" in self.left:
+            text = self.loader.digest(self.source["not"])
+            nodes.append(Node("not", {"not": self.inner("not"), "text": text}))
+        if "const" in self.left and self.draft > 4:
+            nodes.append(Node("const", {"const": self.take("const")}))
+        if "type" in self.left:
+            nodes.append(self.typed(self.take("type")))
+        nodes += self.untyped()
+        if self.draft >= 7 and self.left.intersection(_CONDITIONAL):
+            nodes.append(
+                Node("conditional", {key: self.inner(key) for key in _CONDITIONAL if key in self.left})
+            )
+        return nodes
+
+    def combined(self, criterion: str) -> Node:
+        members = self.take(criterion)
+        if not isinstance(members, list):
+            self.refuse(criterion, "not a list")
+        distinct = self.loader.distinct(members)
+        return Node(
+            "combined",
+            {"criterion": criterion, "texts": list(distinct)},
+            [self.at(each, f"{criterion}/{number}") for number, each in distinct.values()],
+        )
+
+    def typed(self, kinds: Any) -> Node:
+        if isinstance(kinds, str):
+            return self.of_type(kinds)
+        if not isinstance(kinds, list):
+            self.refuse("type", "neither a name nor a list of names")
+        # Each of several types takes all of its keywords.
+        left = set(self.left)
+        members = []
+        for kind in kinds:
+            before, self.left = self.left, set(left)
+            members.append(self.of_type(kind))
+            self.left &= before
+        return Node("combined", {"criterion": "anyOf"}, members)
+
+    def of_type(self, kind: Any) -> Node:
+        if kind not in _TYPES:
+            self.refuse("type", f"{kind!r} is not a type")
+        if kind == "string":
+            return self.string()
+        if kind in ("number", "integer"):
+            return self.number(integer=kind == "integer")
+        if kind == "array":
+            return self.array()
+        if kind == "object":
+            return self.object()
+        return Node(str(kind))
+
+    def untyped(self) -> Iterator[Node]:
+        """Yield what keywords of a type demand where the type is not said."""
+        newer = self.draft == 2020
+        array = {"contains", *_ARRAY} if self.draft > 4 else set(_ARRAY)
+        objects = {"propertyNames", *_OBJECT} if self.draft > 4 else set(_OBJECT)
+        if newer:
+            array |= {"prefixItems", "unevaluatedItems", "minContains", "maxContains"}
+            array.discard("additionalItems")
+            objects |= {"dependentRequired", "dependentSchemas", "unevaluatedProperties"}
+            objects.discard("dependencies")
+        if self.left & array:
+            yield self.array()
+        if self.left & objects:
+            yield self.object()
+        if self.left.intersection(_NUMBER):
+            yield self.number()
+        if self.left.intersection(_STRING):
+            yield self.string()
+
+    def string(self) -> Node:
+        rules: dict[str, Any] = {}
+        self.lengths(rules, "minLength", "maxLength")
+        if "pattern" in self.left:
+            rules["pattern"] = self.text("pattern")
+            _check_pattern(rules["pattern"], f"{self.path}/pattern")
+        if "format" in self.left:
+            self.text("format")
+        return Node("string", rules)
+
+    def number(self, integer: bool = False) -> Node:
+        rules: dict[str, Any] = {"integer": integer}
+        for key in _NUMBER:
+            if key in self.left:
+                value = self.take(key)
+                if self.draft == 4 and key.startswith("exclusive"):
+                    if not isinstance(value, bool):
+                        self.refuse(key, "not a boolean")
+                elif isinstance(value, bool) or not isinstance(value, (int, Decimal)):
+                    self.refuse(key, "not a number")
+                else:
+                    rules[key] = value
+        return Node("number", rules)
+
+    def array(self) -> Node:
+        rules: dict[str, Any] = {}
+        newer = self.draft == 2020
+        self.lengths(rules, "minItems", "maxItems")
+        if "uniqueItems" in self.left:
+            rules["uniqueItems"] = self.flag("uniqueItems")
+        extra = "additionalItems"
+        if newer:
+            extra = "items" if "prefixItems" in self.source else ""
+        tuple_key = "prefixItems" if newer else "items"
+        if isinstance(self.source.get(tuple_key), list) and tuple_key in self.left:
+            rules["prefix"] = [
+                self.at(each, f"{tuple_key}/{number}") for number, each in enumerate(self.take(tuple_key))
+            ]
+        elif newer and "prefixItems" in self.left:
+            self.refuse("prefixItems", "not a list")
+        elif "items" in self.left:
+            rules["items"] = self.inner("items")
+        if extra in self.left:
+            rules["additional"] = self.bool_or_schema(extra)
+        if "contains" in self.left and self.draft > 4:
+            self.inner("contains")
+            if newer:
+                rules["minContains"] = 1
+        if newer:
+            forgets = not _KNOWN_2020.issuperset(self.source)
+            for key in ("minContains", "maxContains"):
+                if key in self.left:
+                    number = self.integer(key)
+                    if "contains" in self.source:
+                        rules[key] = number
+            if "unevaluatedItems" in self.left:
+                rules["unevaluated"] = self.bool_or_schema("unevaluatedItems")
+            if forgets:
+                for key in ("minContains", "maxContains", "unevaluated"):
+                    rules.pop(key, None)
+        return Node("array", rules)
+
+    def object(self) -> Node:
+        rules: dict[str, Any] = {}
+        newer = self.draft == 2020
+        self.lengths(rules, "minProperties", "maxProperties")
+        if "properties" in self.left:
+            rules["properties"] = self.schemas("properties")
+        if "required" in self.left:
+            required = self.take("required")
+            if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
+                self.refuse("required", "not a list of names")
+            rules["required"] = required
+        if "patternProperties" in self.left:
+            rules["patterns"] = self.schemas("patternProperties")
+            for pattern in rules["patterns"]:
+                _check_pattern(pattern, f"{self.path}/patternProperties")
+        if "additionalProperties" in self.left:
+            rules["additional"] = self.bool_or_schema("additionalProperties")
+        if "propertyNames" in self.left and self.draft > 4:
+            self.inner("propertyNames")
+        dependencies: dict[str, Any] = {}
+        if newer:
+            if "dependentRequired" in self.left:
+                for key, value in self.mapping("dependentRequired").items():
+                    dependencies[key] = self.dependency(key, value, "dependentRequired", schemas=False)
+            schemas = {}
+            if "dependentSchemas" in self.left:
+                schemas = self.schemas("dependentSchemas")
+            rules["dependentSchemas"] = schemas
+        elif "dependencies" in self.left:
+            schemas = {}
+            for key, value in self.mapping("dependencies").items():
+                found = self.dependency(key, value, "dependencies", schemas=True)
+                (schemas if isinstance(found, Node) else dependencies)[key] = found
+            rules["dependentSchemas"] = schemas
+        if dependencies:
+            rules["dependentRequired"] = dependencies
+        if newer and "unevaluatedProperties" in self.left:
+            rules["unevaluated"] = self.bool_or_schema("unevaluatedProperties")
+            if not _KNOWN_2020.issuperset(self.source):
+                del rules["unevaluated"]
+        return Node("object", rules)
+
+    def dependency(self, key: str, value: Any, keyword: str, *, schemas: bool) -> Any:
+        if isinstance(value, list):
+            if not all(isinstance(each, str) for each in value):
+                self.refuse(f"{keyword}/{key}", "not a list of names")
+            return value
+        if not schemas or not isinstance(value, (dict, bool)):
+            self.refuse(f"{keyword}/{key}", "not a list of names" + " or a schema" * schemas)
+        return self.at(value, f"{keyword}/{key}")
+
+    # Values of keywords
+
+    def take(self, key: str) -> Any:
+        self.left.discard(key)
+        return self.source[key]
+
+    def inner(self, key: str) -> Node:
+        return self.at(self.take(key), key)
+
+    def at(self, source: Any, step: str) -> Node:
+        return self.loader.schema(source, self.resource, f"{self.path}/{step}", self.depth + 1)
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        value = self.take(key)
+        if not isinstance(value, Mapping):
+            self.refuse(key, "not an object")
+        return value
+
+    def schemas(self, key: str) -> dict[str, Node]:
+        return {name: self.at(each, f"{key}/{name}") for name, each in self.mapping(key).items()}
+
+    def bool_or_schema(self, key: str) -> bool | Node:
+        value = self.take(key)
+        return value if isinstance(value, bool) else self.at(value, key)
+
+    def text(self, key: str) -> str:
+        value = self.take(key)
+        if not isinstance(value, str):
+            self.refuse(key, "not text")
+        return value
+
+    def text_or_none(self, key: str) -> str | None:
+        return self.text(key) if key in self.source else None
+
+    def flag(self, key: str) -> bool:
+        value = self.take(key)
+        if not isinstance(value, bool):
+            self.refuse(key, "not a boolean")
+        return value
+
+    def integer(self, key: str) -> int:
+        value = self.take(key)
+        if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or value != value // 1:
+            self.refuse(key, "not an integer")
+        return int(value)
+
+    def lengths(self, rules: dict[str, Any], *keys: str) -> None:
+        for key in keys:
+            if key in self.left:
+                rules[key] = self.integer(key)
+
+    def refuse(self, step: str, reason: str) -> NoReturn:
+        _refuse(f"{self.path}/{step}", reason)
+
+
+def _refuse(path: str, reason: str) -> NoReturn:
+    raise SchemaError(f"{path}: {reason}")
+
+
+def _draft(document: Any, default: int) -> int:
+    named = document.get("$schema") if isinstance(document, dict) else None
+    if not isinstance(named, str):
+        return default
+    return _DRAFTS.get(named.removesuffix("#"), default)
+
+
+def _join(base: str, reference: str) -> str:
+    try:
+        return urljoin(base, reference)
+    except ValueError as error:
+        raise SchemaError(f"{reference!r} is not a URI: {error}") from None
+
+
+def _identified(document: Any, key: str, base: str) -> Iterator[tuple[Any, str]]:
+    """Yield the parts of a document that have an identifier of their own, with their bases."""
+    waiting = [(each, base) for each in _below(document)]
+    while waiting:
+        part, outer = waiting.pop()
+        if isinstance(part, dict):
+            own = part.get(key)
+            if isinstance(own, str) and not own.startswith("#"):
+                outer = urldefrag(_join(outer, own))[0]
+                yield part, outer
+        waiting += [(each, outer) for each in _below(part)]
+
+
+def _find_anchors(resource: _Resource, key: str) -> None:
+    waiting = [resource.document]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            for name in ("$anchor", "$dynamicAnchor"):
+                if isinstance(part.get(name), str):
+                    resource.anchors.setdefault(part[name], part)
+            own = part.get(key)
+            if isinstance(own, str) and own.startswith("#"):
+                resource.anchors.setdefault(own[1:], part)
+        waiting += _below(part)
+
+
+def _below(part: Any) -> list[Any]:
+    if isinstance(part, dict):
+        return [each for each in part.values() if isinstance(each, (dict, list))]
+    return [each for each in part if isinstance(each, (dict, list))] if isinstance(part, list) else []
+
+
+def _part(resource: _Resource, fragment: str) -> Any:
+    """Return what a JSON pointer or an anchor names in a document."""
+    if not fragment:
+        return resource.document
+    if not fragment.startswith("/"):
+        return resource.anchors.get(fragment, ABSENT)
+    part = resource.document
+    for step in fragment[1:].split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(part, dict) and step in part:
+            part = part[step]
+        elif isinstance(part, list) and step.isdecimal() and step.isascii() and len(step) < 10:
+            if int(step) >= len(part):
+                return ABSENT
+            part = part[int(step)]
+        else:
+            return ABSENT
+    return part
+
+
+#: What ``java.net.URI`` takes: a scheme is a word, and some characters have to be quoted.
+_URI = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.\-]*:(?=.)|(?![^/?#]*:))(?:[^\x00-\x20\x7f\"<>\\^`{|}%]|%[0-9A-Fa-f]{2})*"
+)
+
+#: What Java's regular expressions have and Python's have not, with something of the same shape that Python has.
+_JAVA = [
+    (re.compile(r"\\[pP](\{[^}]*\}|[A-Z])"), r"\\w"),
+    (re.compile(r"\(\?<(?![=!])[A-Za-z0-9]+>"), "(?:"),
+    (re.compile(r"\\k<[^>]*>"), r"\\w"),
+    (re.compile(r"\\[zZGRXhHeQEvVK]"), r"\\w"),
+    (re.compile(r"\\c[@-_a-z]"), r"\\w"),
+    (re.compile(r"\\x\{[0-9A-Fa-f]+\}"), r"\\w"),
+    (re.compile(r"([*+?}])\+"), r"\1"),
+    (re.compile(r"&&"), ""),
+]
+
+
+def _check_pattern(pattern: str, path: str) -> None:
+    """Refuse what is no regular expression; those of Java are taken."""
+    for java, python in _JAVA:
+        pattern = java.sub(python, pattern)
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        if "look-behind" in str(error):
+            return
+        raise SchemaError(f"{path}: not a regular expression: {error}") from None
+    except (RecursionError, OverflowError):
+        raise SchemaError(f"{path}: the regular expression is too large") from None

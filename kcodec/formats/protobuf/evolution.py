@@ -1,0 +1,381 @@
+"""What differs between two .proto texts, and which of it a registry takes for breaking.
+
+The rules are those of Confluent's registry: messages and enums are matched by name at each level, fields by number, and
+only what is written is compared. (Whether the bytes of one message can be read as another is `compatibility`'s matter.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from kcodec.errors import SchemaError
+from kcodec.formats.protobuf.names import Names
+from kcodec.formats.protobuf.syntax import Enum, Field, File, Message, is_map_entry
+from kcodec.formats.schema_format import Difference
+
+__all__ = ["BREAKING", "Side", "changes", "describe"]
+
+#: Types of differences by which a registry refuses a new schema.
+BREAKING = frozenset(
+    [
+        "PACKAGE_CHANGED",
+        "MESSAGE_REMOVED",
+        "FIELD_KIND_CHANGED",
+        "FIELD_SCALAR_KIND_CHANGED",
+        "FIELD_NAMED_TYPE_CHANGED",
+        "FIELD_NUMERIC_LABEL_CHANGED",
+        "REQUIRED_FIELD_ADDED",
+        "REQUIRED_FIELD_REMOVED",
+        "ONEOF_FIELD_REMOVED",
+        "MULTIPLE_FIELDS_MOVED_TO_ONEOF",
+        "FIELD_MOVED_TO_EXISTING_ONEOF",
+    ]
+)
+
+#: Differences that are listed.
+MAX_DIFFERENCES = 1000
+
+#: Messages that one comparison looks at.
+MAX_COMPARED = 200_000
+
+_GROUPS = {
+    **dict.fromkeys(["int32", "int64", "uint32", "uint64", "bool"], "varint"),
+    **dict.fromkeys(["sint32", "sint64"], "zigzag"),
+    **dict.fromkeys(["string", "bytes"], "text"),
+    **dict.fromkeys(["fixed32", "sfixed32"], "fixed32"),
+    **dict.fromkeys(["fixed64", "sfixed64"], "fixed64"),
+    "float": "float",
+    "double": "double",
+}
+
+_T = TypeVar("_T", Message, Enum)
+
+
+class Kind(NamedTuple):
+    """What a field holds, as far as a registry looks.
+
+    Attributes
+    ----------
+    kind : str
+        ``SCALAR`` (enums too), ``MAP`` or ``MESSAGE``.
+    group : str
+        Of a scalar: which scalars it may become.
+    name : str
+        Of a message: its name without the package.
+    full : str or None
+        Its full name; None if nothing of that name is known.
+    parts : tuple of Kind
+        Key and value of a map.
+    """
+
+    kind: str
+    group: str = ""
+    name: str = ""
+    full: str | None = None
+    parts: tuple[Kind, ...] = ()
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two schemas: the names that its files declare, and its main file."""
+
+    names: Names
+    path: str
+
+    @property
+    def main(self) -> File:
+        """The main file."""
+        return self.names.files[self.path]
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a file that the main one imports by itself."""
+        imported = any(each.path == path for each in self.main.imports)
+        return self.names.files[path].text if imported and path in self.names.files else None
+
+
+def changes(old: Side, new: Side) -> list[Difference]:
+    """Return all differences of a new schema to an old one, those that break nothing included.
+
+    Examples
+    --------
+    >>> from kcodec.formats.protobuf.parse import parse
+    >>> texts = ("message M { int32 a = 1; }", "message M { int64 b = 1; }")
+    >>> old, new = (Side(Names({"": parse('syntax = "proto3"; ' + text)}), "") for text in texts)
+    >>> [(each.type, each.path) for each in changes(old, new)]
+    [('FIELD_NAME_CHANGED', '#/M/1')]
+    """
+    comparison = _Comparison(old, new)
+    try:
+        found = list(comparison.files())
+    except RecursionError:
+        raise SchemaError("messages are nested too deeply to be compared") from None
+    return found[:MAX_DIFFERENCES]
+
+
+def describe(kind: str, path: str, reader: str, writer: str) -> str:
+    """Return what a breaking difference means in the server's words, with what the two schemas are called."""
+    sentence = _SENTENCES.get(kind, "The {reader} schema differs from the {writer} schema at path '{path}'")
+    return sentence.format(path=path, reader=reader, writer=writer)
+
+
+_SENTENCES = {
+    "PACKAGE_CHANGED": "The package at '{path}' in the {reader} schema does not match the package in the {writer} "
+    "schema",
+    "MESSAGE_REMOVED": "The {reader} schema is missing a MESSAGE type at path '{path}' in the {writer} schema",
+    "FIELD_KIND_CHANGED": "The type of a field at path '{path}' in the {reader} schema does not match the {writer} "
+    "schema",
+    "FIELD_SCALAR_KIND_CHANGED": "The kind of a SCALAR field at path '{path}' in the {reader} schema does not match "
+    "its kind in the {writer} schema",
+    "FIELD_NAMED_TYPE_CHANGED": "The type of a MESSAGE field at path '{path}' in the {reader} schema does not match "
+    "its type in the {writer} schema",
+    "FIELD_NUMERIC_LABEL_CHANGED": "The label for a NUMERIC field at path '{path}' in the {reader} schema does not "
+    "match its label in the {writer} schema",
+    "REQUIRED_FIELD_ADDED": "A required field  at path '{path}' in the {reader} schema is missing in the {writer} "
+    "schema",
+    "REQUIRED_FIELD_REMOVED": "The {reader} schema is missing a required field at path: '{path}' in the {writer} "
+    "schema",
+    "ONEOF_FIELD_REMOVED": "The {reader} schema is missing a oneof field at path '{path}' in the {writer} schema",
+    "MULTIPLE_FIELDS_MOVED_TO_ONEOF": "Multiple fields in the oneof at path '{path}' in the {reader} schema are "
+    "outside a oneof in the {writer} schema",
+    "FIELD_MOVED_TO_EXISTING_ONEOF": "A field in the oneof at path '{path}' in the {reader} schema is outside an "
+    "existing oneof in the {writer} schema",
+}
+
+
+class _Comparison:
+    """One comparison of two schemas."""
+
+    def __init__(self, old: Side, new: Side) -> None:
+        self.old = old
+        self.new = new
+        self.compared = 0
+        #: Types of other files that are being compared, or have been, with whether that found something breaking.
+        self.types: dict[tuple[str, str], bool] = {}
+
+    def files(self) -> Iterator[Difference]:
+        old, new = self.old.main, self.new.main
+        if old.package != new.package:
+            yield _difference("PACKAGE_CHANGED", "#/")
+        yield from self.bodies(
+            (old.messages, old.enums),
+            (new.messages, new.enums),
+            (self.old.path, old.package),
+            (self.new.path, new.package),
+            "#",
+        )
+
+    def bodies(
+        self,
+        old: tuple[Sequence[Message], Sequence[Enum]],
+        new: tuple[Sequence[Message], Sequence[Enum]],
+        old_scope: tuple[str, str],
+        new_scope: tuple[str, str],
+        path: str,
+    ) -> Iterator[Difference]:
+        """Compare the messages and enums of one level."""
+        old_places, new_places = ({each.name: at for at, each in enumerate(side[0])} for side in (old, new))
+        pairs = list(
+            _paired(
+                [each for each in old[0] if not is_map_entry(each)],
+                [each for each in new[0] if not is_map_entry(each)],
+            )
+        )
+        # What is there on one side only comes first.
+        for name, before, after in pairs:
+            if after is None:
+                yield _difference("MESSAGE_REMOVED", f"{path}/{name}")
+            elif before is None:
+                yield _difference("MESSAGE_ADDED", f"{path}/{name}")
+        for name, before, after in pairs:
+            if before is not None and after is not None:
+                if old_places[name] != new_places[name]:
+                    yield _difference("MESSAGE_MOVED", f"{path}/{name}")
+                yield from self.messages(
+                    before,
+                    after,
+                    (old_scope[0], _within(old_scope[1], name)),
+                    (new_scope[0], _within(new_scope[1], name)),
+                    f"{path}/{name}",
+                )
+        for name, before_enum, after_enum in _paired(old[1], new[1]):
+            place = f"{path}/{name}"
+            if before_enum is None:
+                yield _difference("ENUM_ADDED", place)
+            elif after_enum is None:
+                yield _difference("ENUM_REMOVED", place)
+            else:
+                yield from self.enums(before_enum, after_enum, place)
+
+    def enums(self, old: Enum, new: Enum, path: str) -> Iterator[Difference]:
+        before = {each.number: each.name for each in old.values}
+        after = {each.number: each.name for each in new.values}
+        for number in dict.fromkeys([*before, *after]):
+            place = f"{path}/{number}"
+            if number not in after:
+                yield _difference("ENUM_CONST_REMOVED", place)
+            elif number not in before:
+                yield _difference("ENUM_CONST_ADDED", place)
+            elif before[number] != after[number]:
+                yield _difference("ENUM_CONST_CHANGED", place)
+
+    def messages(
+        self, old: Message, new: Message, old_scope: tuple[str, str], new_scope: tuple[str, str], path: str
+    ) -> Iterator[Difference]:
+        self.compared += 1
+        if self.compared > MAX_COMPARED:
+            raise SchemaError(f"comparing the schemas takes more than {MAX_COMPARED} steps")
+        before = {each.number: each for each in old.fields if each.group is None}
+        after = {each.number: each for each in new.fields if each.group is None}
+        old_oneofs, new_oneofs = _members(before), _members(after)
+        gone, kept = before.keys() - after.keys(), new_oneofs.keys()
+        for name in old_oneofs.keys() - kept:
+            yield _difference("ONEOF_REMOVED", f"{path}/{name}")
+        for name, members in new_oneofs.items():
+            if name not in old_oneofs:
+                yield _difference("ONEOF_ADDED", f"{path}/{name}")
+            yield from _moved(before, members, f"{path}/{name}")
+        for number in dict.fromkeys([*before, *after]):
+            left, right = before.get(number), after.get(number)
+            if right is None:
+                assert left is not None
+                if left.oneof is not None:
+                    if left.oneof.name in kept or not gone.issuperset(old_oneofs[left.oneof.name]):
+                        yield _difference("ONEOF_FIELD_REMOVED", f"{path}/{left.oneof.name}/{number}")
+                else:
+                    required = "REQUIRED_" if left.label == "required" else ""
+                    yield _difference(f"{required}FIELD_REMOVED", f"{path}/{number}")
+            elif left is None:
+                if right.oneof is not None:
+                    yield _difference("ONEOF_FIELD_ADDED", f"{path}/{right.oneof.name}/{number}")
+                else:
+                    required = "REQUIRED_" if right.label == "required" else ""
+                    yield _difference(f"{required}FIELD_ADDED", f"{path}/{number}")
+            else:
+                place = f"{path}/{number}" if right.oneof is None else f"{path}/{right.oneof.name}/{number}"
+                if left.oneof is not None and right.oneof is None:
+                    yield _difference("ONEOF_FIELD_MOVED_TO_TOP_LEVEL", place)
+                yield from self.fields(left, right, old, new, old_scope, new_scope, place)
+        yield from self.bodies(
+            (old.messages, old.enums), (new.messages, new.enums), old_scope, new_scope, path
+        )
+
+    def fields(
+        self,
+        old: Field,
+        new: Field,
+        old_in: Message,
+        new_in: Message,
+        old_scope: tuple[str, str],
+        new_scope: tuple[str, str],
+        path: str,
+    ) -> Iterator[Difference]:
+        if old.name != new.name:
+            yield _difference("FIELD_NAME_CHANGED", path)
+        before = _kind(self.old.names, old_scope, old, old_in)
+        after = _kind(self.new.names, new_scope, new, new_in)
+        if old.label and new.label and old.label != new.label and after.kind == "SCALAR":
+            which = "STRING_OR_BYTES" if after.group == "text" else "NUMERIC"
+            yield _difference(f"FIELD_{which}_LABEL_CHANGED", path)
+        yield from self.kinds(before, after, path)
+
+    def kinds(self, old: Kind, new: Kind, path: str) -> Iterator[Difference]:
+        if old.kind != new.kind:
+            yield _difference("FIELD_KIND_CHANGED", path)
+        elif old.kind == "SCALAR":
+            if old.group != new.group:
+                yield _difference("FIELD_SCALAR_KIND_CHANGED", path)
+        elif old.kind == "MAP":
+            for left, right in zip(old.parts, new.parts, strict=True):
+                yield from self.kinds(left, right, path)
+        elif old.name != new.name:
+            yield _difference("FIELD_NAMED_TYPE_CHANGED", path)
+        elif old.full is not None and new.full is not None:
+            yield from self.other_files(old, new, path)
+
+    def other_files(self, old_kind: Kind, new_kind: Kind, path: str) -> Iterator[Difference]:
+        """Compare the contents of messages that other files declare; paths begin anew there."""
+        old, new = old_kind.full or "", new_kind.full or ""
+        left, right = self.old.names.paths[old], self.new.names.paths[new]
+        if left == self.old.path and right == self.new.path:
+            return
+        text = self.old.text(left)
+        if text is not None and left == right and text == self.new.text(right):
+            return
+        before, after = self.old.names.types[old], self.new.names.types[new]
+        if not isinstance(before, Message) or not isinstance(after, Message):
+            return
+        if (old, new) in self.types:
+            if self.types[old, new]:
+                yield _difference("FIELD_NAMED_TYPE_CHANGED", path)
+            return
+        self.types[old, new] = False
+        found = list(self.messages(before, after, (left, old), (right, new), _path(old_kind.name)))
+        self.types[old, new] = any(each.type in BREAKING for each in found)
+        yield from found
+        if self.types[old, new]:
+            yield _difference("FIELD_NAMED_TYPE_CHANGED", path)
+
+
+def _difference(kind: str, path: str) -> Difference:
+    return Difference(kind, path, describe(kind, path, "new", "old"))
+
+
+def _path(name: str) -> str:
+    return "#/" + name.replace(".", "/")
+
+
+def _within(scope: str, name: str) -> str:
+    return f"{scope}.{name}" if scope else name
+
+
+def _paired(old: Sequence[_T], new: Sequence[_T]) -> Iterator[tuple[str, _T | None, _T | None]]:
+    before: dict[str, _T] = {each.name: each for each in old}
+    after: dict[str, _T] = {each.name: each for each in new}
+    for name in dict.fromkeys([*before, *after]):
+        yield name, before.get(name), after.get(name)
+
+
+def _moved(before: dict[int, Field], members: list[int], path: str) -> Iterator[Difference]:
+    """Compare where the members of a oneof were before: each oneof, and each field outside one, is an origin."""
+    fields = [before[number] for number in members if number in before]
+    origins = {each.number if each.oneof is None else each.oneof.name for each in fields}
+    if len(origins) > 1:
+        several = sum(each.oneof is None for each in fields) > 1
+        yield _difference(
+            "MULTIPLE_FIELDS_MOVED_TO_ONEOF" if several else "FIELD_MOVED_TO_EXISTING_ONEOF", path
+        )
+
+
+def _members(fields: dict[int, Field]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, field in fields.items():
+        if field.oneof is not None:
+            found.setdefault(field.oneof.name, []).append(number)
+    return found
+
+
+def _kind(names: Names, scope: tuple[str, str], field: Field, message: Message) -> Kind:
+    if field.key:
+        return Kind("MAP", parts=(_type(names, scope, field.key), _type(names, scope, field.type)))
+    found = _type(names, scope, field.type)
+    entry = names.types.get(found.full) if found.full is not None else None
+    if isinstance(entry, Message) and is_map_entry(entry) and found.full is not None:
+        place = (names.paths[found.full], found.full)
+        parts = {each.number: _type(names, place, each.type) for each in entry.fields}
+        if 1 in parts and 2 in parts:
+            return Kind("MAP", parts=(parts[1], parts[2]))
+    return found
+
+
+def _type(names: Names, scope: tuple[str, str], name: str) -> Kind:
+    if name in _GROUPS:
+        return Kind("SCALAR", _GROUPS[name])
+    full = names.find(*scope, name)
+    if full is None:
+        return Kind("MESSAGE", name=name.lstrip("."))
+    if isinstance(names.types[full], Enum):
+        return Kind("SCALAR", "varint", full=full)
+    package = names.files[names.paths[full]].package
+    return Kind("MESSAGE", name=full.removeprefix(f"{package}.") if package else full, full=full)

@@ -1,0 +1,1 @@
+"""What a subject demands of a new version."""

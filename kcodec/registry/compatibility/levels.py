@@ -1,0 +1,144 @@
+"""Compatibility levels: which of the earlier versions a new one is compared with, and in which direction."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from kcodec.errors import RegistryError
+from kcodec.formats.schema_format import Difference, SchemaFormat
+
+__all__ = ["LEVELS", "Compatibility", "Earlier", "check", "check_level"]
+
+LEVELS = (
+    "NONE",
+    "BACKWARD",
+    "FORWARD",
+    "FULL",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD_TRANSITIVE",
+    "FULL_TRANSITIVE",
+)
+
+
+class Earlier(NamedTuple):
+    """A version that a new one is compared with.
+
+    Attributes
+    ----------
+    version : int
+        Its number.
+    type : str
+        Its schema type.
+    text : str
+        Its text, as the registry keeps it.
+    parsed : callable
+        Returns the parsed schema; called only if it is looked at.
+    """
+
+    version: int
+    type: str
+    text: str
+    parsed: Callable[[], Any]
+
+
+class Compatibility(NamedTuple):
+    """Whether a schema may become the next version.
+
+    Attributes
+    ----------
+    compatible : bool
+        The verdict.
+    differences : tuple of Difference
+        Why not: what the readers concerned could not read. Empty of a server's answer, which has only words.
+    messages : tuple of str
+        The same in the server's words, as its ``verbose`` answers have them.
+    """
+
+    compatible: bool
+    differences: tuple[Difference, ...] = ()
+    messages: tuple[str, ...] = ()
+
+
+def check_level(level: Any) -> str:
+    """Return a level in upper case.
+
+    Raises
+    ------
+    RegistryError
+        42203, if it is none.
+
+    Examples
+    --------
+    >>> check_level("full_transitive")
+    'FULL_TRANSITIVE'
+    """
+    found = level.upper() if isinstance(level, str) else None
+    if found not in LEVELS:
+        raise RegistryError(
+            "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
+            "forward_transitive, and full_transitive",
+            422,
+            42203,
+        )
+    return found
+
+
+def check(
+    known: SchemaFormat, level: str, new: Any, earlier: Iterable[Earlier], policy: str = "STRICT"
+) -> Compatibility:
+    r"""Compare a new schema with those before it.
+
+    Parameters
+    ----------
+    known : SchemaFormat
+        The language of the new schema.
+    level : str
+        One of `LEVELS`.
+    new : object
+        The new schema, parsed.
+    earlier : iterable of Earlier
+        The versions before it, newest first; those that the level does not ask for are not looked at. The first that
+        does not fit ends the comparison.
+    policy : str
+        One of the policies of the language; another counts as the strict one.
+
+    Examples
+    --------
+    >>> from kcodec.formats.schema_format import schema_format
+    >>> avro = schema_format("AVRO")
+    >>> old = Earlier(1, "AVRO", '"long"', lambda: avro.parse('"long"'))
+    >>> check(avro, "FORWARD", avro.parse('"int"'), [old]).compatible
+    True
+    >>> check(avro, "BACKWARD", avro.parse('"int"'), [old]).messages[1:]
+    ('{oldSchemaVersion: 1}', '{oldSchema: \'"long"\'}')
+    """
+    if level == "NONE":
+        return Compatibility(True)
+    direction = level.removesuffix("_TRANSITIVE")
+    for each in earlier:
+        if each.type != known.type:
+            return Compatibility(False, (), ("Incompatible because of different schema type",))
+        old = each.parsed()
+        differences: list[Difference] = []
+        messages: list[str] = []
+        if direction in ("FORWARD", "FULL"):
+            found = _differences(known, old, new, policy)
+            differences += found
+            messages += (known.explain(difference, "old", "new") for difference in found)
+        forward = len(differences)
+        if direction in ("BACKWARD", "FULL"):
+            found = _differences(known, new, old, policy)
+            differences += found
+            messages += (known.explain(difference, "new", "old") for difference in found)
+        if differences:
+            if direction != "FULL" or len(differences) > forward:
+                messages += (f"{{oldSchemaVersion: {each.version}}}", f"{{oldSchema: '{each.text}'}}")
+            return Compatibility(False, tuple(differences), tuple(messages))
+        if direction == level:
+            break
+    return Compatibility(True)
+
+
+def _differences(known: SchemaFormat, reader: Any, writer: Any, policy: str) -> list[Difference]:
+    if policy != "STRICT" and policy in known.policies:
+        return known.differences(reader, writer, policy=policy)
+    return known.differences(reader, writer)

@@ -1,0 +1,190 @@
+"""The SQLite database of an embedded registry: one connection, its transactions, the versions of its tables."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kcodec._fork import fork_safe_lock
+from kcodec.errors import RegistryError
+
+__all__ = ["Database"]
+
+#: Seconds that a process waits for the others' transactions.
+_BUSY_TIMEOUT = 60.0
+
+_TABLES = """
+CREATE TABLE contexts (
+    name TEXT PRIMARY KEY,
+    last_id INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE schemas (
+    key INTEGER PRIMARY KEY,
+    context TEXT NOT NULL REFERENCES contexts (name),
+    id INTEGER NOT NULL,
+    guid TEXT NOT NULL,
+    content TEXT NOT NULL,
+    UNIQUE (context, id)
+);
+CREATE INDEX schemas_guid ON schemas (guid, context);
+CREATE TABLE versions (
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    schema_key INTEGER NOT NULL REFERENCES schemas (key),
+    deleted INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (subject, version)
+) WITHOUT ROWID;
+CREATE INDEX versions_schema ON versions (schema_key);
+CREATE TABLE schema_references (
+    schema_key INTEGER NOT NULL REFERENCES schemas (key),
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL
+);
+CREATE INDEX schema_references_target ON schema_references (subject, version);
+CREATE INDEX schema_references_schema ON schema_references (schema_key);
+CREATE TABLE settings (
+    subject TEXT PRIMARY KEY,
+    config TEXT,
+    mode TEXT
+) WITHOUT ROWID;
+"""
+
+#: Tables whose ids were those of all contexts, and which checked nothing.
+_FROM_1 = f"""
+ALTER TABLE schemas RENAME TO old_schemas;
+ALTER TABLE versions RENAME TO old_versions;
+ALTER TABLE schema_references RENAME TO old_references;
+DROP INDEX schemas_guid;
+DROP INDEX versions_schema;
+DROP INDEX schema_references_target;
+{_TABLES};
+CREATE TEMP TABLE placed AS SELECT DISTINCT
+    CASE WHEN subject LIKE ':.%:%' THEN substr(subject, 2, instr(substr(subject, 2), ':') - 1) ELSE '.' END AS context,
+    schema_id FROM old_versions;
+INSERT INTO contexts SELECT context, max(
+        max(schema_id), CASE WHEN context = '.' THEN
+            (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'old_schemas') ELSE 0 END
+    ) FROM placed GROUP BY context;
+INSERT INTO schemas (context, id, guid, content)
+    SELECT context, id, guid, content FROM placed JOIN old_schemas ON id = schema_id;
+INSERT INTO versions SELECT subject, version, key, deleted FROM old_versions JOIN schemas ON id = schema_id AND
+    context = CASE WHEN subject LIKE ':.%:%' THEN substr(subject, 2, instr(substr(subject, 2), ':') - 1) ELSE '.' END;
+INSERT INTO schema_references
+    SELECT key, subject, version FROM old_references JOIN schemas ON id = schema_id;
+INSERT INTO settings VALUES ('', '{{"compatibility": "NONE"}}', NULL);
+DROP TABLE placed;
+DROP TABLE old_references;
+DROP TABLE old_versions;
+DROP TABLE old_schemas;
+"""
+
+#: What makes the tables of each format from those of the one before.
+_STEPS = {0: _TABLES, 1: _FROM_1}
+
+_FORMAT = 2
+
+
+class _Session:
+    """A connection, the process that opened it, and the lock its threads take turns by."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        # A child has a copy of a database in memory, and of what SQLite itself locks in the midst of a transaction.
+        self.lock = fork_safe_lock(awaited=True)
+        self.connection: sqlite3.Connection | None = None
+        self.depth = 0
+
+
+class Database:
+    """An SQLite database that threads and processes share.
+
+    A transaction that writes takes the write lock before it reads. A process may be killed at any moment and leaves all
+    of a transaction or nothing; what it has answered is on the disk.
+    """
+
+    def __init__(self, database: str) -> None:
+        self._database = database
+        self._session = _Session()
+        with self._transaction():
+            pass
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"sqlite:///{self._database}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url}>"
+
+    def close(self) -> None:
+        """Close the file; a handle that is used again opens it again."""
+        session = self._session
+        if session.pid == os.getpid():
+            with session.lock:
+                if session.connection is not None:
+                    session.connection.close()
+                    session.connection = None
+
+    @contextmanager
+    def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+        """Run a block as one transaction; a block within another of the same thread belongs to that."""
+        if self._session.pid != os.getpid():
+            # A connection must not be used, nor closed, in a child of the process that opened it.
+            self._session = self._forked(self._session)
+        session = self._session
+        with session.lock:
+            if session.depth:
+                if session.connection is None:
+                    raise RegistryError("the registry was closed while in use", 500, 50001)
+                yield session.connection
+                return
+            try:
+                if session.connection is None:
+                    session.connection = self._open()
+                session.connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                session.depth = 1
+                try:
+                    yield session.connection
+                    session.connection.execute("COMMIT")
+                except BaseException:
+                    if session.connection.in_transaction:
+                        session.connection.execute("ROLLBACK")
+                    raise
+                finally:
+                    session.depth = 0
+            except (sqlite3.Error, OverflowError, UnicodeError) as error:
+                # The latter two: a parameter that the database does not take.
+                raise RegistryError(f"{self.url}: {error}", 500, 50001) from error
+
+    def _forked(self, session: _Session) -> _Session:
+        new = _Session()
+        _abandoned.append(session)
+        return new
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._database, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if self._format(connection) != _FORMAT:
+                connection.execute("BEGIN IMMEDIATE")
+                found = self._format(connection)
+                if found != _FORMAT:
+                    for statement in _STEPS[found].split(";"):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA user_version = {_FORMAT}")
+                connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _format(self, connection: sqlite3.Connection) -> int:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version not in (*_STEPS, _FORMAT):
+            raise RegistryError(f"{self.url}: the file has format {version}, not {_FORMAT}", 500, 50001)
+        return int(version)
+
+
+#: Sessions of parent processes, kept so that the garbage collector does not close their connections here.
+_abandoned: list[_Session] = []

@@ -1,0 +1,119 @@
+"""What a registry, a context or a subject is set to: its compatibility, its mode."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kcodec.errors import RegistryError
+from kcodec.registry.compatibility.levels import check_level
+
+__all__ = ["DEFAULTS", "MODES", "POLICIES", "Config", "check_mode"]
+
+MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
+
+POLICIES = ("STRICT", "LENIENT", "LOGICAL")
+
+
+@dataclass(frozen=True)
+class Config:
+    """The configuration of a registry, a context or a subject; None stands for what is not set there.
+
+    Attributes
+    ----------
+    compatibility : str or None
+        The level: see `kcodec.registry.compatibility.levels.LEVELS`.
+    compatibility_group : str or None
+        A property of metadata: versions are compared with those that have the same value of it.
+    compatibility_policy : str or None
+        STRICT, or LENIENT: differences of JSON Schemas that only closed content models bring then pass.
+    normalize : bool or None
+        Whether schemas are normalized when they are registered or looked up.
+    validate_fields : bool or None
+        Whether names of fields that are reserved are refused.
+    alias : str or None
+        The subject that is meant where this one is named.
+
+    Examples
+    --------
+    >>> Config.of({"compatibilityLevel": "full"})
+    Config(compatibility='FULL', compatibility_group=None, compatibility_policy=None, normalize=None, \
+validate_fields=None, alias=None)
+    >>> Config(normalize=True).json
+    {'normalize': True}
+    """
+
+    compatibility: str | None = None
+    compatibility_group: str | None = None
+    compatibility_policy: str | None = None
+    normalize: bool | None = None
+    validate_fields: bool | None = None
+    alias: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.compatibility is not None:
+            object.__setattr__(self, "compatibility", check_level(self.compatibility))
+        policy = self.compatibility_policy
+        if policy is not None:
+            policy = policy.upper() if isinstance(policy, str) else ""
+            if policy not in POLICIES:
+                raise RegistryError(
+                    f"Invalid compatibility policy. Valid values are {', '.join(POLICIES)}", 422, 42212
+                )
+            object.__setattr__(self, "compatibility_policy", policy)
+        for name, kind in (
+            ("compatibility_group", str),
+            ("normalize", bool),
+            ("validate_fields", bool),
+            ("alias", str),
+        ):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise RegistryError(f"{_KEYS[name]} is not a {kind.__name__}", 422, 42203)
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "Config":
+        """Make one of the body of a request or of an answer; keys that are not known are ignored."""
+        found = {name: body[key] for name, key in _KEYS.items() if body.get(key) is not None}
+        if "compatibility" not in found and body.get("compatibilityLevel") is not None:
+            found["compatibility"] = body["compatibilityLevel"]
+        return cls(**found)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """What is set, under the server's keys."""
+        return {key: value for name, key in _KEYS.items() if (value := getattr(self, name)) is not None}
+
+    def over(self, other: "Config") -> "Config":
+        """Return this configuration, with what is not set here as it is in another one."""
+        return replace(self, **{name: getattr(other, name) for name in _KEYS if getattr(self, name) is None})
+
+
+_KEYS = {
+    "compatibility": "compatibility",
+    "compatibility_group": "compatibilityGroup",
+    "compatibility_policy": "compatibilityPolicy",
+    "normalize": "normalize",
+    "validate_fields": "validateFields",
+    "alias": "alias",
+}
+
+#: What holds where nothing is set.
+DEFAULTS = Config("BACKWARD", normalize=False, validate_fields=False)
+
+
+def check_mode(mode: Any) -> str:
+    """Return a mode in upper case.
+
+    Raises
+    ------
+    RegistryError
+        42204, if it is none.
+    """
+    found = mode.upper() if isinstance(mode, str) else None
+    if found not in MODES:
+        raise RegistryError(
+            "Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, IMPORT, and FORWARD",
+            422,
+            42204,
+        )
+    return found

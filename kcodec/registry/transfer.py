@@ -1,0 +1,273 @@
+"""Everything that a registry holds, as a stream of entries: out of one registry or file, into another."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry.base import (
+    DEFAULT_TYPE,
+    Metadata,
+    Reference,
+    Schema,
+    SchemaRegistry,
+    context_of,
+    qualified,
+)
+from kcodec.registry.rules import RuleSet
+from kcodec.registry.settings import Config
+
+__all__ = ["Entry", "Settings", "copy", "entries", "load", "read_entries", "write_entries"]
+
+
+class Entry(NamedTuple):
+    """A version of a subject.
+
+    Attributes
+    ----------
+    subject, version, id, schema
+        As in `kcodec.registry.RegisteredSchema`.
+    deleted : bool
+        Whether it is softly deleted.
+    """
+
+    subject: str
+    version: int
+    id: int
+    schema: Schema
+    deleted: bool = False
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The entry as an answer of a server has it."""
+        schema = self.schema
+        body: dict[str, Any] = {"subject": self.subject, "version": self.version, "id": self.id}
+        body["schemaType"] = schema.type
+        if schema.references:
+            body["references"] = [
+                {"name": each.name, "subject": each.subject, "version": each.version}
+                for each in schema.references
+            ]
+        if schema.metadata is not None:
+            body["metadata"] = {
+                "properties": dict(schema.metadata.properties),
+                "tags": {path: list(tags) for path, tags in schema.metadata.tags},
+                "sensitive": list(schema.metadata.sensitive),
+            }
+        if schema.rules is not None:
+            body["ruleSet"] = schema.rules.json
+        if self.deleted:
+            body["deleted"] = True
+        return {**body, "schema": schema.text}
+
+
+class Settings(NamedTuple):
+    """What a subject, a context or (None) the whole registry is set to."""
+
+    subject: str | None
+    config: Config
+    mode: str | None = None
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The settings under the server's keys."""
+        return {"subject": self.subject, "config": self.config.json, "mode": self.mode}
+
+
+def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
+    r"""Yield what a registry holds: settings, then versions, each after those that it refers to.
+
+    Examples
+    --------
+    >>> import kcodec
+    >>> registry = kcodec.registry.open("memory://transferred")
+    >>> _ = registry.register("s", Schema('"int"'))
+    >>> settings, version = entries(registry)
+    >>> settings.config.compatibility, settings.mode
+    ('BACKWARD', 'READWRITE')
+    >>> print(json.dumps(version.json))
+    {"subject": "s", "version": 1, "id": 1, "schemaType": "AVRO", "schema": "\"int\""}
+    """
+    yield Settings(None, registry.config(), registry.mode())
+    subjects = registry.subjects(deleted=True)
+    contexts = {context_of(subject) for subject in subjects} - {"."}
+    for place in (*(f":{context}:" for context in sorted(contexts)), *subjects):
+        config = _own(registry.config, place, 40408) or Config()
+        mode = _own(registry.mode, place, 40409)
+        if config != Config() or mode is not None:
+            yield Settings(place, config, mode)
+    found: dict[tuple[str, int], Entry] = {}
+    for subject in subjects:
+        live = set() if subject not in registry.subjects(subject) else set(registry.versions(subject))
+        for version in registry.versions(subject, deleted=True):
+            each = registry.get_version(subject, version, deleted=True)
+            found[subject, version] = Entry(subject, version, each.id or 0, each.schema, version not in live)
+    yield from _ordered(found)
+
+
+def _own(ask: Any, subject: str | None, code: int) -> Any:
+    """Return a setting of a subject's own; None if it has none."""
+    try:
+        return ask(subject)
+    except RegistryError as error:
+        if error.error_code != code:
+            raise
+        return None
+
+
+def _ordered(found: Mapping[tuple[str, int], Entry]) -> Iterator[Entry]:
+    """Yield entries by id and version, each after those that it refers to."""
+    done: set[tuple[str, int]] = set()
+    for start in sorted(found, key=lambda place: (found[place].id, place)):
+        waiting = [start]
+        while waiting:
+            place = waiting[-1]
+            entry = found[place]
+            needed = [
+                (qualified(each.subject, context_of(entry.subject)), each.version)
+                for each in entry.schema.references
+            ]
+            missing = [each for each in needed if each in found and each not in done and each not in waiting]
+            if missing and place not in done:
+                waiting += missing
+                continue
+            waiting.pop()
+            if place not in done:
+                done.add(place)
+                yield entry
+
+
+def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
+    """Put entries into a registry, with their ids and versions; return how many versions there were.
+
+    The subjects are in mode IMPORT meanwhile, and get their settings at the end. What is there already under the same
+    id and version stays.
+
+    Raises
+    ------
+    RegistryError
+        42207, if another schema has an id or a version already.
+    """
+    settings: list[Settings] = []
+    deleted: list[Entry] = []
+    importing: dict[str, str | None] = {}
+    count = 0
+    with ExitStack() as stack:
+        for each in entries:
+            if isinstance(each, Settings):
+                settings.append(each)
+                continue
+            if each.subject not in importing:
+                importing[each.subject] = _own(registry.mode, each.subject, 40409)
+                registry.set_mode("IMPORT", each.subject, force=True)
+                stack.callback(_restore, registry, each.subject, importing[each.subject])
+            registry.register(each.subject, each.schema, schema_id=each.id, version=each.version)
+            count += 1
+            if each.deleted:
+                deleted.append(each)
+        for each in reversed(deleted):
+            registry.delete_version(each.subject, each.version)
+    for one in settings:
+        if one.config != Config():
+            registry.set_config(one.config, one.subject)
+        if one.mode is not None and one.mode != _own(registry.mode, one.subject, 40409):
+            registry.set_mode(one.mode, one.subject, force=True)
+    return count
+
+
+def _restore(registry: SchemaRegistry, subject: str, mode: str | None) -> None:
+    if mode is None:
+        registry.delete_mode(subject)
+    else:
+        registry.set_mode(mode, subject, force=True)
+
+
+def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[str]) -> int:
+    """Write entries as lines of JSON, if the path ends in ``.jsonl``, or as a folder with a file for each.
+
+    Returns the number of versions.
+    """
+    place = Path(path)
+    count = 0
+    if place.suffix == ".jsonl":
+        with place.open("w", encoding="utf-8") as file:
+            for each in entries:
+                file.write(json.dumps(each.json, ensure_ascii=False) + "\n")
+                count += isinstance(each, Entry)
+        return count
+    place.mkdir(parents=True, exist_ok=True)
+    if any(place.iterdir()):
+        raise ConfigError(f"the folder {place} is not empty")
+    for number, each in enumerate(entries):
+        name = "settings" if isinstance(each, Settings) else str(each.version)
+        folder = place if each.subject is None else place / quote(each.subject, safe=" ,=@+!()-_~")
+        folder.mkdir(exist_ok=True)
+        body = {"order": number, **each.json}
+        (folder / f"{name}.json").write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        count += isinstance(each, Entry)
+    return count
+
+
+def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
+    """Read what `write_entries` has written, in its order.
+
+    Raises
+    ------
+    ConfigError
+        If it is something else, with the place.
+    """
+    place = Path(path)
+    if place.is_dir():
+        bodies = [(str(file), file.read_text("utf-8")) for file in sorted(place.rglob("*.json"))]
+    else:
+        lines = place.read_text("utf-8").split("\n")
+        bodies = [(f"{place}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
+    parsed = []
+    for where, text in bodies:
+        try:
+            body = json.loads(text)
+            parsed.append((body.get("order", 0), _entry(body)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ConfigError(f"{where}: not an entry of a registry: {error!r}") from None
+    parsed.sort(key=lambda each: each[0])
+    for _, entry in parsed:
+        yield entry
+
+
+def _entry(body: Mapping[str, Any]) -> Entry | Settings:
+    if "config" in body:
+        return Settings(body["subject"], Config.of(body["config"]), body.get("mode"))
+    metadata = body.get("metadata")
+    schema = Schema(
+        body["schema"],
+        body.get("schemaType") or DEFAULT_TYPE,
+        tuple(
+            Reference(each["name"], each["subject"], each["version"]) for each in body.get("references", ())
+        ),
+        metadata and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
+        RuleSet.of(body["ruleSet"]) if "ruleSet" in body else None,
+    )
+    return Entry(body["subject"], int(body["version"]), int(body["id"]), schema, bool(body.get("deleted")))
+
+
+def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> int:
+    """Copy all that a registry or a file holds into another one; return the number of versions.
+
+    Parameters
+    ----------
+    source, target : str
+        URLs of registries, or paths of a folder or a ``.jsonl`` file.
+    config : mapping, optional
+        For servers: see `kcodec.registry.open`.
+    """
+    from kcodec.registry import open as open_registry
+
+    def opened(url: str) -> SchemaRegistry:
+        return open_registry(url, config if url.startswith("http") else None)
+
+    found = entries(opened(source)) if "://" in source else read_entries(source)
+    return load(opened(target), found) if "://" in target else write_entries(found, target)

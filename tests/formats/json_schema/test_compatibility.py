@@ -1,0 +1,196 @@
+"""Differences that Confluent's registry finds between pairs of JSON Schemas."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vector_files import read_vectors
+
+from kcodec.errors import SchemaError
+from kcodec.formats.json_schema.compatibility import changes, differences
+from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT, describe
+from kcodec.formats.json_schema.schema import parse
+from kcodec.formats.schema_format import NamedText
+
+
+def model(text, references=()):
+    if not isinstance(text, str):
+        text = json.dumps(text)
+    return parse(text, [NamedText(each["name"], each["schema"]) for each in references]).root
+
+
+def kinds(old, new):
+    return [(each.type, each.path) for each in changes(model(old), model(new))]
+
+
+def test_differences_of_the_real_registry():
+    """Every line, but those where the original throws, which are below."""
+    lines = read_vectors("registry_json_compat.jsonl.gz")
+    seen, thrown = set(), 0
+    for line in lines:
+        old = model(line["old"], line.get("old_references", ()))
+        new = model(line["new"], line.get("new_references", ()))
+        found = changes(old, new)
+        assert not differences(old, old)
+        if "error" in line:
+            assert [each.type in BREAKING for each in found] == [True], line["id"]
+            thrown += 1
+            continue
+        listed = line["differences_seen"] if line["differences"] is None else [line["differences"]]
+        expected = [sorted((each["path"], each["type"]) for each in one) for one in listed]
+        assert sorted((each.path, each.type) for each in found) in expected, line["id"]
+        assert (not differences(new, old)) is line["backward"], line["id"]
+        assert (not differences(new, old, lenient=True)) is line["backward_lenient"], line["id"]
+        seen.update(each.type for each in found)
+    print(f"{len(lines)} pairs, {thrown} of them throw in the original; {len(seen)} types of differences")
+    assert (len(lines), thrown) == (734, 3)
+
+
+def test_types_of_differences_are_counted_as_the_original_has_them():
+    assert (len(BREAKING), len(LENIENT)) == (66, 9)
+    assert LENIENT < BREAKING
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        # The original throws.
+        (
+            {"type": "number", "exclusiveMaximum": 7},
+            {"type": "number", "exclusiveMaximum": 4},
+            [("EXCLUSIVE_MAXIMUM_DECREASED", "#/exclusiveMaximum")],
+        ),
+        ({"const": None}, {"const": 1}, [("ENUM_ARRAY_CHANGED", "#/const")]),
+        ({"const": None}, {"const": None}, []),
+        # A higher maximum hides it, there and here.
+        (
+            {"type": "number", "exclusiveMaximum": 9, "maximum": 10},
+            {"type": "number", "exclusiveMaximum": 8, "maximum": 10},
+            [],
+        ),
+    ],
+)
+def test_where_the_original_throws_there_is_a_difference(old, new, found):
+    assert kinds(old, new) == found
+
+
+def test_a_reference_is_followed_one_step():
+    chain = {
+        "$ref": "#/definitions/A",
+        "definitions": {"A": {"$ref": "#/definitions/B"}, "B": {"type": "integer"}},
+    }
+    other = {**chain, "definitions": {"A": {"$ref": "#/definitions/B"}, "B": {"type": "string"}}}
+    assert kinds(chain, other) == []
+
+
+@pytest.mark.parametrize(
+    "draft", ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"]
+)
+def test_hostile_schemas_end(draft):
+    def bomb(leaf):
+        definitions = {"d0": leaf}
+        for level in range(1, 60):
+            step = {"$ref": f"#/definitions/d{level - 1}"}
+            definitions[f"d{level}"] = {"type": "object", "properties": {"a": step, "b": step}}
+        return {"$schema": draft, "definitions": definitions, "$ref": "#/definitions/d59"}
+
+    found = differences(model(bomb({"type": "integer"})), model(bomb({"type": "number"})))
+    assert 0 < len(found) <= 1000
+    circle = {"$schema": draft, "$ref": "#/definitions/a", "definitions": {"a": {"$ref": "#/definitions/b"}}}
+    circle["definitions"]["b"] = {"$ref": "#/definitions/a"}
+    assert differences(model(circle), model(circle)) == []
+    assert differences(model({"$ref": "#"}), model({"$ref": "#"})) == []
+
+
+def test_everything_refers_to_everything():
+    """Schemas that refer to each other without end are compared within bounds."""
+
+    def web(leaf, size=60):
+        every = {f"p{n}": {"$ref": f"#/definitions/d{n}"} for n in range(size)}
+        one = {"type": "object", "properties": {**every, "leaf": leaf}}
+        return {"$ref": "#/definitions/d0", "definitions": {f"d{n}": one for n in range(size)}}
+
+    assert differences(model(web({"type": "integer"})), model(web({"type": "number"})))
+    assert not differences(model(web({"type": "integer"})), model(web({"type": "integer"})))
+
+
+def test_many_properties_are_compared():
+    wide = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(20_000)}}
+    narrow = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(20_000)}}
+    assert len(differences(model(wide), model(narrow))) == 1000
+
+
+def test_many_members_are_compared():
+    def choice(size, first="v"):
+        return {"oneOf": [{"const": first}, *({"const": f"v{n}"} for n in range(size))]}
+
+    assert kinds(choice(3000), choice(3001)) == [("SUM_TYPE_EXTENDED", "#/")]
+    assert kinds(choice(3001), choice(3000)) == [("SUM_TYPE_NARROWED", "#/")]
+    assert kinds(choice(500), choice(500, "w")) == [("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "#/")]
+
+
+def test_a_pattern_that_backtracks_does_not_hang():
+    old = {"type": "object", "patternProperties": {"(a|aa)+$": {"type": "string"}}}
+    new = {**old, "properties": {"a" * 100 + "!": {"type": "string"}}}
+    assert kinds(old, new) == [
+        ("OPTIONAL_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL", f"#/properties/{'a' * 100}!")
+    ]
+    old["patternProperties"] = {"(?=a)(a|aa)+$": {"type": "string"}}
+    with pytest.raises(SchemaError, match="takes too long"):
+        kinds(old, new)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("MAXIMUM_DECREASED", "is less than its value"),
+        ("MIN_LENGTH_INCREASED", "is more than its value"),
+        ("MULTIPLE_OF_EXPANDED", "is more than its value"),
+        ("SUM_TYPE_NARROWED", "has fewer elements"),
+        ("NOT_TYPE_EXTENDED", "has more elements"),
+        ("PATTERN_CHANGED", "The value at path '#/x' is different between the new and old schema"),
+        ("TYPE_NARROWED", "A type at path '#/x' is different"),
+        ("ENUM_ARRAY_CHANGED", "A type at path '#/x' is different"),
+        ("PATTERN_ADDED", "The keyword at path '#/x' in the new schema is not present"),
+        ("ADDITIONAL_PROPERTIES_REMOVED", "The keyword at path '#/x' in the new schema is not present"),
+        ("ITEM_ADDED_TO_OPEN_CONTENT_MODEL", "has an open content model"),
+    ],
+)
+def test_words_of_the_server(kind, words):
+    assert words in describe(kind, "#/x", "new", "old")
+
+
+schemas = st.recursive(
+    st.sampled_from(
+        [True, False, {}, {"type": "string"}, {"type": "integer"}, {"type": "number"}, {"const": 1}]
+    )
+    | st.builds(lambda low: {"minimum": low}, st.integers(-2, 2)),
+    lambda inner: (
+        st.builds(lambda a: {"type": "array", "items": a}, inner)
+        | st.builds(lambda a: {"items": a}, st.lists(inner, max_size=2))
+        | st.builds(
+            lambda a, b: {"type": "object", "properties": a, "additionalProperties": b},
+            st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+            inner,
+        )
+        | st.builds(
+            lambda a, b: {a: b},
+            st.sampled_from(["allOf", "anyOf", "oneOf"]),
+            st.lists(inner, min_size=1, max_size=3),
+        )
+        | st.builds(lambda a: {"not": a}, inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(schemas, schemas)
+def test_properties_of_comparing(old, new):
+    """A schema is compatible with itself; lenient lets more pass than strict; verdict and differences agree."""
+    before, after = model(old), model(new)
+    assert not differences(before, before)
+    strict, lenient = differences(after, before), differences(after, before, lenient=True)
+    assert not lenient or strict
+    found = {each.type for each in changes(before, after)}
+    assert bool(found & BREAKING) is bool(strict)

@@ -1,0 +1,161 @@
+"""JSON Schemas as a registry keeps them."""
+
+import json
+
+import pytest
+from vector_files import read_vectors
+
+from kcodec.errors import SchemaError
+from kcodec.formats.json_schema.schema import parse
+from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
+from kcodec.formats.schema_format import NamedText, schema_format
+
+JSON = JsonSchemaFormat()
+
+
+def named(line):
+    return [NamedText(each["name"], each["schema"]) for each in line.get("references", ())]
+
+
+def test_texts_of_the_real_registry():
+    checked = 0
+    for line in read_vectors("registry_normalize.jsonl.gz"):
+        if line["type"] == "JSON":
+            schema = JSON.parse(line["schema"], named(line))
+            assert JSON.canonical(schema) == line["canonical"], line["id"]
+            assert JSON.normalized(schema) == line["normalized"], line["id"]
+            assert JSON.normalized(JSON.parse(line["normalized"], named(line))) == line["normalized"]
+            checked += 1
+    assert checked == 18
+
+
+def test_what_the_real_registry_refuses():
+    accepted = refused = 0
+    for line in read_vectors("registry_invalid.jsonl.gz"):
+        if line["type"] != "JSON":
+            continue
+        try:
+            schema = JSON.parse(line["schema"], named(line))
+            found = "ok"
+            try:
+                JSON.check_fields(schema)
+                fields = "ok"
+            except SchemaError:
+                fields = "refused"
+            accepted += 1
+        except SchemaError:
+            found = fields = "refused"
+            refused += 1
+        assert (found == "ok") is (line["register"] == "ok"), line["id"]
+        assert (fields == "ok") is (line["register_validate_fields"] == "ok"), line["id"]
+    assert (accepted, refused) == (9, 20)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ('{"a": NaN, "b": -Infinity}', '{"a":"NaN","b":"-Infinity"}'),
+        ("[1e2, 1e-5, 0.1e1, -0.0, 1.10]", None),
+        ('{"x": [1e2, 1e-5, 0.1e1, -0.0, 1.10]}', '{"x":[1E+2,0.00001,1,0.0,1.10]}'),
+        (' \n{"a": 1} trailing', '{"a":1}'),
+        ('{"a": 1, "b": 2, "a": 3}', '{"a":3,"b":2}'),
+    ],
+)
+def test_canonical_text(text, canonical):
+    if canonical is None:
+        with pytest.raises(SchemaError):
+            JSON.parse(text)
+    else:
+        assert JSON.canonical(JSON.parse(text)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"properties": {"a": {"type": "foo"}}}', "#/properties/a/type"),
+        ('{"allOf": [{}, {"items": 1}]}', "#/allOf/1/items"),
+        ('{"patternProperties": {"[": {}}}', "#/patternProperties"),
+        ('{"$ref": "#/definitions/none"}', "#/definitions/none"),
+    ],
+)
+def test_errors_have_the_place(text, path):
+    with pytest.raises(SchemaError, match=path.replace("$", r"\$")):
+        JSON.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"not":' * 150 + "{}" + "}" * 150,
+        '{"x":' * 1500 + "{}" + "}" * 1500,
+        '{"minimum": 1e999999999999}',
+        '{"minimum": ' + "9" * 100_000 + "}",
+        '{"type": "object", "properties": {"a": {"$ref": "http://[x"}}}',
+    ],
+    ids=range(7),
+)
+def test_hostile_texts_are_refused(text):
+    with pytest.raises(SchemaError):
+        JSON.parse(text)
+
+
+def test_values_nested_deeply_are_kept():
+    text = '{"x":' * 400 + "{}" + "}" * 400
+    assert JSON.canonical(JSON.parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^\p{L}+$", "(?<year>[0-9]{4})", "a++", r"\Aa\z", "[a-z&&[^b]]", "(?i)a"]
+)
+def test_regular_expressions_of_java_are_taken(pattern):
+    assert parse(json.dumps({"pattern": pattern})).root.rules["pattern"] == pattern
+
+
+def test_references_by_name_and_by_identifier():
+    root = {"$id": "http://a.test/x/root.json", "properties": {"p": {"$ref": "leaf.json#/$defs/K"}}}
+    leaf = {"definitions": {"K": {"type": "integer"}}}
+    found = parse(json.dumps(root), [NamedText("leaf.json", json.dumps(leaf))])
+    assert found.root.rules["properties"]["p"].target.kind == "number"
+    leaf["$id"] = "http://a.test/x/leaf.json"
+    found = parse(json.dumps(root), [NamedText("other", json.dumps(leaf))])
+    assert found.root.rules["properties"]["p"].target.kind == "number"
+    with pytest.raises(SchemaError, match="not the name of a reference"):
+        parse(json.dumps(root))
+
+
+def test_anchors_and_parts_with_identifiers():
+    root = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "http://a.test/root.json",
+        "properties": {
+            "p": {"$ref": "#there"},
+            "q": {"$ref": "part.json"},
+            "r": {"$ref": "part.json#/$defs/s"},
+        },
+        "$defs": {
+            "one": {"$anchor": "there", "type": "string"},
+            "two": {"$id": "part.json", "type": "boolean", "$defs": {"s": {"type": "null"}}},
+        },
+    }
+    properties = parse(json.dumps(root)).root.rules["properties"]
+    assert [properties[name].target.kind for name in "pqr"] == ["string", "boolean", "null"]
+
+
+def test_a_metaschema_is_known_without_being_fetched():
+    text = '{"$ref": "http://json-schema.org/draft-07/schema#"}'
+    assert parse(text).root.target.kind == "combined"
+
+
+def test_it_is_a_schema_format():
+    known = schema_format("JSON")
+    assert known == JSON
+    assert JSON.record_name('{"title": "Order"}') == "Order"
+    assert JSON.record_name("true") is None
+    assert JSON.same(JSON.parse('{"a": 1, "b": 2}'), JSON.parse('{"b": 2, "a": 1}'))
+    found = JSON.differences(JSON.parse('{"type": "integer"}'), JSON.parse('{"type": "number"}'))
+    assert [JSON.explain(each, "old", "new") for each in found] == [
+        '{errorType:"TYPE_NARROWED", description:"A type at path \'#/\' is different between the old schema and the '
+        "new schema'}"
+    ]

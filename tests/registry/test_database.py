@@ -1,0 +1,192 @@
+"""What an SQLite registry survives: kills, full disks, damaged files, files of earlier releases."""
+
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from kcodec import registry as registries
+from kcodec.errors import RegistryError
+from kcodec.registry import Schema
+
+#: Forks writers and kills each in the middle of its writes; prints what the killed had been answered.
+KILLER = """
+import os, random, signal, sys, time
+from kcodec import registry
+from kcodec.registry import Config, Schema
+url, kills = sys.argv[1], int(sys.argv[2])
+chance = random.Random(int(sys.argv[3]))
+for kill in range(kills):
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        handle = registry.open(url)
+        handle.set_config(Config("NONE"))
+        step = 0
+        while True:
+            step += 1
+            text = '{"type":"fixed","name":"F","size":%d}' % (kill * 1000 + step)
+            found = handle.register(f"s{kill % 7}", Schema(text))
+            os.write(write, b"%d %d %d\\n" % (kill * 1000 + step, found.id, found.version))
+    os.close(write)
+    first = os.read(read, 1)
+    time.sleep(chance.random() / 25)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(read, "rb") as pipe:
+        lines = (first + pipe.read()).split(b"\\n")
+    for line in lines[:-1]:
+        print(kill % 7, line.decode())
+"""
+
+
+def killed(url, kills, seed=1):
+    run = subprocess.run(
+        [sys.executable, "-c", KILLER, url, str(kills), str(seed)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=1200,
+    )
+    return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
+
+
+#: A thousand where property tests are thorough.
+KILLS = 1000 if os.environ.get("KCODEC_HYPOTHESIS") == "thorough" else 60
+
+
+@pytest.mark.timeout(1500)
+def test_kills_lose_nothing_that_was_answered(tmp_path):
+    url = f"sqlite:///{tmp_path}/schemas.db"
+    answered = killed(url, KILLS)
+    handle = registries.open(url)
+    for subject, size, number, version in answered:
+        found = handle.get_version(f"s{subject}", version)
+        assert (found.id, json.loads(found.schema.text)["size"]) == (number, size)
+    ids = set()
+    for subject in handle.subjects():
+        versions = handle.versions(subject)
+        assert versions == list(range(1, len(versions) + 1))
+        ids |= {handle.get_version(subject, version).id for version in versions}
+    assert ids == set(range(1, len(ids) + 1))
+    handle.close()
+    print(f"{KILLS} kills, {len(answered)} answers checked, {len(ids)} schemas")
+    assert len(answered) >= KILLS
+    with sqlite3.connect(tmp_path / "schemas.db") as raw:
+        assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    raw.close()
+
+
+def test_a_full_disk_is_an_error_and_loses_nothing(tmp_path):
+    """The process may not write files beyond a size, as where the disk is full."""
+    url = f"sqlite:///{tmp_path}/schemas.db"
+    handle = registries.open(url)
+    first = handle.register("s", Schema('"int"'))
+    script = (
+        "import resource, signal, sys\n"
+        "from kcodec import registry\n"
+        "from kcodec.errors import RegistryError\n"
+        "from kcodec.registry import Schema\n"
+        "handle = registry.open(sys.argv[1])\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)\n"
+        'text = \'{"type":"int","x":"%s"}\' % (\'x\' * 200_000)\n'
+        "try:\n"
+        "    handle.register('big', Schema(text))\n"
+        "except RegistryError as error:\n"
+        "    print(error.status, error.error_code, error)\n"
+        "print(handle.get_version('s').schema.text, handle.subjects())\n"
+    )
+    size = (tmp_path / "schemas.db").stat().st_size
+    run = subprocess.run(
+        [sys.executable, "-c", script, url, str(size)], capture_output=True, text=True, check=True, timeout=60
+    )
+    refused, kept = run.stdout.splitlines()
+    assert refused.startswith("500 50001 ")
+    assert kept == "\"int\" ['s']"
+    assert handle.get_version("s") == first
+    assert handle.register("t", Schema('"long"')).id == 2
+    handle.close()
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+
+
+def test_a_damaged_file_is_an_error_and_stays_as_it_is(tmp_path):
+    path = tmp_path / "schemas.db"
+    handle = registries.open(f"sqlite:///{path}")
+    for number in range(1, 200):
+        handle.register(f"s{number}", Schema(f'{{"type":"fixed","name":"F","size":{number}}}'))
+    handle.close()
+    damaged = bytearray(path.read_bytes())
+    damaged[4096:-4096] = b"\xa5" * (len(damaged) - 8192)
+    path.write_bytes(damaged)
+    with pytest.raises(RegistryError) as info:
+        registries.open(f"sqlite:///{path}").register("s", Schema('"int"'))
+    assert (info.value.status, info.value.error_code) == (500, 50001)
+    assert path.read_bytes() == damaged
+
+
+#: The tables of the first release.
+FORMAT_1 = """
+CREATE TABLE schemas (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    guid TEXT NOT NULL,
+    content TEXT NOT NULL UNIQUE
+);
+CREATE INDEX schemas_guid ON schemas (guid);
+CREATE TABLE versions (
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    schema_id INTEGER NOT NULL REFERENCES schemas (id),
+    deleted INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (subject, version)
+) WITHOUT ROWID;
+CREATE INDEX versions_schema ON versions (schema_id);
+CREATE TABLE schema_references (
+    schema_id INTEGER NOT NULL REFERENCES schemas (id),
+    subject TEXT NOT NULL,
+    version INTEGER NOT NULL
+);
+CREATE INDEX schema_references_target ON schema_references (subject, version);
+INSERT INTO schemas VALUES (1, 'ef524ea1-b91e-7317-3d93-8ade36c1db32', '["AVRO", "\\"int\\"", [], null]');
+INSERT INTO schemas VALUES (2, 'e1dd9a1e-f98b-451b-5369-0370b393966b', '["AVRO", "\\"long\\"", [], null]');
+INSERT INTO schemas VALUES (9, '01f692b3-0d4a-1c8a-3e60-0b1440637f8f', '["AVRO", "\\"boolean\\"", [], null]');
+DELETE FROM schemas WHERE id = 9;
+INSERT INTO versions VALUES ('a', 1, 1, 0), ('a', 2, 2, 1), (':.lab:b', 1, 2, 0), (':.lab:b', 2, 1, 0);
+INSERT INTO schema_references VALUES (2, 'a', 1);
+PRAGMA user_version = 1;
+"""
+
+
+def test_a_file_of_the_first_release_is_taken_over(tmp_path):
+    path = tmp_path / "old.db"
+    raw = sqlite3.connect(path)
+    raw.executescript(FORMAT_1)
+    raw.close()
+    handle = registries.open(f"sqlite:///{path}")
+    assert handle.subjects() == [":.lab:b", "a"]
+    assert handle.get_version("a", 1).id == 1
+    assert handle.get_version("a", 2, deleted=True).schema.text == '"long"'
+    assert [handle.get_version(":.lab:b", version).id for version in (1, 2)] == [2, 1]
+    assert handle.get(2, ":.lab:b").schema.text == '"long"'
+    assert handle.referenced_by("a", 1, deleted=True) == [2]
+    # It took schemas of any compatibility, and still does; ids go on after the last that was given.
+    assert handle.config().compatibility == "NONE"
+    assert handle.register("a", Schema('"string"')).id == 10
+    assert handle.register(":.lab:b", Schema('"string"')).id == 3
+    handle.close()
+    again = registries.open(f"sqlite:///{path}")
+    assert again.get_version("a").id == 10
+    again.close()
+
+
+def test_several_processes_open_a_new_file_at_once(tmp_path):
+    script = "import sys; from kcodec import registry; registry.open(sys.argv[1]).close()"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, f"sqlite:///{tmp_path}/new.db"]) for _ in range(4)
+    ]
+    assert [process.wait(60) for process in processes] == [0] * 4

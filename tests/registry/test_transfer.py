@@ -1,0 +1,102 @@
+"""What a registry holds, out of it and into another one."""
+
+import json
+import uuid
+
+import pytest
+from registry_server import serve
+
+from kcodec import registry as registries
+from kcodec.cli.main import main
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry import Config, Metadata, Reference, Schema
+from kcodec.registry.memory import MemoryRegistry
+from kcodec.registry.transfer import copy, entries, load, read_entries, write_entries
+
+
+def filled(tags=None):
+    """A registry with references, gaps, deletions, contexts, metadata, settings and every type."""
+    found = MemoryRegistry(uuid.uuid4().hex)
+    found.set_config(Config("FULL"))
+    found.register("gone", Schema('"bytes"'))
+    found.register("part", Schema('{"type":"record","name":"P","fields":[]}'))
+    text = '{"type":"record","name":"W","fields":[{"name":"p","type":"P"}]}'
+    found.register("a-whole", Schema(text, references=(Reference("P", "part", 1),)))
+    text = '{"type":"object","title":"é\\u2028"}'
+    found.register("json", Schema(text, "JSON", (), Metadata.of({"k": "v"}, tags)))
+    found.register("proto", Schema('syntax = "proto3"; message M { }', "PROTOBUF"))
+    found.register(":.lab:a/b", Schema('"int"'))
+    found.delete_subject("gone")
+    found.set_config(Config("NONE", normalize=True), "json")
+    found.set_mode("READONLY", "proto")
+    return found
+
+
+def state(registry):
+    return [each.json for each in entries(registry)]
+
+
+@pytest.mark.parametrize("how", ["file", "folder", "sqlite", "http"])
+def test_nothing_is_lost(tmp_path, how):
+    # confluent-kafka's client neither sends nor receives tags.
+    source = filled(None if how == "http" else {"t": ["x", "y"]})
+    if how in ("file", "folder"):
+        path = tmp_path / ("all.jsonl" if how == "file" else "all")
+        assert write_entries(entries(source), path) == 6
+        target = MemoryRegistry()
+        assert load(target, read_entries(path)) == 6
+    elif how == "sqlite":
+        target = registries.open(f"sqlite:///{tmp_path}/copy.db")
+        load(target, entries(source))
+    else:
+        target = MemoryRegistry()
+        with serve(target) as server, serve(source) as other:
+            assert copy(other.url, server.url) == 6
+    assert [each["id"] for each in state(target) if "id" in each] == [1, 1, 2, 3, 4, 5]
+    assert state(target) == state(source)
+    assert target.get_version("gone", 1, deleted=True).id == 1
+    # Ids go on after the last one.
+    target.delete_mode("proto")
+    assert target.register("new", Schema('"float"')).id == 6
+    # Once more changes nothing.
+    load(target, entries(source))
+    target.close()
+
+
+def test_what_is_there_is_not_overwritten(tmp_path):
+    target = MemoryRegistry()
+    target.register("other", Schema('"double"'))
+    with pytest.raises(RegistryError) as info:
+        load(target, entries(filled()))
+    assert info.value.error_code == 42207
+    assert target.mode("other", default_to_global=True) == "READWRITE"
+    with pytest.raises(RegistryError):
+        target.mode("gone")
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", "{}", '{"subject": "s"}', '{"schema": "x", "subject": "s", "id": "x"}']
+)
+def test_other_files_are_refused(tmp_path, text):
+    (tmp_path / "x.jsonl").write_text(text)
+    with pytest.raises(ConfigError, match=r"x\.jsonl, line 1"):
+        list(read_entries(tmp_path / "x.jsonl"))
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(ConfigError, match="not empty"):
+        write_entries(entries(filled()), tmp_path)
+
+
+def test_the_command(tmp_path, capsys):
+    write_entries(entries(filled()), tmp_path / "a.jsonl")
+    url = f"sqlite:///{tmp_path}/schemas.db"
+    assert main(["registry", "copy", str(tmp_path / "a.jsonl"), url]) == 0
+    assert capsys.readouterr().out == "6 versions copied\n"
+    assert main(["registry", "copy", url, str(tmp_path / "b.jsonl")]) == 0
+    lines = [(tmp_path / f"{name}.jsonl").read_text() for name in "ab"]
+    assert lines[0] == lines[1]
+    assert json.loads(lines[0].split("\n")[-2])["schemaType"] == "PROTOBUF"
+    assert main(["registry", "copy", str(tmp_path / "none.jsonl"), url]) == 2
+    assert "none.jsonl" in capsys.readouterr().err
