@@ -57,7 +57,7 @@ _LOG = re.compile(r"\.(log|checkpoint)$")
 #: With those that a broker is about to delete or has just cleaned, whose records are in others, too.
 _ANY_LOG = re.compile(r"\.(log|checkpoint)(\.(deleted|cleaned|swap))?$")
 _FOLDER = re.compile(r"(?P<topic>[^/]+)-(?P<partition>\d{1,9})/[^/]+$")
-_GLOB = re.compile(r"[*?\[]")
+_GLOB = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
 #: Beside letters and digits, what a URI is made of.
 _URI = "%/:?#[]@!$&'()*+,;=~-._"
 _MODES = {"FAILFAST": "raise", "PERMISSIVE": "skip"}
@@ -92,7 +92,8 @@ class SegmentDataSource(DataSource):  # type: ignore[misc]
         return "kcodec_segment"
 
     def schema(self) -> "DataType":
-        """Return the columns."""
+        """Return the columns, once there is something to read: paths and options fail where they are given."""
+        SegmentReader(dict(self.options)).partitions()
         return SCHEMA
 
     def reader(self, schema: "DataType") -> "SegmentReader":
@@ -195,28 +196,29 @@ def _segments(path: str) -> list[_Segment]:
         start = _GLOB.split(path)[0]
         root = path if start == path else start.rpartition("/")[0] or ("/" if path.startswith("/") else ".")
     local = None if isinstance(filesystem, pyarrow.fs.LocalFileSystem) else filesystem
-    kind = _ANY_LOG
-    if root == pattern:
-        info = filesystem.get_file_info(root)
-        if info.type == pyarrow.fs.FileType.File:
-            return [_Segment(root, local)]
-        kind, pattern = _LOG, root.rstrip("/") + "/**"
-    if root == "." and not pattern.startswith("./"):
+    if root == pattern and filesystem.get_file_info(root).type == pyarrow.fs.FileType.File:
+        return [_Segment(root, local)]
+    if root == "." and pattern != "." and not pattern.startswith("./"):
         # As the files of a selector are named.
         pattern = "./" + pattern
     selector = pyarrow.fs.FileSelector(root, allow_not_found=True, recursive=True)
-    wanted = re.compile(_expression(pattern))
+    named = re.compile(_expression(pattern))
+    below = re.compile(_expression(pattern.rstrip("/")) + "/.*")
     return [
         _Segment(info.path, local)
         for info in filesystem.get_file_info(selector)
-        if info.type == pyarrow.fs.FileType.File and kind.search(info.path) and wanted.fullmatch(info.path)
+        if info.type == pyarrow.fs.FileType.File
+        and (
+            (_ANY_LOG.search(info.path) and named.fullmatch(info.path))
+            or (_LOG.search(info.path) and below.fullmatch(info.path))
+        )
     ]
 
 
 def _expression(pattern: str) -> str:
     """Turn a pattern of paths into a regular expression: ``**`` reaches over folders, ``*`` and ``?`` do not."""
     parts = []
-    for part in re.split(r"(\*\*/?|\*|\?|\[[^\]]+\])", pattern):
+    for part in re.split(r"(\*\*/?|\*|\?|\[[^\]]+\]|\{[^{}]*,[^{}]*\})", pattern):
         if part.startswith("**"):
             parts.append(".*")
         elif part == "*":
@@ -225,6 +227,8 @@ def _expression(pattern: str) -> str:
             parts.append("[^/]")
         elif part.startswith("[") and part.endswith("]"):
             parts.append(part.replace("[!", "[^"))
+        elif part.startswith("{") and part.endswith("}") and "," in part:
+            parts.append(f"(?:{'|'.join(map(_expression, part[1:-1].split(',')))})")
         else:
             parts.append(re.escape(part))
     return "".join(parts)

@@ -100,8 +100,11 @@ def test_options(spark, logs):
     assert read(spark, path, mode="permissive").count() == 10
     with pytest.raises(PySparkException, match="is not one of isolation, control"):
         read(spark, path, isolated="yes").collect()
+
+
+def test_what_is_not_there_fails_with_load(spark, logs):
     with pytest.raises(PySparkException, match=r"no \.log or \.checkpoint at"):
-        read(spark, logs / "nothing").collect()
+        print(read(spark, logs / "nothing").schema)
 
 
 def paths_of(path, **options) -> list[str]:
@@ -120,9 +123,20 @@ def test_paths(logs, monkeypatch):
     both = SegmentReader({"paths": json.dumps([zero[0], str(logs)])}).partitions()
     assert [each.path for each in both] == everything
     monkeypatch.chdir(logs)
-    assert len(paths_of("*/*.log")) == 3
+    assert len(paths_of("*/*.log")) == len(paths_of("orders-*")) == len(paths_of(".")) == 3
     with pytest.raises(ConfigError, match=r"no \.log"):
         paths_of(f"{logs}/*.log")
+
+
+def test_patterns_of_folders(spark, logs):
+    """As every source of files in Spark reads them: all segments below the folders that match."""
+    everything = sorted(str(path) for path in logs.glob("*/*.log"))
+    zero = [path for path in everything if "v2-0" in path]
+    assert paths_of(f"{logs}/orders-*") == paths_of(f"{logs}/orders-*/") == everything
+    assert paths_of(f"file://{logs}/orders-v2-[01]") == paths_of(f"{logs}/?rders*") == everything
+    assert paths_of(f"{logs}/*-0") == paths_of(f"{logs}/orders-{{v2-0,v3-*}}") == zero
+    assert paths_of(f"{logs}/orders-{{v2-0/*,v3-0}}") == zero
+    assert read(spark, f"{logs}/orders-*").count() == 30
 
 
 def test_what_a_broker_leaves_behind(logs):
@@ -136,6 +150,7 @@ def test_what_a_broker_leaves_behind(logs):
     assert paths_of(f"file://{folder}") == [str(log)]
     assert paths_of(copies[0]) == paths_of(f"{folder}/*.cleaned") == copies[:1]
     assert paths_of(f"{folder}/*") == [str(log), *copies]
+    assert paths_of(f"{logs}/*-1") == [str(log)]
 
 
 def test_other_filesystems(logs):
