@@ -19,12 +19,13 @@ def register_segments(spark: "SparkSession") -> None:
     Notes
     -----
     ``load`` takes a segment, a folder (all ``.log`` and ``.checkpoint`` below it), a pattern of either (``*``, ``?``,
-    ``[ab]``, ``{a,b}``, ``**``), or a list of them: paths of the machines that run Spark, or URIs that pyarrow knows (``hdfs:``, ``s3:``, ``gs:``,
-    ``file:``). What a broker leaves behind (``.log.deleted``, ``.log.cleaned``, ``.log.swap``) is read where a path or
-    a pattern names it, not with its folder. A path where nothing is fails as soon as Spark asks for the columns. The columns are those of Spark's own Kafka source, ``topic`` and
-    ``partition`` by the name of the folder (``orders-0``), and ``partitionLeaderEpoch``, ``producerId``,
-    ``producerEpoch``, ``sequence``, ``transactional``, ``controlType``, ``batch`` and ``file``. A task holds a few MiB
-    of its segment at a time. A schema of one's own is refused.
+    ``[ab]``, ``{a,b}``, ``**``), or a list of them: paths of the machines that run Spark, or URIs that pyarrow knows
+    (``hdfs:``, ``s3:``, ``gs:``, ``file:``). What a broker leaves behind (``.log.deleted``, ``.log.cleaned``,
+    ``.log.swap``) is read where a path or a pattern names it, not with its folder. A path where nothing is fails as
+    soon as Spark asks for the columns. The columns are those of Spark's own Kafka source, ``topic`` and ``partition``
+    by the name of the folder (``orders-0``), and ``partitionLeaderEpoch``, ``producerId``, ``producerEpoch``,
+    ``sequence``, ``transactional``, ``controlType``, ``batch`` and ``file``. A task holds a few MiB of its segment at a
+    time. A schema of one's own is refused.
 
     Options, whose names and values have no case:
 
