@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec import AvroCodec
-from kcodec.errors import ConfigError
-from kcodec_spark.codecs import registry_place, schema_reader, schema_writer
-from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
+from kcodec.errors import ConfigError, SchemaError
+from kcodec_spark.avro_schemas import CATALYST_TYPE
+from kcodec_spark.codecs import reader_of, registry_place, schema_codec, schema_writer, writer_of
+from kcodec_spark.columns import decoded, encoded, encoded_by_shape, encoded_within, is_several
+from kcodec_spark.intervals import without_intervals
 from kcodec_spark.options import flag, integer, read_options, write_options
 from kcodec_spark.types import from_arrow_type, to_avro_type
 from kcodec_spark.udf import TypedWriter, Writer, encode_packed, pack
@@ -30,6 +32,9 @@ _OPTIONS = (
     "recursiveFieldMaxDepth",
     "enableStableIdentifiersForUnionType",
     "stableIdentifierPrefixForUnionType",
+    "datetimeRebaseMode",
+    "readerSchemaId",
+    "readerSchemaVersion",
 )
 _MAX_RECURSION = 15
 
@@ -38,8 +43,8 @@ def from_avro(
     data: "Column | str",
     jsonFormatSchema: Any = None,
     options: Mapping[str, Any] | None = None,
-    subject: str | None = None,
-    schemaRegistryAddress: str | None = None,
+    subject: "str | Column | None" = None,
+    schemaRegistryAddress: "str | Column | None" = None,
     *,
     fields: Sequence[str] | None = None,
     wide_decimals: str | None = None,
@@ -51,17 +56,20 @@ def from_avro(
     ----------
     data : Column or str
         Binary column. Null gives null.
-    jsonFormatSchema : str or codec or serde, optional
+    jsonFormatSchema : str, dict, list, codec or serde, optional
         Without a registry: the schema that the values were written with, or a codec or serde
         (`kcodec.AvroCodec`, `kcodec.Serde`). With a registry: the schema to read as.
     options : dict, optional
         ``mode``: FAILFAST (default: a row that cannot be decoded fails the query) or PERMISSIVE (it becomes a
         struct of nulls, as in Spark); ``columnNameOfCorruptRecord``: with PERMISSIVE, a further field with
-        ``reason``, ``code``, ``offset``, ``path``, ``schema_id`` and ``bytes`` of such a row; ``avroSchema``:
-        the schema to read as; ``recursiveFieldMaxDepth`` (errors call it ``recursive_depth``),
+        ``reason``, ``code``, ``offset``, ``path``, ``schema_id`` and ``bytes`` of such a row;
+        ``onRegistryFailure``: with PERMISSIVE, whether a registry that cannot be asked fails the task (``fail``,
+        the default), or makes the rows whose schema is missing bad rows (``null``);
+        ``avroSchema``: the schema to read as, or from the registry ``readerSchemaId``, ``readerSchemaVersion``;
+        ``recursiveFieldMaxDepth`` (errors call it ``recursive_depth``),
         ``enableStableIdentifiersForUnionType``, ``stableIdentifierPrefixForUnionType`` as in Spark;
         ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client.
-    subject, schemaRegistryAddress : str, optional
+    subject, schemaRegistryAddress : str or literal Column, optional
         Subject and address (any that `kcodec.registry.open` takes; without a scheme, http) of the registry:
         the values are framed then, with whatever schema ids, and read as the schema given or else as the
         subject's latest when the query is made. Executors fetch the other schemas when they meet their ids.
@@ -78,7 +86,7 @@ def from_avro(
     -------
     Column
         Of the type that Spark's ``from_avro`` returns, except what Spark does not take from Python: nanosecond
-        timestamps and intervals are numbers, and times of any precision are ``time(6)``.
+        timestamps are numbers.
 
     Raises
     ------
@@ -101,22 +109,23 @@ def from_avro(
         codec_options["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
     if wide_decimals is not None:
         codec_options["wide_decimals"] = wide_decimals
-    reader = schema_reader(
+    place = registry_place(subject, schemaRegistryAddress, settings.registry)
+    codec = schema_codec(
         "AVRO",
         AvroCodec,
         jsonFormatSchema,
-        ("avroSchema", settings.format.get("avroSchema")),
+        _reader_schema(settings.format, jsonFormatSchema, place is not None),
         codec_options,
-        registry_place(subject, schemaRegistryAddress, settings.registry),
+        place,
     )
-    return decoded(data, reader, settings.rows, "from_avro", deterministic=deterministic)
+    return decoded(data, reader_of(codec), settings.rows, "from_avro", deterministic=deterministic)
 
 
 def to_avro(
     data: "Column | str | Sequence[Column | str]",
     jsonFormatSchema: Any = "",
-    subject: str | None = None,
-    schemaRegistryAddress: str | None = None,
+    subject: "str | Column | None" = None,
+    schemaRegistryAddress: "str | Column | None" = None,
     options: Mapping[str, Any] | None = None,
 ) -> "Column":
     """Encode a column, or several as one record, as Avro.
@@ -126,15 +135,19 @@ def to_avro(
     data : Column or str or sequence of these
         What to encode, such as ``struct("*")``; null gives null. Several columns are what ``struct`` of them
         is.
-    jsonFormatSchema : str or codec or serde, optional
+    jsonFormatSchema : str, dict, list, codec or serde, optional
         The schema to write as, or a codec or serde. Without one the schema is derived from the
         column's type, as Spark does; with a registry, it is the subject's latest.
-    subject, schemaRegistryAddress : str, optional
+    subject, schemaRegistryAddress : str or literal Column, optional
         Subject and address of the registry: each value is framed with the id that the schema has there. A
         schema that is not registered under the subject is an error, unless registering is asked for.
     options : dict, optional
-        ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client, or
-        ``confluent.schema.registry.auto.register.schemas``.
+        ``mode``: FAILFAST (default: a value that cannot be written fails the query) or PERMISSIVE (it becomes
+        null); ``columnNameOfCorruptRecord``: with PERMISSIVE, the result is a struct of ``value`` and this field,
+        which has ``reason``, ``code``, ``path`` and ``schema_id`` of such a row; ``round``: ``error`` (default: a
+        time that the schema's type does not hold exactly cannot be written) or ``truncate`` (it becomes the one
+        before that it does, as in Spark); ``confluent.schema.registry.`` and a setting of confluent-kafka's registry
+        client, or ``auto.register.schemas`` or ``use.schema.id``.
 
     Returns
     -------
@@ -144,7 +157,7 @@ def to_avro(
     Raises
     ------
     SchemaError, ConfigError, RegistryError
-        When called. A value that cannot be written fails the query.
+        When called. A value that cannot be written fails the query with `pyspark.errors.PythonException`.
 
     Examples
     --------
@@ -152,15 +165,41 @@ def to_avro(
     >>> df.select(to_avro(struct("*")))                                                 # doctest: +SKIP
     >>> df.select(to_avro(["id", "name"], schema))                                      # doctest: +SKIP
     """
-    place = registry_place(subject, schemaRegistryAddress, write_options(options))
+    settings = write_options(options, "to_avro", has_registry=True)
+    place = registry_place(subject, schemaRegistryAddress, settings.registry)
     schema = None if isinstance(jsonFormatSchema, str) and not jsonFormatSchema else jsonFormatSchema
     if schema is None and place is None:
-        write = functools.partial(_encode_derived, TypedWriter(_derived_writer), is_several(data))
-        return encoded_by_shape(data, write, "to_avro")
-    known = schema_writer("AVRO", AvroCodec, schema, place)
+        derived = TypedWriter(functools.partial(_derived_writer, settings.round))
+        if is_several(data):
+            return encoded_by_shape(data, functools.partial(_encode_shape, derived), "to_avro", settings.rows)
+        return encoded_within(data, functools.partial(_encode_within, derived), "to_avro", settings.rows)
+    known = schema_writer("AVRO", AvroCodec, schema, place, settings.round)
     if is_several(data):
-        return encoded_by_shape(data, functools.partial(encode_packed, known), "to_avro")
-    return encoded(data, known, "to_avro")
+        return encoded_by_shape(data, functools.partial(encode_packed, known), "to_avro", settings.rows)
+    if CATALYST_TYPE in str(schema):
+        # An interval of months, if it is one, has no array of its own.
+        return encoded_within(data, functools.partial(_encode_only, known), "to_avro", settings.rows)
+    return encoded(data, known, "to_avro", settings.rows)
+
+
+def _reader_schema(given: Mapping[str, Any], schema: Any, has_registry: bool) -> tuple[str, Any]:
+    """Return the option that says which schema to read as, and what it says."""
+    names = [name for name in ("avroSchema", "readerSchemaId", "readerSchemaVersion") if name in given]
+    if not names:
+        return "avroSchema", None
+    name = names[0]
+    if len(names) > 1:
+        raise ConfigError(f"{' and '.join(names)}: only one of them says which schema to read as")
+    if name == "avroSchema":
+        return name, given[name]
+    if not has_registry:
+        raise ConfigError(f"{name} needs subject and schemaRegistryAddress")
+    if schema is not None:
+        raise ConfigError(f"jsonFormatSchema and {name}: only one of them says which schema to read as")
+    number = integer(given, name)
+    if number < 1:
+        raise ConfigError(f"{name} {given[name]!r} is not a number from 1 on")
+    return name, number if name == "readerSchemaId" else f"version:{number}"
 
 
 def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,6 +208,11 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
         raise ConfigError(
             f"avroSchemaEvolutionMode {given['avroSchemaEvolutionMode']!r}: only none is supported, "
             "the reader's schema stays what it was when the query was made"
+        )
+    if str(given.get("datetimeRebaseMode", "CORRECTED")).upper() != "CORRECTED":
+        raise ConfigError(
+            f"datetimeRebaseMode {given['datetimeRebaseMode']!r}: only CORRECTED is supported, "
+            "dates and times are what they are in the proleptic Gregorian calendar"
         )
     options: dict[str, Any] = {}
     depth = integer(given, "recursiveFieldMaxDepth")
@@ -182,30 +226,27 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _derived_writer(item: pa.Field) -> Writer:
+def _derived_writer(round: str, item: pa.Field) -> Writer:
     """Return what encodes by the schema that Spark's ``to_avro`` derives where none is given."""
     codec = AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable))
-    plain = _without_durations(item.type)
-
-    def encode(array: pa.Array) -> pa.Array:
-        return codec.encode(array if plain == item.type else array.cast(plain))
-
-    return encode
+    return writer_of(codec, round)
 
 
-def _encode_derived(write: TypedWriter, is_packed: bool, shape: pa.Array, *columns: pa.Array) -> pa.Array:
-    return write(pack(shape, columns) if is_packed else columns[0], shape.type.value_field)
+def _encode_shape(write: TypedWriter, shape: pa.Array, *columns: pa.Array, errors: str = "raise") -> Any:
+    return write(pack(shape, columns), shape.type.value_field, errors=errors)
 
 
-def _without_durations(kind: pa.DataType) -> pa.DataType:
-    """Return a type with longs for its intervals, as Spark writes them."""
-    if pa.types.is_duration(kind):
-        return pa.int64()
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_durations(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_without_durations(kind.value_type)))
-    if pa.types.is_map(kind):
-        value = kind.item_field.with_type(_without_durations(kind.item_type))
-        return pa.map_(kind.key_field, value)
-    return kind
+def _encode_within(write: TypedWriter, within: pa.Array, *, errors: str = "raise") -> Any:
+    # The type is the one that intervals still have.
+    return write(_only(within), within.type.field(0), errors=errors)
+
+
+def _encode_only(write: Writer, within: pa.Array, *, errors: str = "raise") -> Any:
+    return write(_only(within), errors=errors)
+
+
+def _only(within: pa.Array) -> pa.Array:
+    """Return the only field of a struct that is never null."""
+    if within.type.num_fields != 1:
+        raise SchemaError(f"{within.type.num_fields} columns where one is written: give * within a struct")
+    return without_intervals(within).field(0)

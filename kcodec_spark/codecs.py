@@ -1,20 +1,24 @@
 """What decodes and encodes: a given codec or serde, a codec of a schema's text, or the schemas of a registry."""
 
-from collections.abc import Mapping
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec import MessageCodec
+from kcodec import AvroCodec, MessageCodec
 from kcodec.errors import ConfigError
+from kcodec.formats.avro.schema import Schema
+from kcodec_spark.intervals import marked_schema, read_durations, with_durations, without_intervals
 from kcodec_spark.udf import Reader, Writer
 
 __all__ = [
     "Place",
+    "Reading",
     "check_codec",
     "reader_of",
     "registry_place",
-    "schema_reader",
+    "schema_codec",
     "schema_writer",
     "writer_of",
 ]
@@ -23,11 +27,20 @@ __all__ = [
 Place = tuple[str, str, Mapping[str, Any]]
 
 
-def registry_place(subject: str | None, address: str | None, settings: Mapping[str, Any]) -> Place | None:
+class Reading(NamedTuple):
+    """What decodes a column."""
+
+    read: Reader | Callable[..., Any]
+    #: Type of its result.
+    arrow_type: pa.DataType
+    #: The reader's schema, if it may have types that Spark marked.
+    marked: Schema | None = None
+
+
+def registry_place(subject: Any, address: Any, settings: Mapping[str, Any]) -> Place | None:
     """Return where a function's schemas are registered, or None without a registry."""
-    for name, value in (("subject", subject), ("schemaRegistryAddress", address)):
-        if value is not None and not isinstance(value, str):
-            raise TypeError(f"{name} is a str, not {type(value).__name__}")
+    subject = _text("subject", subject)
+    address = _text("schemaRegistryAddress", address)
     if subject is not None and address is not None:
         return subject, address, settings
     if subject is not None or address is not None:
@@ -37,66 +50,99 @@ def registry_place(subject: str | None, address: str | None, settings: Mapping[s
     return None
 
 
-def schema_reader(
+def _text(name: str, value: Any) -> str | None:
+    """Return an argument that is text, or a literal of it, as Databricks' Scala functions have it."""
+    if value is None or isinstance(value, str):
+        return value
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Column, SparkSession
+
+    if isinstance(value, Column):
+        try:
+            # Spark answers it without a job.
+            found = SparkSession.active().sql("SELECT 1").select(value).collect()[0][0]
+        except PySparkException:
+            found = value
+        if isinstance(found, str):
+            return found
+    raise TypeError(f"{name} is a str or a literal of one, not {type(value).__name__}")
+
+
+def schema_codec(
     format: str,
     codec_class: type,
     schema: Any,
     reader_schema: tuple[str, Any],
     codec_options: Mapping[str, Any],
     place: Place | None,
-) -> tuple[Reader, pa.DataType]:
-    """Return what decodes values of a schema, and the Arrow type of its result.
+) -> Any:
+    """Return the codec or serde that decodes values of a schema.
 
     `format` is that of a serde for the registry. `schema` is the writer's schema, or a codec or serde; with a
     registry, the reader's schema. That may also be given as an option, in `reader_schema`: the option's name and its
-    value, or None. `codec_class` makes a codec of the writer's schema, the reader's schema or None, and
-    `codec_options`.
+    value, or None; with a registry it may be a number, or ``version:`` and one. `codec_class` makes a codec of the
+    writer's schema, the reader's schema or None, and `codec_options`.
     """
     option, text = reader_schema
     if place is not None:
         text = schema if text is None else text
-        if text is not None and not isinstance(text, str):
+        if text is not None and not isinstance(text, (str, dict, list, int)):
             raise TypeError(f"with a registry, the schema to read as is its text, not {type(text).__name__}")
         # Only here: functions without a registry, and workers, load nothing of one.
-        from kcodec_spark.framed import framed_reader
+        from kcodec_spark.framed import framed_serde
 
-        return framed_reader(format, *place, text, codec_options)
-    if isinstance(schema, str):
-        return reader_of(codec_class(schema, text, **codec_options))
-    return reader_of(check_codec(schema, codec_options if text is None else {**codec_options, option: text}))
+        return framed_serde(format, *place, text, codec_options)
+    if isinstance(schema, (str, dict, list)):
+        return codec_class(schema, text, **codec_options)
+    return check_codec(schema, codec_options if text is None else {**codec_options, option: text})
 
 
-def schema_writer(format: str, codec_class: type, schema: Any, place: Place | None) -> Writer:
+def schema_writer(format: str, codec_class: type, schema: Any, place: Place | None, round: str) -> Writer:
     """Return what encodes values of a schema; without one, of the registry's latest."""
     if place is not None:
         if schema is not None and not isinstance(schema, str):
             raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
         from kcodec_spark.framed import framed_writer
 
-        writer: Writer = framed_writer(format, *place, schema)
-        return writer
-    return writer_of(codec_class(schema) if isinstance(schema, str) else check_codec(schema, {}))
+        return writer_of(framed_writer(format, *place, schema), round)
+    known = codec_class(schema) if isinstance(schema, (str, dict, list)) else check_codec(schema, {})
+    return writer_of(known, round)
 
 
-def reader_of(codec: Any) -> tuple[Reader, pa.DataType]:
-    """Return what decodes with a codec or a serde, and the Arrow type of what it returns."""
+def reader_of(codec: Any) -> Reading:
+    """Return what decodes with a codec or a serde."""
     if _has_versions(codec) and codec.header not in ("version", "request"):
         raise ConfigError(
             f"{codec.spec.name} has several versions: give the version, or the column that has it"
         )
     is_serde = hasattr(codec, "deserialize")
-    if codec.arrow_type is None:
+    kind = codec.arrow_type
+    if kind is None:
         missing = "the serde a reader_schema" if is_serde else "a schema"
         raise ConfigError(f"Spark must know the type before the first value: give {missing}")
-    return (codec.deserialize if is_serde else codec.decode), codec.arrow_type
+    read = codec.deserialize if is_serde else codec.decode
+    marked = marked_schema(getattr(codec, "reader_schema", None))
+    if marked is not None:
+        durations = with_durations(kind, marked)
+        if durations != kind:
+            read, kind = functools.partial(read_durations, read, durations), durations
+    return Reading(read, kind, marked)
 
 
-def writer_of(codec: Any) -> Writer:
-    """Return what encodes with a codec or a serde."""
+def writer_of(codec: Any, round: str = "error") -> Writer:
+    """Return what encodes with a codec or a serde; `round` is what becomes of times finer than those written."""
     if _has_versions(codec):
         raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
-    writer: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
-    return writer
+    write: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
+    if round != "error":
+        write = functools.partial(write, round=round)
+    # As Spark's to_avro does; other formats have no numbers for intervals.
+    is_avro = isinstance(codec, AvroCodec) or hasattr(codec, "serialize")
+    return functools.partial(_write_numbers, write) if is_avro else write
+
+
+def _write_numbers(write: Writer, array: pa.Array, *, errors: str = "raise") -> Any:
+    return write(without_intervals(array), errors=errors)
 
 
 def _has_versions(codec: Any) -> bool:

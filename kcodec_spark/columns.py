@@ -6,16 +6,26 @@ pickled with it; see `kcodec_spark.udf` and `kcodec_spark.worker`.
 
 import functools
 import logging
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kcodec.errors import ConfigError
+from kcodec_spark.codecs import Reading
+from kcodec_spark.intervals import casts
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.ship import shipped
 from kcodec_spark.types import all_nullable, from_arrow_type
-from kcodec_spark.udf import CORRUPT_FIELDS, Reader, Writer, decode_permissive, loader
+from kcodec_spark.udf import (
+    CORRUPT_FIELDS,
+    UNWRITTEN_FIELDS,
+    Writer,
+    decode_permissive,
+    encode_permissive,
+    loader,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -29,13 +39,16 @@ __all__ = [
     "encode_udf",
     "encoded",
     "encoded_by_shape",
+    "encoded_within",
     "is_several",
 ]
+
+_REPR = re.compile(r"Column<'(.*)'>", re.DOTALL)
 
 
 def decoded(
     data: "Column | str",
-    reader: tuple[Reader | Callable[..., Any], pa.DataType],
+    reading: Reading,
     rows: RowsOptions,
     name: str,
     *,
@@ -43,23 +56,28 @@ def decoded(
     beside: "Sequence[Column | str]" = (),
 ) -> "Column":
     """Return the column that decodes another; `beside` are further ones that the reader takes. See `decode_udf`."""
-    udf = decode_udf(reader, rows, name, deterministic)
-    return udf(as_column(data), *(as_column(column) for column in beside))
+    read, kind = _decoding(reading, rows)
+    udf = _udf(name, read, kind, deterministic)
+    column = udf(as_column(data), *(as_column(each) for each in beside))
+    steps = [] if reading.marked is None else casts(kind, reading.marked)
+    if not steps:
+        return column
+    for step in steps:
+        column = column.cast(step)
+    return column.alias(f"{name}({_shown(data)})")
 
 
-def decode_udf(
-    reader: tuple[Reader | Callable[..., Any], pa.DataType],
-    rows: RowsOptions,
-    name: str,
-    deterministic: bool = False,
-) -> Any:
+def decode_udf(reading: Reading, rows: RowsOptions, name: str, deterministic: bool = False) -> Any:
     """Make the UDF that decodes a column; if the reader takes more arrays than one, so does the UDF.
 
-    `reader` also has the Arrow type of the result; with mode PERMISSIVE all its fields become nullable. Plans show
-    `name`.
+    With mode PERMISSIVE all fields of the result become nullable. Plans show `name`.
     """
-    read, arrow_type = reader
-    column = rows.corrupt_column
+    return _udf(name, *_decoding(reading, rows), deterministic)
+
+
+def _decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType]":
+    """Return what the executors decode by, and Spark's type of the result."""
+    arrow_type, column = reading.arrow_type, rows.corrupt_column
     if column is not None:
         if not pa.types.is_struct(arrow_type):
             raise ConfigError(f"columnNameOfCorruptRecord needs a record, and {arrow_type} has no fields")
@@ -68,21 +86,28 @@ def decode_udf(
             raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
         arrow_type = pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
     spark_type = from_arrow_type(arrow_type)
-    if rows.permissive:
-        return _udf(
-            name, functools.partial(decode_permissive, read, column), all_nullable(spark_type), deterministic
-        )
-    return _udf(name, read, spark_type, deterministic)
+    if not rows.permissive:
+        return reading.read, spark_type
+    read = functools.partial(decode_permissive, reading.read, column, rows.null_on_registry_failure)
+    return read, all_nullable(spark_type)
 
 
-def encoded(data: "Column | str | Sequence[Column | str]", write: Writer, name: str) -> "Column":
-    """Return the column that encodes another, or several as the struct that Spark makes of them."""
-    return encode_udf(write, name)(_columns(data, name)[0])
-
-
-def encoded_by_shape(
-    data: "Column | str | Sequence[Column | str]", write: Callable[..., pa.Array], name: str
+def encoded(
+    data: "Column | str | Sequence[Column | str]", write: Writer, name: str, rows: RowsOptions
 ) -> "Column":
+    """Return the column that encodes another, or several as the struct that Spark makes of them."""
+    return _named(encode_udf(write, name, rows)(_columns(data, name)[0]), data, name)
+
+
+def encoded_within(data: "Column | str", write: Writer, name: str, rows: RowsOptions) -> "Column":
+    """Return the column that encodes another, for which the executors get a struct of it: its nullability is there."""
+    from pyspark.sql import functions as F
+
+    column = encode_udf(write, name, rows)(F.struct(as_column(data)))
+    return column.alias(f"{name}({_shown(data)})")
+
+
+def encoded_by_shape(data: "Sequence[Column | str]", write: Writer, name: str, rows: RowsOptions) -> "Column":
     """Return the column that encodes others as one, and for which the executors get them one by one.
 
     `write` takes the shape and the columns. The shape is a null of type array of what is to be encoded: it has the
@@ -92,21 +117,54 @@ def encoded_by_shape(
 
     whole, columns = _columns(data, name)
     # A null that the optimizer folds to a literal: only its type reaches the executors.
-    return encode_udf(write, name)(F.when(F.lit(False), F.array(whole)), *columns)
+    column = encode_udf(write, name, rows)(F.when(F.lit(False), F.array(whole)), *columns)
+    return column.alias(f"{name}({_shown(data)})")
 
 
-def encode_udf(write: Callable[..., pa.Array], name: str) -> Any:
+def encode_udf(write: Writer, name: str, rows: RowsOptions) -> Any:
     """Make the UDF that encodes, by a function of arrays; `name` is what plans show."""
     from pyspark.sql.types import BinaryType
 
-    return _udf(name, write, BinaryType(), True)
+    column = rows.corrupt_column
+    if not rows.permissive:
+        return _udf(name, write, BinaryType(), True)
+    if column is not None and column.lower() == "value":
+        raise ConfigError("columnNameOfCorruptRecord: value is the field of what is written")
+    kind = (
+        pa.struct([("value", pa.binary()), (column, pa.struct(UNWRITTEN_FIELDS))]) if column else pa.binary()
+    )
+    permissive = functools.partial(encode_permissive, write, column)
+    # Spark would call a deterministic one for each of the two fields.
+    return _udf(name, permissive, from_arrow_type(kind), column is None)
 
 
 def computed(
-    data: "Column | str", function: Callable[[pa.Array], pa.Array], returns: pa.DataType, name: str
+    data: "Column | str",
+    function: Writer,
+    returns: pa.DataType,
+    name: str,
+    rows: RowsOptions,
 ) -> "Column":
     """Return the column of a function of arrays, which returns the same for the same values."""
+    if rows.permissive:
+        function = functools.partial(encode_permissive, function, None)
     return _udf(name, function, from_arrow_type(returns), True)(as_column(data))
+
+
+def _named(column: "Column", data: Any, name: str) -> "Column":
+    """Return a column under the name that a function of Spark would have; of structs Spark names that of a UDF else."""
+    shown = _shown(data)
+    return column.alias(f"{name}({shown})") if "struct(" in shown else column
+
+
+def _shown(data: Any) -> str:
+    """Return what stands for columns in the name of a function of them."""
+    if is_several(data):
+        return f"struct({', '.join(_shown(each) for each in data)})"
+    if isinstance(data, str):
+        return data
+    found = _REPR.fullmatch(repr(data))
+    return found[1] if found else repr(data)
 
 
 def as_column(data: Any) -> "Column":

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import SchemaError
 from kcodec_spark.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.options import rows_options
+from kcodec_spark.options import rows_options, write_options
 from kcodec_spark.types import to_arrow_type
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def to_connect_json(
     schema : str, dict, ConnectSchema, DataType or ConnectJsonCodec, optional
         As for `from_connect_json`. Without one the schema is that of the column's type.
     options : dict, optional
-        The converter's settings, as for `from_connect_json`.
+        The converter's settings, as for `from_connect_json`; ``mode``, ``columnNameOfCorruptRecord`` and ``round``, as
+        for `to_avro`.
     compat, key
         As for `from_connect_json`.
     wide_decimals : {"string"}, optional
@@ -111,10 +112,9 @@ def to_connect_json(
     >>> df.select(to_connect_json(["id", "price"], options={"decimal.format": "NUMERIC"}))        # doctest: +SKIP
     """
     converter, others = _settings(options)
-    if others:
-        raise ConfigError(f"to_connect_json takes Connect's settings, not {', '.join(others)}")
+    settings = write_options(others, "to_connect_json", ", and Connect's")
     codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals)
-    return encoded(data, writer_of(codec), "to_connect_json")
+    return encoded(data, writer_of(codec, settings.round), "to_connect_json", settings.rows)
 
 
 def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -92,15 +92,20 @@ def text_to_decimal(
     return _decoded("text_to_decimal", col, codec, options)
 
 
-def encode_decimal(col: "Column | str", scale: int, *, base64: bool = False) -> "Column":
+def encode_decimal(
+    col: "Column | str", scale: int, options: Mapping[str, Any] | None = None, *, base64: bool = False
+) -> "Column":
     """Write decimals, or any numbers, as unscaled values: the fewest bytes of big-endian two's complement.
 
     Parameters
     ----------
     col : Column or str
-        Numbers; what has more digits behind the point than `scale` fails the query.
+        Numbers.
     scale : int
         Digits behind the point that the reader assumes.
+    options : dict, optional
+        ``mode``: FAILFAST (default: a number with more digits behind the point fails the query) or PERMISSIVE (it
+        becomes null).
     base64 : bool
         Write Base64, as JsonConverter does, instead of bytes.
 
@@ -115,10 +120,13 @@ def encode_decimal(col: "Column | str", scale: int, *, base64: bool = False) -> 
     >>> df.select(encode_decimal("price", 2))                                           # doctest: +SKIP
     """
     codec = DecimalCodec(scale, output="base64" if base64 else "bytes")
-    return computed(col, codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal")
+    rows = rows_options(options, "encode_decimal", has_error_column=False)
+    return computed(col, codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal", rows)
 
 
-def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> "Column":
+def decimal_to_text(
+    col: "Column | str", scale: int, options: Mapping[str, Any] | None = None, *, plain: bool = False
+) -> "Column":
     """Write decimals in any of the forms that `decode_decimal` takes as numbers, of up to 10,000 digits.
 
     Parameters
@@ -127,6 +135,8 @@ def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> 
         As for `decode_decimal`; strings are Base64.
     scale : int
         Digits behind the point, of unscaled values. Integers, decimals and structs keep their own.
+    options : dict, optional
+        ``mode``, as for `decode_decimal`.
     plain : bool
         As ``BigDecimal.toPlainString`` prints it, without exponents; by default as ``toString``.
 
@@ -141,7 +151,8 @@ def decimal_to_text(col: "Column | str", scale: int, *, plain: bool = False) -> 
     >>> df.select(decimal_to_text("price", 2))                                          # doctest: +SKIP
     """
     codec = DecimalCodec(scale, as_text=True, plain=plain)
-    return computed(col, codec.decode, pa.string(), "decimal_to_text")
+    rows = rows_options(options, "decimal_to_text", has_error_column=False)
+    return computed(col, codec.decode, pa.string(), "decimal_to_text", rows)
 
 
 def _decoded(

@@ -16,7 +16,7 @@ from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
 
-__all__ = ["Subject", "framed_reader", "framed_writer"]
+__all__ = ["Subject", "framed_serde", "framed_writer"]
 
 #: How many of a subject's versions, the latest ones, are looked up in advance.
 _LOOKED_UP = 64
@@ -33,7 +33,7 @@ class Subject:
         return self.name
 
 
-def framed_reader(
+def framed_serde(
     format: str,
     subject: str,
     address: str,
@@ -41,25 +41,30 @@ def framed_reader(
     reader_schema: Any,
     options: Mapping[str, Any],
     message: str | Sequence[str] | None = None,
-) -> tuple[Any, pa.DataType]:
-    """Return what decodes framed values, and the Arrow type of its result; without a schema, the subject's latest.
+) -> Serde:
+    """Return what decodes framed values; without a schema, as the subject's latest.
 
     `settings` are those of the registry's client and of the serde, by Confluent's names; `options` those of the format;
-    `message` what `kcodec.Serde` takes.
+    `message` what `kcodec.Serde` takes. The schema may also be an id, or ``version:`` and a number.
     """
     language = schema_format(format)
     registry, config = _open(language, subject, address, settings)
+    if reader_schema is None:
+        reader_schema = "latest"
+    elif not isinstance(reader_schema, int) and not str(reader_schema).startswith("version:"):
+        reader_schema = _given(reader_schema, language)
     serde = Serde(
         format,
         registry,
-        reader_schema="latest" if reader_schema is None else _given(reader_schema, language),
+        reader_schema=reader_schema,
         message=message,
         config=config,
         options=language.named_options(options),
     )
-    arrow_type = serde.arrow_type
+    # Known from now on, and an error now if it cannot be had.
+    serde.arrow_type  # noqa: B018
     serde.fetch(_versions(registry, subject))
-    return serde.deserialize, arrow_type
+    return serde
 
 
 def framed_writer(
@@ -68,10 +73,10 @@ def framed_writer(
     address: str,
     settings: Mapping[str, Any],
     schema: Any,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any],
     message: str | None = None,
-) -> Any:
-    """Return what encodes with a frame; without a schema, as the subject's latest.
+) -> Serde:
+    """Return what encodes with a frame; without a schema, as that of ``use.schema.id`` or the subject's latest.
 
     A schema must be registered under the subject, unless ``auto.register.schemas`` is set.
     """
@@ -79,16 +84,17 @@ def framed_writer(
     registry, config = _open(language, subject, address, settings)
     config.setdefault("auto.register.schemas", False)
     if schema is None:
-        found = registry.get_version(subject)
+        wanted = config.get("use.schema.id")
+        found = registry.get_version(subject) if wanted is None else registry.get(int(wanted))
         given = found.schema
         config = {**config, "auto.register.schemas": False, "use.schema.id": found.id}
     else:
         given = _given(schema, language)
-    named = language.named_options(options) if options else None
+    named = language.named_options(options)
     serde = Serde(format, registry, schema=given, message=message, config=config, options=named)
     # Writing a value, whatever it is, makes the serde choose its schema and keep the id.
     serde.serialize(pa.array([True]), errors="null")
-    return serde.serialize
+    return serde
 
 
 def _open(
@@ -105,7 +111,7 @@ def _open(
 
 def _given(schema: Any, language: SchemaFormat) -> Any:
     """Return a schema that was given, whose text is not taken for the name of a version."""
-    return Schema(schema, language.type) if isinstance(schema, str) else schema
+    return Schema(language.given_text(schema), language.type) if isinstance(schema, str) else schema
 
 
 def _versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:

@@ -1,7 +1,7 @@
 """``from_ksql`` and ``to_ksql``: keys and values of ksqlDB's streams and tables, in ksqlDB's formats."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -9,9 +9,9 @@ import pyarrow as pa
 from kcodec import KsqlCodec
 from kcodec.errors import SchemaError
 from kcodec.formats.ksql.types import SqlColumn, SqlType
-from kcodec_spark.codecs import reader_of
+from kcodec_spark.codecs import reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.options import rows_options
+from kcodec_spark.options import rows_options, write_options
 from kcodec_spark.types import to_arrow_type
 from kcodec_spark.udf import TypedWriter, Writer
 
@@ -89,6 +89,7 @@ def to_ksql(
     data: "Column | str | Sequence[Column | str]",
     format: str,
     columns: "str | StructType | None" = None,
+    options: Mapping[str, Any] | None = None,
     *,
     key: bool = False,
     wrap: bool | None = None,
@@ -106,6 +107,8 @@ def to_ksql(
         ksqlDB's name of the format.
     columns : str or StructType, optional
         As for `from_ksql`. By default the fields of the struct, by their names as they are.
+    options : dict, optional
+        ``mode``, ``columnNameOfCorruptRecord`` and ``round``, as for `to_avro`.
     key, wrap, compat, properties
         As for `kcodec.KsqlCodec`.
 
@@ -124,23 +127,26 @@ def to_ksql(
     >>> from kcodec_spark import to_ksql
     >>> df.select(to_ksql(["id", "total"], "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)"))             # doctest: +SKIP
     """
+    settings = write_options(options, "to_ksql")
     arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties}
+    make = functools.partial(_writer, format, arguments, settings.round)
     if columns is not None:
-        return encoded(data, _writer(format, arguments, _columns(columns)), "to_ksql")
+        return encoded(data, make(_columns(columns)), "to_ksql", settings.rows)
     # The columns are not known yet; all other arguments are checked with sample ones.
     sample_columns = () if str(format).upper() == "NONE" else (SqlColumn("C", SqlType("STRING")),)
-    _writer(format, arguments, sample_columns)
-    return encoded(data, TypedWriter(functools.partial(_derived_writer, format, arguments)), "to_ksql")
+    make(sample_columns)
+    derived = TypedWriter(functools.partial(_derived_writer, make))
+    return encoded(data, derived, "to_ksql", settings.rows)
 
 
-def _writer(format: str, arguments: Mapping[str, Any], columns: Any) -> Writer:
-    return KsqlCodec(format, columns, **arguments).encode
+def _writer(format: str, arguments: Mapping[str, Any], round: str, columns: Any) -> Writer:
+    return writer_of(KsqlCodec(format, columns, **arguments), round)
 
 
-def _derived_writer(format: str, arguments: Mapping[str, Any], kind: pa.DataType) -> Writer:
+def _derived_writer(make: Callable[[Any], Writer], kind: pa.DataType) -> Writer:
     if not pa.types.is_struct(kind):
         raise SchemaError(f"to_ksql needs columns for {kind}: only a struct has names")
-    return _writer(format, arguments, kind)
+    return make(kind)
 
 
 def _columns(columns: Any) -> Any:

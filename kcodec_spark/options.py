@@ -1,6 +1,7 @@
 """Options as Spark and Databricks spell them: what becomes of bad rows, apart from the options of a format.
 
-Names are compared without regard to case, as Spark does. Options that are unknown or not valid are a `ConfigError`.
+Names are compared without regard to case, as Spark does. Options that are unknown or not valid are a `ConfigError`,
+which says for those of Spark, Databricks and ABRiS what takes their place.
 """
 
 import difflib
@@ -13,6 +14,7 @@ __all__ = [
     "REGISTRY_PREFIX",
     "ReadOptions",
     "RowsOptions",
+    "WriteOptions",
     "flag",
     "integer",
     "read_options",
@@ -24,16 +26,49 @@ __all__ = [
 REGISTRY_PREFIX = "confluent.schema.registry."
 
 _ROWS = ("mode", "columnNameOfCorruptRecord")
+_ON_FAILURE = "onRegistryFailure"
 _MODES = ("FAILFAST", "PERMISSIVE")
+_ROUND = ("error", "truncate")
+
+#: Names in lower case, with and without the registry's prefix -> what takes their place.
+_INSTEAD = {
+    "avroschemaurl": "read the schema and give its text as avroSchema",
+    "positionalfieldmatching": "fields are matched by their names",
+    **dict.fromkeys(
+        ("ignoreextension", "compression", "recordname", "recordnamespace"),
+        "it is an option of files: leave it out",
+    ),
+    # ABRiS
+    "schema.registry.url": "give the address as schemaRegistryAddress",
+    "schema.registry.topic": "give the subject, such as orders-value",
+    **dict.fromkeys(
+        ("value.schema.naming.strategy", "key.schema.naming.strategy", "schema.name", "schema.namespace"),
+        "give the whole subject, such as orders-value",
+    ),
+    **dict.fromkeys(("value.schema.id", "key.schema.id"), "readerSchemaId"),
+    **dict.fromkeys(("value.schema.version", "key.schema.version"), "readerSchemaVersion"),
+    "readerschema": "give the schema as jsonFormatSchema or avroSchema",
+    "writerschema": "without a registry, give it as jsonFormatSchema",
+    "schemaconverter": "types are those of Spark's from_avro",
+    "exceptionhandler": "mode PERMISSIVE, with columnNameOfCorruptRecord",
+}
+
+_KEYTOOL = "Java's key stores are not read here: convert it to PEM, and give {} instead"
+_JAVA_STORES = {
+    "ssl.truststore.location": "ssl.ca.location",
+    "ssl.keystore.location": "ssl.certificate.location (and ssl.key.location, unless one file has both)",
+}
 
 
 class RowsOptions(NamedTuple):
-    """What becomes of rows that cannot be decoded."""
+    """What becomes of rows that cannot be decoded or encoded."""
 
     #: Whether such a row becomes nulls rather than an error.
     permissive: bool = False
     #: Name of the field that says what is wrong with such a row.
     corrupt_column: str | None = None
+    #: Whether a registry that cannot be asked makes bad rows too, rather than an error.
+    null_on_registry_failure: bool = False
 
 
 class ReadOptions(NamedTuple):
@@ -46,28 +81,57 @@ class ReadOptions(NamedTuple):
     registry: dict[str, Any]
 
 
+class WriteOptions(NamedTuple):
+    """The options of a function that encodes."""
+
+    rows: RowsOptions
+    #: What becomes of times that are finer than those written.
+    round: str
+    #: Settings of the registry's client.
+    registry: dict[str, Any]
+
+
 def read_options(options: Mapping[str, Any] | None, names: tuple[str, ...] = ()) -> ReadOptions:
     """Read the options of a function that decodes by a schema; `names` are those of its format."""
-    given, registry = _split(options, (*_ROWS, *names))
+    given, registry = _split(options, (*_ROWS, _ON_FAILURE, *names))
     own = {name: value for name, value in given.items() if name in names}
     return ReadOptions(_rows(given), own, registry)
 
 
 def rows_options(
-    options: Mapping[str, Any] | None, function: str, others: str = "", *, has_error_column: bool = True
+    options: Mapping[str, Any] | None,
+    function: str,
+    others: str = "",
+    *,
+    has_error_column: bool = True,
+    has_registry: bool = False,
 ) -> RowsOptions:
     """Read the options of a function that has none but those for bad rows; errors add `others` to their list."""
-    names = _ROWS if has_error_column else _ROWS[:1]
-    known = f"{function} takes the option{'s' if has_error_column else ''} {' and '.join(names)}{others}"
+    names = (*(_ROWS if has_error_column else _ROWS[:1]), *((_ON_FAILURE,) if has_registry else ()))
+    known = f"{function} takes the option{'s' if len(names) > 1 else ''} {_listed(names)}{others}"
     given, registry = _split(options, names, known)
     if registry:
         raise ConfigError(known)
     return _rows(given)
 
 
-def write_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Read the options of a function that encodes by a schema: the settings of the registry's client."""
-    return _split(options, ())[1]
+def write_options(
+    options: Mapping[str, Any] | None, function: str, others: str = "", *, has_registry: bool = False
+) -> WriteOptions:
+    """Read the options of a function that encodes; errors add `others` to their list."""
+    names = (*_ROWS, "round")
+    known = "" if has_registry else f"{function} takes the options {_listed(names)}{others}"
+    given, registry = _split(options, names, known)
+    if registry and not has_registry:
+        raise ConfigError(known)
+    rounding = str(given.get("round", "error")).lower()
+    if rounding not in _ROUND:
+        raise ConfigError(f"round {given['round']!r} is not one of {', '.join(_ROUND)}")
+    return WriteOptions(_rows(given), rounding, registry)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def flag(given: Mapping[str, Any], name: str) -> bool:
@@ -95,7 +159,12 @@ def _rows(given: Mapping[str, Any]) -> RowsOptions:
         raise ConfigError("columnNameOfCorruptRecord needs mode PERMISSIVE")
     if corrupt is not None and not (isinstance(corrupt, str) and corrupt):
         raise ConfigError(f"columnNameOfCorruptRecord {corrupt!r} is not a name")
-    return RowsOptions(mode == "PERMISSIVE", corrupt)
+    on_failure = str(given.get(_ON_FAILURE, "fail")).lower()
+    if on_failure not in ("fail", "null"):
+        raise ConfigError(f"{_ON_FAILURE} {given[_ON_FAILURE]!r} is not one of fail, null")
+    if on_failure == "null" and mode != "PERMISSIVE":
+        raise ConfigError(f"{_ON_FAILURE} null needs mode PERMISSIVE")
+    return RowsOptions(mode == "PERMISSIVE", corrupt, on_failure == "null")
 
 
 def _split(
@@ -113,6 +182,8 @@ def _split(
         if lower.startswith(REGISTRY_PREFIX):
             registry[str(name)[len(REGISTRY_PREFIX) :]] = value
         elif lower not in proper:
+            if lower in _INSTEAD and not known:
+                raise ConfigError(f"unknown option {name!r}: {_INSTEAD[lower]}")
             near = difflib.get_close_matches(lower, [*proper, *prefixes], 1)
             hint = f": {known}" if known else ""
             if near:
@@ -124,4 +195,24 @@ def _split(
             raise ConfigError(f"the option {proper[lower]} is given twice")
         else:
             given[proper[lower]] = value
-    return given, registry
+    return given, _registry_settings(registry)
+
+
+def _registry_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a registry's client with those of Java's client under the names they have here."""
+    settings = dict(given)
+    for store, instead in _JAVA_STORES.items():
+        kind = store.replace("location", "type")
+        path, form = settings.pop(store, None), str(settings.pop(kind, "JKS")).upper()
+        if path is None:
+            continue
+        if form != "PEM":
+            raise ConfigError(f"{REGISTRY_PREFIX}{store}: {_KEYTOOL.format(instead)}")
+        name = instead.partition(" ")[0]
+        if name in settings:
+            raise ConfigError(f"{store} and {name} are the same setting")
+        settings[name] = path
+    for name in settings:
+        if name.startswith(("ssl.truststore.", "ssl.keystore.")):
+            raise ConfigError(f"{REGISTRY_PREFIX}{name}: only key stores have it, PEM files need none")
+    return settings

@@ -116,10 +116,10 @@ def from_protobuf(
     place = _place(subject, schemaRegistryAddress, settings.format, settings.registry)
     source = _source(descFilePath, binaryDescriptorSet, schema)
     if place is not None:
-        from kcodec_spark.framed import framed_reader
+        from kcodec_spark.framed import framed_serde
 
         message = _message(messageName, settings.format, is_several=True)
-        reader = framed_reader("PROTOBUF", *place, source, codec_options, message)
+        reader = reader_of(framed_serde("PROTOBUF", *place, source, codec_options, message))
     elif source is not None:
         reader = reader_of(ProtobufCodec(source, _message(messageName, {}), **codec_options))
     else:
@@ -150,7 +150,8 @@ def to_protobuf(
         The schema to write as, and its message, as for `from_protobuf`; with a registry without a schema, the
         subject's latest.
     options : dict, optional
-        Databricks' of a registry, as for `from_protobuf`, or ``confluent.schema.registry.auto.register.schemas``.
+        ``mode`` and ``columnNameOfCorruptRecord``, as for `to_avro`; Databricks' of a registry, as for
+        `from_protobuf`, or ``confluent.schema.registry.auto.register.schemas``.
     subject, schemaRegistryAddress : str, optional
         Subject and address of the registry: each value is framed with the id that the schema has there, and its
         message's indexes. A schema that is not registered under the subject is an error, unless registering is asked
@@ -180,14 +181,14 @@ def to_protobuf(
         from kcodec_spark.framed import framed_writer
 
         message = _message(messageName, settings.format)
-        write = framed_writer("PROTOBUF", *place, source, _SIGNED, message)
+        write = writer_of(framed_writer("PROTOBUF", *place, source, _SIGNED, message))
     elif source is not None:
         write = ProtobufCodec(source, _message(messageName, {}), **_SIGNED).encode
     else:
         write = writer_of(check_codec(_given(messageName), {}, "messageName is"))
     if is_several(data):
-        return encoded_by_shape(data, functools.partial(encode_packed, write), "to_protobuf")
-    return encoded(data, write, "to_protobuf")
+        return encoded_by_shape(data, functools.partial(encode_packed, write), "to_protobuf", settings.rows)
+    return encoded(data, write, "to_protobuf", settings.rows)
 
 
 def _place(

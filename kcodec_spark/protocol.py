@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec import MessageCodec, protocol
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import reader_of
+from kcodec_spark.codecs import Reading, reader_of
 from kcodec_spark.columns import decoded
 from kcodec_spark.options import RowsOptions, rows_options
 
@@ -68,8 +68,8 @@ def from_kafka_message(
     codec = _codec(spec, version, header=header, compat=compat, unknown_tags=unknown_tags)
     if version is None or isinstance(version, int):
         return decoded(data, reader_of(codec), rows, "from_kafka_message", deterministic=deterministic)
-    reader = _by_version(codec), codec.arrow_type
-    return decoded(data, reader, rows, "from_kafka_message", deterministic=deterministic, beside=[version])
+    reading = Reading(_by_version(codec), codec.arrow_type)
+    return decoded(data, reading, rows, "from_kafka_message", deterministic=deterministic, beside=[version])
 
 
 def _codec(spec: Any, version: Any, **options: Any) -> MessageCodec:
@@ -201,6 +201,6 @@ def _decode_topic(
 
     # Named so that no column of the data frame can be meant.
     record = f"kcodec{topic}"
-    column = decoded(key, (read, kind), RowsOptions(), name, beside=[value])
+    column = decoded(key, Reading(read, kind), RowsOptions(), name, beside=[value])
     # Columns may share a name, which nothing but a star can select.
     return df.select("*", column.alias(record)).select("*", f"{record}.*").drop(record)

@@ -31,7 +31,8 @@ def register(
         Name of each function: a codec or serde, which decodes; or a tuple of one and ``"decode"`` or
         ``"encode"``.
     options : dict, optional
-        ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`, for all functions that decode.
+        ``mode``, ``columnNameOfCorruptRecord`` and ``onRegistryFailure``, as for `from_avro` and `to_avro`, for all
+        functions.
     deterministic : bool
         As for `from_avro`, for all functions that decode.
 
@@ -48,7 +49,7 @@ def register(
     >>> register(spark, {"order_of": codec, "order_bytes": (codec, "encode")})          # doctest: +SKIP
     >>> spark.sql("SELECT order_of(value).id FROM orders")                              # doctest: +SKIP
     """
-    rows = rows_options(options, "register", "; others are the codec's")
+    rows = rows_options(options, "register", "; others are the codec's", has_registry=True)
     if not isinstance(functions, Mapping):
         raise TypeError(f"functions are a dict, not {type(functions).__name__}")
     udfs = {}
@@ -64,7 +65,7 @@ def register(
         if direction == "decode":
             udfs[name] = decode_udf(reader_of(codec), rows, name, deterministic)
         elif direction == "encode":
-            udfs[name] = encode_udf(writer_of(codec), name)
+            udfs[name] = encode_udf(writer_of(codec), name, rows)
         else:
             raise ConfigError(f"{name}: {direction!r} is neither decode nor encode")
     for name, udf in udfs.items():

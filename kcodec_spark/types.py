@@ -123,6 +123,7 @@ def _simple_types() -> "dict[int, DataType]":
         ids.Type_TIME32: spark.IntegerType(),
         ids.Type_TIME64: spark.TimeType(6),
         ids.Type_DURATION: spark.DayTimeIntervalType(),
+        ids.Type_INTERVAL_MONTHS: spark.YearMonthIntervalType(),
     }
 
 

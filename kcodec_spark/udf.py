@@ -1,19 +1,22 @@
 """What runs on the executors, around a codec: bad rows become nulls, several columns one struct."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kcodec.errors import SchemaError
+from kcodec.errors import RegistryError, SchemaError
 
 __all__ = [
     "CORRUPT_FIELDS",
+    "UNWRITTEN_FIELDS",
     "Reader",
     "TypedWriter",
     "Writer",
     "decode_permissive",
     "encode_packed",
+    "encode_permissive",
     "loader",
     "pack",
 ]
@@ -28,6 +31,9 @@ CORRUPT_FIELDS = (
     pa.field("bytes", pa.binary()),
 )
 
+#: The same of a row that cannot be written.
+UNWRITTEN_FIELDS = tuple(field for field in CORRUPT_FIELDS if field.name not in ("offset", "bytes"))
+
 
 class Reader(Protocol):
     """What decodes a column: the ``decode`` of a codec, the ``deserialize`` of a serde."""
@@ -36,35 +42,59 @@ class Reader(Protocol):
         """Return an Arrow array, and with ``errors="report"`` the report too."""
 
 
-#: What encodes a column: the ``encode`` of a codec, the ``serialize`` of a serde.
-Writer = Callable[[pa.Array], pa.Array]
+#: What encodes columns: the ``encode`` of a codec, the ``serialize`` of a serde, or what packs columns for these. It
+#: takes arrays and ``errors=``, and returns a binary array, and with ``errors="report"`` the report too.
+Writer = Callable[..., Any]
 
 
 def decode_permissive(
-    read: Callable[..., Any], corrupt_column: str | None, values: pa.Array, *beside: pa.Array
+    read: Callable[..., Any],
+    corrupt_column: str | None,
+    null_on_registry_failure: bool,
+    values: pa.Array,
+    *beside: pa.Array,
 ) -> pa.Array:
     """Decode values, each bad row to a struct of nulls, as Spark does, with what is wrong in the error column."""
     array, report = read(values, *beside, errors="report")
+    if not null_on_registry_failure:
+        failed = report.filter(pc.equal(report["code"], "registry_error"))
+        if failed.num_rows:
+            # No fault of the rows: Spark tries the task again.
+            raise RegistryError(failed["reason"][0].as_py())
     if not pa.types.is_struct(array.type):
         return array
     fields = [field.with_nullable(True) for field in array.type]
     children = array.flatten()
     if corrupt_column is not None:
         fields.append(pa.field(corrupt_column, pa.struct(CORRUPT_FIELDS)))
-        children.append(_corrupt_rows(values, report))
+        children.append(_bad_rows(CORRUPT_FIELDS, len(values), report, values))
     if not children:
         return array
     return pa.StructArray.from_arrays(children, fields=fields, mask=values.is_null())
 
 
-def _corrupt_rows(values: pa.Array, report: pa.Table) -> pa.Array:
+def encode_permissive(write: Writer, corrupt_column: str | None, *columns: pa.Array) -> pa.Array:
+    """Encode columns, each row that cannot be written to a null, with what is wrong in the error column."""
+    values, report = write(*columns, errors="report")
+    if corrupt_column is None:
+        return values
+    bad = _bad_rows(UNWRITTEN_FIELDS, len(values), report)
+    return pa.StructArray.from_arrays([values, bad], names=["value", corrupt_column])
+
+
+def _bad_rows(
+    fields: Sequence[pa.Field], count: int, report: pa.Table, values: pa.Array | None = None
+) -> pa.Array:
+    """Return what a report says, in the rows that it says it of; the field ``bytes`` is taken from `values`."""
     if not report.num_rows:
-        return pa.nulls(len(values), pa.struct(CORRUPT_FIELDS))
+        return pa.nulls(count, pa.struct(fields))
     rows = report["row"].combine_chunks()
-    columns = [report[field.name].combine_chunks().cast(field.type) for field in CORRUPT_FIELDS[:-1]]
-    columns.append(values.take(rows).cast(CORRUPT_FIELDS[-1].type))
-    entries = pa.StructArray.from_arrays(columns, fields=CORRUPT_FIELDS)
-    places: list[int | None] = [None] * len(values)
+    found = dict(zip(report.column_names, report.columns, strict=True))
+    if values is not None:
+        found["bytes"] = pa.chunked_array([values.take(rows)])
+    columns = [found[field.name].combine_chunks().cast(field.type) for field in fields]
+    entries = pa.StructArray.from_arrays(columns, fields=list(fields))
+    places: list[int | None] = [None] * count
     for number, row in enumerate(rows.to_pylist()):
         places[row] = number
     return entries.take(pa.array(places, pa.int64()))
@@ -77,17 +107,17 @@ class TypedWriter:
         self.make = make
         self.writers: dict[Any, Writer] = {}
 
-    def __call__(self, array: pa.Array, kind: pa.Field | None = None) -> pa.Array:
+    def __call__(self, array: pa.Array, kind: pa.Field | None = None, *, errors: str = "raise") -> Any:
         """Return the array in bytes, by the writer of a field, or else of the array's type."""
         key = array.type if kind is None else kind
         if key not in self.writers:
             self.writers[key] = self.make(key)
-        return self.writers[key](array)
+        return self.writers[key](array, errors=errors)
 
 
-def encode_packed(write: Writer, shape: pa.Array, *columns: pa.Array) -> pa.Array:
+def encode_packed(write: Writer, shape: pa.Array, *columns: pa.Array, errors: str = "raise") -> Any:
     """Encode columns as one struct; see `pack`."""
-    return write(pack(shape, columns))
+    return write(pack(shape, columns), errors=errors)
 
 
 def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from kcodec import AvroCodec, ConfigError, SchemaError
-from kcodec_spark import from_avro, to_avro, types
+from kcodec_spark import encode_decimal, from_avro, register, to_avro, to_connect_json, to_ksql, types
 from kcodec_spark.options import REGISTRY_PREFIX
 
 UTC = datetime.timezone.utc
@@ -338,7 +338,7 @@ def test_bad_arguments():
         ),
         (lambda: to_avro([]), ConfigError, "needs a column"),
         (lambda: to_avro(3), TypeError, "not int"),
-        (lambda: to_avro("v", options={"mode": "FAILFAST"}), ConfigError, "unknown option 'mode'"),
+        (lambda: to_avro("v", options={"mod": "FAILFAST"}), ConfigError, "did you mean mode"),
     ):
         with pytest.raises(error, match=reason):
             call()
@@ -357,6 +357,100 @@ def test_times_do_not_depend_on_the_session(spark):
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "false")
+
+
+INTERVALS = """SELECT interval '1-2' year to month y, interval '-3' month m, interval '1 02:03:04.5' day to second d,
+    interval '7' hour h, array(interval '2' year, null) a, map('k', interval '5' minute) p,
+    named_struct('z', interval '4' month, 'n', 5) s, CAST(NULL AS interval year) n"""
+
+
+def test_intervals_come_back_as_what_they_were(spark):
+    df = spark.sql(INTERVALS)
+    schema = types.to_avro_type(df.schema)
+    written = df.select(to_avro(F.struct("*")).alias("v"), to_avro(F.struct("*"), schema).alias("w"))
+    assert written.first()["v"] == written.first()["w"]
+    for options in (None, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}):
+        back = written.select(from_avro("v", schema, options).alias("r")).select("r.*").drop("_error")
+        assert back.dtypes == df.dtypes
+        texts = [f"CAST({name} AS STRING) {name}" for name in df.columns]
+        assert back.selectExpr(*texts).first() == df.selectExpr(*texts).first()
+    for name in ("y", "m", "d"):
+        one = types.to_avro_type(df.schema[name].dataType)
+        values = df.select(to_avro(name).alias("v"), to_avro(name, json.loads(one)).alias("w"))
+        assert values.first()["v"] == values.first()["w"]
+        again = values.select(from_avro("v", one)).columns
+        assert again == ["from_avro(v)"]
+    assert df.select(to_avro("y")).first()[0] == b"\x1c"
+    register(spark, {"long_of": AvroCodec(types.to_avro_type(df.schema["d"].dataType))})
+    assert spark.sql("SELECT long_of(X'02')").dtypes[0][1] == "interval day to second"
+
+
+def test_columns_have_the_names_that_functions_of_spark_give(spark):
+    df = spark.range(1).select("id", F.lit("a").alias("b"))
+    named = [
+        (to_avro("id"), "to_avro(id)"),
+        (to_avro(F.col("id")), "to_avro(id)"),
+        (to_avro(F.col("id"), "long"), "to_avro(id)"),
+        (to_avro(F.col("id") + 1, '"long"'), "to_avro((id + 1))"),
+        (to_avro(["id", F.col("b")]), "to_avro(struct(id, b))"),
+        (to_avro(F.struct("id", "b")), "to_avro(struct(id, b))"),
+        (to_avro(F.struct("id", "b"), record("R", id="long", b="string")), "to_avro(struct(id, b))"),
+        (to_ksql(["id", "b"], "JSON"), "to_ksql(struct(id, b))"),
+        (to_connect_json(F.struct("id")), "to_connect_json(struct(id))"),
+        (from_avro(F.encode("b", "utf-8"), '"int"'), "from_avro(encode(b, utf-8))"),
+        (encode_decimal("id", 0), "encode_decimal(id)"),
+    ]
+    assert df.select(*(column for column, _ in named)).columns == [name for _, name in named]
+
+
+def test_permissive_writing(spark):
+    df = (
+        spark.range(3)
+        .select(F.expr("if(id = 1, id << 40, id)").alias("id"), F.lit("b").alias("b"))
+        .coalesce(1)
+    )
+    schema = record("R", id="int")
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    error = {"code": "out_of_range", "path": "id", "schema_id": None}
+    for data in (["id"], F.struct("id")):
+        assert [
+            row[0] for row in df.select(to_avro(data, schema, options={"mode": "permissive"})).collect()
+        ] == [
+            b"\x00",
+            None,
+            b"\x04",
+        ]
+        told = df.select(to_avro(data, schema, options=options).alias("out")).select("out.*")
+        assert told.columns == ["value", "_error"]
+        rows = told.collect()
+        assert [row["value"] for row in rows] == [b"\x00", None, b"\x04"]
+        assert [row["_error"] is None for row in rows] == [True, False, True]
+        found = rows[1]["_error"].asDict()
+        assert found.pop("reason")
+        assert found == error
+    null = df.select(to_avro(F.lit(None).cast("int"), "int", options=options).alias("out")).first()["out"]
+    assert null == (None, None)
+    for column in (
+        to_ksql(["id"], "JSON", "ID INT", options),
+        to_connect_json(["id"], {"type": "struct", "fields": [{"field": "id", "type": "int32"}]}, options),
+    ):
+        codes = df.select(column.alias("out")).select("out._error.code").collect()
+        assert [row[0] for row in codes] == [None, "out_of_range", None]
+    halves = spark.sql("SELECT 1.5BD AS d")
+    assert halves.select(encode_decimal("d", 0, {"mode": "PERMISSIVE"})).first()[0] is None
+    register(spark, {"bytes_of": (AvroCodec(schema), "encode")}, options=options)
+    df.createOrReplaceTempView("numbers")
+    sql = spark.sql("SELECT bytes_of(struct(id))._error.code FROM numbers")
+    assert [row[0] for row in sql.collect()] == [None, "out_of_range", None]
+    with pytest.raises(ConfigError, match="value is the field of what is written"):
+        to_avro("id", options={**options, "columnNameOfCorruptRecord": "Value"})
+
+
+def test_a_dict_is_a_schema(points):
+    tree = json.loads(POINT)
+    assert points.select(from_avro("value", tree).alias("p")).select("p.name").first() == ("one",)
+    same = points.select(to_avro(from_avro("value", POINT), tree).alias("b"), "value").collect()
+    assert [row["b"] for row in same] == [row["value"] for row in same]
 
 
 def test_intervals_are_written_as_spark_does(spark):

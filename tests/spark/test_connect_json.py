@@ -190,8 +190,8 @@ def test_settings_of_connect(spark):
     assert values.select(column.getField("id")).first()[0] == 1
     with pytest.raises(ConfigError, match="to be given to the ConnectJsonCodec itself"):
         from_connect_json("value", ConnectJsonCodec(schema), off)
-    with pytest.raises(ConfigError, match="takes Connect's settings, not mode"):
-        to_connect_json("value", options={"mode": "FAILFAST"})
+    with pytest.raises(ConfigError, match="did you mean mode"):
+        to_connect_json("value", options={"modus": "FAILFAST"})
     with pytest.raises(ConfigError, match="needs a column"):
         to_connect_json([])
     with pytest.raises(SchemaError, match="at most 38 digits"):

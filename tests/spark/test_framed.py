@@ -12,7 +12,7 @@ from kcodec import AvroCodec, ConfigError, RegistryError, Serde, registry
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec_spark import from_avro, register, to_avro
-from kcodec_spark.framed import framed_reader
+from kcodec_spark.framed import framed_serde
 
 SUBJECT = "orders-value"
 
@@ -65,16 +65,16 @@ def test_each_version_is_asked_for_once():
     for text in VERSIONS:
         store.register(SUBJECT, Schema(text))
     with serve(store) as server:
-        read, kind = framed_reader("AVRO", SUBJECT, server.url, {}, VERSIONS[0], {})
+        serde = framed_serde("AVRO", SUBJECT, server.url, {}, VERSIONS[0], {})
         assert server.requests == [
             f"GET /subjects/{SUBJECT}/versions",
             *(f"GET /subjects/{SUBJECT}/versions/{number}" for number in (1, 2, 3)),
         ]
         server.requests.clear()
-        assert read([framed([1, 2, 3], 0, {"id": 3})]).to_pylist() == [{"id": 3}]
+        assert serde.deserialize([framed([1, 2, 3], 0, {"id": 3})]).to_pylist() == [{"id": 3}]
         assert not server.requests
         registry.open(server.url).close()
-    assert kind == pa.struct([pa.field("id", pa.int32(), False)])
+    assert serde.arrow_type == pa.struct([pa.field("id", pa.int32(), False)])
 
 
 def frame(spark, rows):
@@ -175,6 +175,35 @@ def test_settings_without_meaning_are_refused(address):
             from_avro("v", '"int"', {f"confluent.schema.registry.{name}": value}, SUBJECT, address)
     with pytest.raises(ConfigError, match="takes no configuration"):
         from_avro("v", '"int"', {"confluent.schema.registry.timeout": 5}, SUBJECT, address)
+
+
+def test_the_schema_to_read_as_by_its_id_or_version(spark, address, ids, rows):
+    df = frame(spark, rows)
+    place = {"subject": SUBJECT, "schemaRegistryAddress": address}
+    for options in ({"readerSchemaId": str(ids[1])}, {"readerSchemaVersion": 2}):
+        found = df.select(from_avro("value", options=options, **place)).collect()
+        assert [r[0] for r in found] == [(1, None), (2, "n"), None, (3, None), (4, None)]
+    options = {"confluent.schema.registry.use.schema.id": ids[0]}
+    written = spark.range(2).select(to_avro([F.col("id").cast("int").alias("id")], options=options, **place))
+    assert [r[0] for r in written.collect()] == [framed(ids, 0, {"id": n}) for n in (0, 1)]
+    for schema, options, reason in (
+        (order(ID), {"readerSchemaId": 1}, "only one of them"),
+        (None, {"readerSchemaVersion": "0"}, "not a number from 1 on"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            from_avro("value", schema, options, SUBJECT, address)
+
+
+def test_literals_and_trees_as_in_databricks(spark, address, ids, rows):
+    place = {"subject": F.lit(SUBJECT), "schemaRegistryAddress": F.lit(address)}
+    df = frame(spark, rows)
+    as_third = df.select(from_avro("value", json.loads(VERSIONS[2]), **place).alias("o"), "value")
+    assert [r[0] for r in as_third.select("o.id").collect()] == [1, 2, None, 3, 4]
+    again = as_third.select(to_avro("o", json.loads(VERSIONS[2]), **place))
+    assert again.collect()[1][0] == rows[1]
+    for wrong in (F.lit(5), F.col("value"), 5):
+        with pytest.raises(TypeError, match="subject is a str or a literal of one"):
+            from_avro("value", subject=wrong, schemaRegistryAddress=address)
 
 
 def test_a_ready_serde_in_place_of_the_schema_and_in_sql(spark, address, ids, rows):

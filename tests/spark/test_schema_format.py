@@ -7,8 +7,9 @@ from toy_plugin import install
 
 from kcodec import Serde, registry
 from kcodec_spark import register
+from kcodec_spark.codecs import reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.framed import framed_reader, framed_writer
+from kcodec_spark.framed import framed_serde, framed_writer
 from kcodec_spark.options import RowsOptions
 
 
@@ -25,14 +26,14 @@ def test_a_plugins_format(classic, toy, tmp_path):
     settings = {"auto.register.schemas": True}
     frame = classic.createDataFrame([(1,), (None,), (-2,)], "n int")
     for text in ("toy 2", "toy 4"):
-        write = framed_writer("TOY_SR", "toys", address, settings, text)
-        values = frame.select(encoded("n", write, "to_toy").alias("value"))
+        write = writer_of(framed_writer("TOY_SR", "toys", address, settings, text))
+        values = frame.select(encoded("n", write, "to_toy", RowsOptions()).alias("value"))
         first = values.first().value
     assert first == b"\0\0\0\0\2\0\0\0\1"
     assert registry.open(address).versions("toys") == [1, 2]
     old = classic.createDataFrame([(bytearray(b"\0\0\0\0\1\0\7"),)], "value binary")
-    read = framed_reader("TOY_SR", "toys", address, {}, None, {})
-    rows = old.unionAll(values).select(decoded("value", read, RowsOptions(), "from_toy").alias("n"))
+    reading = reader_of(framed_serde("TOY_SR", "toys", address, {}, None, {}))
+    rows = old.unionAll(values).select(decoded("value", reading, RowsOptions(), "from_toy").alias("n"))
     assert rows.schema.simpleString() == "struct<n:int>"
     assert sorted(row.n or 0 for row in rows.collect()) == [-2, 0, 1, 7]
 

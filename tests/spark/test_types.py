@@ -149,17 +149,32 @@ AVRO_SCHEMAS = [
     record("R", l={"type": "array", "items": FIXED}, g="F"),
     catalyst("int", "smallint", logicalType="date"), catalyst("long", "int", logicalType="timestamp-micros"),
 ]  # fmt: skip
-# Schema, Spark's type (None: it refuses the schema), and that of `from_avro`. Spark takes neither intervals nor
-# nanoseconds from Python; times are of microseconds there; its other notes of its own types are not looked at.
+# Schema, Spark's type (None: it refuses the schema), and that of `from_avro`. Spark takes no nanoseconds from Python;
+# its notes of its own types are looked at where its to_avro writes them.
+MARKED = [
+    catalyst("int", "interval year to month"),
+    catalyst("int", "interval month"),
+    catalyst("int", "interval year"),
+    catalyst("long", "interval day to second"),
+    catalyst("long", "interval hour to minute"),
+    catalyst("long", "interval second"),
+    catalyst("long", "time(3)", logicalType="time-micros"),
+]
+MARKED_RECORD = record(
+    "R", **{f"f{number}": schema for number, schema in enumerate(MARKED)},
+    nullable=["null", catalyst("int", "interval month")],
+    items={"type": "array", "items": ["null", catalyst("long", "interval day")]},
+    values={"type": "map", "values": record("S", at=catalyst("int", "interval year"), plain="int")},
+    wider=["int", catalyst("long", "interval day")],
+    union=["string", catalyst("int", "interval year"), catalyst("long", "interval day")],
+)  # fmt: skip
 DIFFERENT = [
     (logical("long", "timestamp-nanos"), "timestamp_ltz(9)", "long"),
     (logical("long", "local-timestamp-nanos"), "timestamp_ntz(9)", "long"),
-    (catalyst("int", "interval year to month"), "interval year to month", "integer"),
-    (catalyst("int", "interval month"), "interval month", "integer"),
-    (catalyst("long", "interval day to second"), "interval day to second", "long"),
-    (catalyst("long", "interval hour to minute"), "interval hour to minute", "long"),
+    (catalyst("long", "interval month"), "interval month", "long"),
+    (catalyst("int", "interval day"), "interval day", "integer"),
+    (catalyst("int", "interval month to year"), None, "integer"),
     (catalyst("long", "time(3)"), "time(3)", "long"),
-    (catalyst("long", "time(3)", logicalType="time-micros"), "time(3)", "time(6)"),
     (catalyst("int", "smallint"), "short", "integer"),
     (catalyst("int", "no such type"), None, "integer"),
 ]
@@ -188,6 +203,11 @@ def read_as(classic):
 
 @pytest.mark.parametrize("schema", AVRO_SCHEMAS, ids=lambda schema: text(schema)[:70])
 def test_spark_type_of_an_avro_schema_is_sparks_own(converters, read_as, schema):
+    assert read_as(text(schema)) == converters.to_sql(text(schema))
+
+
+@pytest.mark.parametrize("schema", [*MARKED, MARKED_RECORD], ids=lambda schema: text(schema)[:70])
+def test_types_that_spark_marks_are_its_own_again(converters, read_as, schema):
     assert read_as(text(schema)) == converters.to_sql(text(schema))
 
 
