@@ -177,6 +177,32 @@ def test_settings_without_meaning_are_refused(address):
         from_avro("v", '"int"', {"confluent.schema.registry.timeout": 5}, SUBJECT, address)
 
 
+def test_a_registry_that_fails_makes_no_bad_rows_unless_asked_to(spark, ids, rows):
+    """By default the task fails, and Spark tries it again: a row that is only late is no dead letter."""
+    store = MemoryRegistry()
+    numbers = [store.register(SUBJECT, Schema(text)).id for text in VERSIONS]
+    later = b"\0" + (len(numbers) + 1).to_bytes(4, "big") + b"\x0a"
+    options = {
+        "mode": "PERMISSIVE",
+        "columnNameOfCorruptRecord": "bad",
+        "confluent.schema.registry.max.retries": "0",
+    }
+    with serve(store) as server:
+
+        def column(**more):
+            place = {"subject": SUBJECT, "schemaRegistryAddress": server.url}
+            return from_avro("value", order(LONG_ID), {**options, **more}, **place).alias("o")
+
+        failing, null = column(), column(onRegistryFailure="null")
+        df = frame(spark, [rows[0], later, rows[4]])
+        registry.open(server.url).close()
+    with pytest.raises(PythonException, match=r"kcodec\.errors\.RegistryError: .*127\.0\.0\.1"):
+        df.select(failing).collect()
+    found = df.select(null).collect()
+    assert [r.o.id for r in found] == [1, None, 4]
+    assert found[1].o.bad.code == "registry_error"
+
+
 def test_the_schema_to_read_as_by_its_id_or_version(spark, address, ids, rows):
     df = frame(spark, rows)
     place = {"subject": SUBJECT, "schemaRegistryAddress": address}
