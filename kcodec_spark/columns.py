@@ -16,7 +16,7 @@ from kcodec.errors import ConfigError
 from kcodec_spark.codecs import Reading
 from kcodec_spark.intervals import casts
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.ship import shipped
+from kcodec_spark.ship import check_local_python, shipped
 from kcodec_spark.types import all_nullable, from_arrow_type
 from kcodec_spark.udf import (
     CORRUPT_FIELDS,
@@ -199,7 +199,8 @@ def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", dete
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
 
-    work = loader(cloudpickle.dumps(function), shipped(), logging.getLogger("kcodec").level)
+    check_local_python()
+    work = loader(cloudpickle.dumps(function), shipped(), logging.getLogger("kcodec").level, name)
     # What plans and unnamed columns show.
     work.__name__ = name
     udf = arrow_udf(work, returns)

@@ -16,10 +16,13 @@ from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
 
-__all__ = ["Subject", "framed_serde", "framed_writer"]
+__all__ = ["Subject", "framed_serde", "framed_writer", "registry_failure"]
 
 #: How many of a subject's versions, the latest ones, are looked up in advance.
 _LOOKED_UP = 64
+
+#: A registry's own code for an id that it does not have.
+_NO_SCHEMA = 40403
 
 
 class Subject:
@@ -95,6 +98,18 @@ def framed_writer(
     # Writing a value, whatever it is, makes the serde choose its schema and keep the id.
     serde.serialize(pa.array([True]), errors="null")
     return serde
+
+
+def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
+    """Ask a registry for a schema, and return why it does not answer; empty if it does, whether it has one or not."""
+    try:
+        registry, _ = _open(schema_format("AVRO"), "", address, settings)
+        registry.get(1)
+    except RegistryError as error:
+        return "" if error.error_code == _NO_SCHEMA else str(error)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def _open(

@@ -4,26 +4,32 @@ import atexit
 import functools
 import hashlib
 import json
+import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcodec import __version__
+from kcodec.errors import ConfigError
+from kcodec_spark.options import read_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ServerReport", "check_server", "ship", "shipped"]
+__all__ = ["ServerReport", "check_local_python", "check_server", "ship", "shipped"]
 
 _PACKAGES = ("kcodec", "kcodec_spark")
 _EXCLUDED_SUFFIXES = frozenset([".c", ".cpp", ".h", ".pxd", ".pyc", ".pyi", ".pyx"])
 _OLDEST_PYARROW = 18
+_MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 #: Package -> name of the empty file that marks the latest archive of it.
 _markers: dict[str, str] = {}
@@ -45,6 +51,8 @@ class ServerReport:
         One line: what to do, or that nothing is to be done.
     ready : bool
         Whether kcodec's functions will run.
+    registry : str or None
+        Address of the registry that a worker was to ask; None if none was given.
     """
 
     python: str | None
@@ -52,6 +60,7 @@ class ServerReport:
     kcodec: str | None
     advice: str
     ready: bool
+    registry: str | None = None
 
     def __str__(self) -> str:
         parts = [f"{name} {getattr(self, name) or '-'}" for name in ("python", "pyarrow", "kcodec")]
@@ -66,10 +75,15 @@ def ship(spark: "SparkSession") -> None:
     spark : SparkSession
         Classic or Connect. The packages are there for this session only, and may be sent again.
 
+    Raises
+    ------
+    ConfigError
+        If they cannot run there, with one line on what to do.
+
     Notes
     -----
     Compiled modules are sent as they are: client and server must have the same operating system, C library,
-    processor and minor version of Python. pyarrow must be there already.
+    processor and minor version of Python, which a query of one row finds out. pyarrow must be there already.
 
     In streaming queries at a Connect server, Spark's workers do not look where the packages are; the
     functions of this package find them all the same, other functions that import them do not.
@@ -78,6 +92,14 @@ def ship(spark: "SparkSession") -> None:
     --------
     >>> ship(spark)                                                                     # doctest: +SKIP
     """
+    from pyspark.errors import PySparkException
+
+    try:
+        reason = _refusal(json.loads(_ask(spark)))
+    except PySparkException as error:
+        reason = _worker_advice(str(error))
+    if reason:
+        raise ConfigError(reason)
     for name in _PACKAGES:
         # Unpacked below the session's folder, which is on the workers' path, under the package's name.
         spark.addArtifacts(f"{_archive(name)}#{name}", archive=True)
@@ -125,13 +147,61 @@ def _content(package: str) -> list[tuple[str, bytes]]:
     ]
 
 
-def check_server(spark: "SparkSession") -> ServerReport:
+def check_local_python() -> None:
+    """Refuse a classic session on this machine whose workers would run a Python that cannot do what is asked of it.
+
+    Spark itself says so late, and after a long traceback.
+    """
+    from pyspark.sql.utils import is_remote
+
+    if is_remote():
+        return
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.getActiveSession()
+    if spark is not None and spark.sparkContext.master.startswith("local"):
+        reason = _python_problem(spark.sparkContext.pythonExec)
+        if reason:
+            raise ConfigError(reason)
+
+
+@functools.cache
+def _python_problem(name: str) -> str:
+    """Return what is wrong with the Python of a name as that of workers on this machine; empty if it will do."""
+    path = shutil.which(name)
+    if path is None or os.path.dirname(path) == os.path.dirname(sys.executable):
+        return ""
+    asked = "import sys, pyarrow; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run([path, "-c", asked], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = (done.stderr if done.returncode else done.stdout).split("\n")
+    told = next((line for line in reversed(lines) if line), "")
+    if done.returncode and "No module named" not in told:
+        return ""
+    has = f"Python {told}" if not done.returncode else told.partition(": ")[2]
+    if has == f"Python {_MINOR}":
+        return ""
+    return (
+        f"Spark's workers run {path} ({has}), not the Python {_MINOR} of this program: "
+        f"set the environment variable PYSPARK_PYTHON to {sys.executable} before the session is made"
+    )
+
+
+def check_server(
+    spark: "SparkSession", registry: str | None = None, options: Mapping[str, Any] | None = None
+) -> ServerReport:
     """Check whether the Python workers of a session can run kcodec's functions.
 
     Parameters
     ----------
     spark : SparkSession
         Classic or Connect. A query of one row is run.
+    registry : str, optional
+        Address of a registry: a worker that has kcodec then asks it for a schema, as it will for ids that it meets.
+    options : dict, optional
+        Its settings, as `from_avro` takes them.
 
     Returns
     -------
@@ -146,14 +216,19 @@ def check_server(spark: "SparkSession") -> ServerReport:
     from pyspark.errors import PySparkException
 
     try:
-        found = json.loads(_ask(spark))
+        found = json.loads(_ask(spark, registry, read_options(options).registry))
     except PySparkException as error:
-        return ServerReport(None, None, None, _worker_advice(str(error)), False)
+        return ServerReport(None, None, None, _worker_advice(str(error)), False, registry)
     advice = _advice(found)
-    return ServerReport(found["python"], found["pyarrow"], found["kcodec"], advice or "ready", not advice)
+    if not advice and found["registry"]:
+        advice = f"the workers cannot ask the registry: {found['registry']}"
+    has = found["python"], found["pyarrow"], found["kcodec"]
+    return ServerReport(*has, advice or "ready", not advice, registry)
 
 
-def _ask(spark: "SparkSession") -> str:
+def _ask(
+    spark: "SparkSession", registry: str | None = None, settings: Mapping[str, Any] | None = None
+) -> str:
     from pyspark.sql.functions import udf
     from pyspark.sql.types import StringType
 
@@ -161,9 +236,10 @@ def _ask(spark: "SparkSession") -> str:
         import json
         import platform
 
-        found: dict[str, str | None] = dict.fromkeys(("pyarrow", "kcodec", "error"))
+        found: dict[str, str | None] = dict.fromkeys(("pyarrow", "kcodec", "error", "registry"))
         found["python"] = platform.python_version()
         found["machine"] = f"{platform.system()} {platform.machine()}"
+        found["libc"] = platform.libc_ver()[0]
         try:
             import pyarrow
 
@@ -173,6 +249,10 @@ def _ask(spark: "SparkSession") -> str:
 
             kernel("formats.avro._kernel")
             found["kcodec"] = kcodec.__version__
+            if registry is not None:
+                from kcodec_spark.framed import registry_failure
+
+                found["registry"] = registry_failure(registry, settings or {})
         except ImportError as error:
             found["error"] = f"{type(error).__name__}: {error}"
         return json.dumps(found)
@@ -183,8 +263,29 @@ def _ask(spark: "SparkSession") -> str:
     return str(rows[0]["found"])
 
 
-def _advice(found: dict[str, Any]) -> str:
+def _refusal(found: Mapping[str, Any]) -> str:
+    """Return why what is compiled here does not run on the workers; empty if it does."""
+    minor = ".".join(found["python"].split(".")[:2])
+    if minor != _MINOR:
+        return (
+            f"the server's Python is {minor}, this one {_MINOR}: set PYSPARK_PYTHON on the server to a Python "
+            f"{_MINOR}, or use {minor} here"
+        )
     here = f"{platform.system()} {platform.machine()}"
+    if found["machine"] != here:
+        return (
+            f"install kcodec=={__version__} on the server ({found['machine']}; ship() sends that of {here})"
+        )
+    libc = platform.libc_ver()[0]
+    if found["libc"] != libc:
+        there = found["libc"] or "another C library, such as musl,"
+        return (
+            f"install kcodec=={__version__} on the server ({there}; ship() sends what needs {libc or 'musl'})"
+        )
+    return ""
+
+
+def _advice(found: dict[str, Any]) -> str:
     if found["pyarrow"] is None:
         return f"install pyarrow>={_OLDEST_PYARROW} for the server's Python"
     if int(found["pyarrow"].split(".")[0]) < _OLDEST_PYARROW:
@@ -193,10 +294,9 @@ def _advice(found: dict[str, Any]) -> str:
         return f"kcodec is there but cannot be loaded: {found['error']}"
     if found["kcodec"] == __version__:
         return ""
-    if found["machine"] != here:
-        return (
-            f"install kcodec=={__version__} on the server ({found['machine']}; ship() sends that of {here})"
-        )
+    refusal = _refusal(found)
+    if refusal:
+        return refusal
     if found["kcodec"] is None:
         return f"call kcodec_spark.ship(spark), or install kcodec=={__version__} on the server"
     return f"install kcodec=={__version__} on the server, or kcodec=={found['kcodec']} here"
@@ -205,7 +305,6 @@ def _advice(found: dict[str, Any]) -> str:
 def _worker_advice(error: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     reason = next((line for line in lines if "different version" in line or "PYTHON_VERSION" in line), "")
-    minor = f"{sys.version_info.major}.{sys.version_info.minor}"
     if reason:
-        return f"the server's Python is not {minor} as here: set PYSPARK_PYTHON on the server ({reason})"
+        return f"the server's Python is not {_MINOR} as here: set PYSPARK_PYTHON on the server ({reason})"
     return f"no Python worker could be started: {lines[0] if lines else 'no reason given'}"

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec import __version__
 from kcodec.errors import RegistryError, SchemaError
 
 __all__ = [
@@ -128,13 +129,15 @@ def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:
     return pa.StructArray.from_arrays(list(columns), fields=fields)
 
 
-def loader(content: bytes, marker: str | None, level: int) -> Callable[..., pa.Array]:
+def loader(
+    content: bytes, marker: str | None, level: int, name: str, version: str = __version__
+) -> Callable[..., pa.Array]:
     """Return the function that Spark sends; it uses nothing of these packages, so that it can look for them first."""
 
     def work(*columns: pa.Array) -> pa.Array:
         try:
             from kcodec_spark.worker import load
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
             import sys
             from pathlib import Path
 
@@ -145,10 +148,14 @@ def loader(content: bytes, marker: str | None, level: int) -> Callable[..., pa.A
             places = [] if marker is None else Path(SparkFiles.getRootDirectory()).glob(f"*/kcodec/{marker}")
             folder = next((str(place.parents[1]) for place in places), None)
             if folder is None:
-                raise
+                python = f"{sys.executable}, Python {sys.version_info[0]}.{sys.version_info[1]}"
+                todo = (
+                    f"call kcodec_spark.ship(spark), or install kcodec=={version} for the workers ({python})"
+                )
+                raise ModuleNotFoundError(f"{error}: {todo}", name=error.name) from None
             sys.path.append(folder)
             from kcodec_spark.worker import load
-        result: pa.Array = load(content, level)(*columns)
+        result: pa.Array = load(content, level, name)(*columns)
         return result
 
     return work

@@ -27,7 +27,8 @@ df = spark.sql("SELECT X'02' AS value")
 try:
     df.select(from_avro("value", '"int"')).collect()
 except PythonException as error:
-    report["unshipped"] = "No module named 'kcodec" in str(error)
+    lines = [line for line in str(error).splitlines() if "No module named" in line]
+    report["unshipped"] = lines[-1].partition(" kcodec==")[0]
 ship(spark)
 ship(spark)
 report["after"] = str(check_server(spark))

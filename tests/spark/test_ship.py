@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from registry_server import serve
 
 import kcodec
+from kcodec import ConfigError, registry
+from kcodec.registry.memory import MemoryRegistry
 from kcodec_spark import check_server, ship
 from kcodec_spark.ship import _advice, _worker_advice
 
+ship_module = sys.modules["kcodec_spark.ship"]
 HERE = Path(__file__).parent
+MISSING = "ModuleNotFoundError: No module named 'kcodec_spark'"
 ROOT = HERE.parents[1]
 READY = f"python {platform.python_version()}, pyarrow {pa.__version__}, kcodec {kcodec.__version__}: ready"
 
@@ -71,7 +76,7 @@ def test_a_worker_without_kcodec_gets_it(bare_python, free_port, tmp_path):
     assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in report["before"]
     assert report == {
         "before": report["before"],
-        "unshipped": True,
+        "unshipped": f"{MISSING}: call kcodec_spark.ship(spark), or install",
         "after": READY,
         "value": 1,
         "sql": 2,
@@ -80,7 +85,13 @@ def test_a_worker_without_kcodec_gets_it(bare_python, free_port, tmp_path):
 
 
 def found(**changed):
-    same = {"python": "3.11.1", "pyarrow": "20.0.0", "kcodec": kcodec.__version__, "error": None}
+    same = {
+        "python": platform.python_version(),
+        "libc": platform.libc_ver()[0],
+        "pyarrow": "20.0.0",
+        "kcodec": kcodec.__version__,
+        "error": None,
+    }
     return {**same, "machine": f"{platform.system()} {platform.machine()}", **changed}
 
 
@@ -100,11 +111,73 @@ def found(**changed):
         ),
         ({"kcodec": "0.0.1"}, r"on the server, or kcodec==0\.0\.1 here"),
         ({"kcodec": "0.0.1", "machine": "Plan9 vax"}, r"on the server \(Plan9 vax"),
+        (
+            {"kcodec": None, "error": "No module named 'kcodec'", "libc": ""},
+            "another C library, such as musl",
+        ),
     ],
 )
 def test_advice_names_what_to_do(changed, advice):
     assert bool(_advice(found(**changed))) == bool(advice)
     assert re.search(advice, _advice(found(**changed)))
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"python": "3.9.1"}, "the server's Python is 3.9, this one"),
+        ({"machine": "Plan9 vax"}, "ship\\(\\) sends that of"),
+        ({"libc": ""}, "another C library"),
+    ],
+)
+def test_nothing_is_shipped_to_what_cannot_run_it(classic, monkeypatch, changed, reason):
+    monkeypatch.setattr(ship_module, "_ask", lambda spark: json.dumps(found(**changed)))
+    with pytest.raises(ConfigError, match=reason):
+        ship(classic)
+
+
+def test_a_python_that_cannot_be_the_workers_is_refused_in_one_line(tmp_path):
+    """As where a script is run by a virtual environment's Python, and python3 on the path is another one."""
+    bare, other = tmp_path / "bare", tmp_path / "other"
+    bare.write_text(f'#!/bin/sh\nunset PYTHONPATH; exec "{sys.executable}" -S "$@"\n')
+    other.write_text("#!/bin/sh\necho 3.7\n")
+    for script, told in ((bare, "No module named 'pyarrow'"), (other, "Python 3.7")):
+        script.chmod(0o755)
+        code = """
+from pyspark.sql import SparkSession
+from kcodec_spark import from_avro
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+from_avro("value", "int")
+"""
+        unwanted = ("SPARK_CONNECT_MODE_ENABLED", "PYSPARK_DRIVER_PYTHON")
+        clean = {name: value for name, value in os.environ.items() if name not in unwanted}
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            env={**clean, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": str(script)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+        last = done.stderr.strip().splitlines()[-1]
+        assert f"Spark's workers run {script} ({told})" in last
+        assert f"PYSPARK_PYTHON to {sys.executable} before" in last
+
+
+def test_a_worker_asks_the_registry(spark, tmp_path):
+    with serve(MemoryRegistry()) as server:
+        report = check_server(spark, registry=server.url)
+        assert report.ready
+        assert report.registry == server.url
+        gone = server.url
+        registry.open(gone).close()
+    settings = {"confluent.schema.registry.max.retries": 0, "mode": "PERMISSIVE"}
+    report = check_server(spark, gone, settings)
+    assert not report.ready
+    assert report.advice.startswith("the workers cannot ask the registry: ")
+    assert gone.partition("://")[2].rstrip("/") in report.advice
+    assert check_server(spark, f"sqlite:///{tmp_path / 'schemas.db'}").ready
 
 
 def test_advice_where_no_worker_starts():
