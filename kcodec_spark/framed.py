@@ -21,9 +21,6 @@ __all__ = ["Subject", "framed_serde", "framed_writer", "registry_failure"]
 #: How many of a subject's versions, the latest ones, are looked up in advance.
 _LOOKED_UP = 64
 
-#: A registry's own code for an id that it does not have.
-_NO_SCHEMA = 40403
-
 
 class Subject:
     """A subject name strategy that always gives one name."""
@@ -106,7 +103,7 @@ def registry_failure(address: str, settings: Mapping[str, Any]) -> str:
         registry, _ = _open(schema_format("AVRO"), "", address, settings)
         registry.get(1)
     except RegistryError as error:
-        return "" if error.error_code == _NO_SCHEMA else str(error)
+        return "" if error.missing else str(error)
     except ConfigError as error:
         return str(error)
     return ""

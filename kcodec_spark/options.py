@@ -53,10 +53,10 @@ _INSTEAD = {
     "exceptionhandler": "mode PERMISSIVE, with columnNameOfCorruptRecord",
 }
 
-_KEYTOOL = "Java's key stores are not read here: convert it to PEM, and give {} instead"
-_JAVA_STORES = {
+#: Settings of Java's client -> those of this one, where the files are PEM.
+_PEM = {
     "ssl.truststore.location": "ssl.ca.location",
-    "ssl.keystore.location": "ssl.certificate.location (and ssl.key.location, unless one file has both)",
+    "ssl.keystore.location": "ssl.certificate.location",
 }
 
 
@@ -199,20 +199,13 @@ def _split(
 
 
 def _registry_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a registry's client with those of Java's client under the names they have here."""
+    """Return the settings of a registry's client, PEM files of Java's client under the names that they have here."""
     settings = dict(given)
-    for store, instead in _JAVA_STORES.items():
-        kind = store.replace("location", "type")
-        path, form = settings.pop(store, None), str(settings.pop(kind, "JKS")).upper()
-        if path is None:
-            continue
-        if form != "PEM":
-            raise ConfigError(f"{REGISTRY_PREFIX}{store}: {_KEYTOOL.format(instead)}")
-        name = instead.partition(" ")[0]
-        if name in settings:
-            raise ConfigError(f"{store} and {name} are the same setting")
-        settings[name] = path
-    for name in settings:
-        if name.startswith(("ssl.truststore.", "ssl.keystore.")):
-            raise ConfigError(f"{REGISTRY_PREFIX}{name}: only key stores have it, PEM files need none")
+    for java, name in _PEM.items():
+        form = java.replace("location", "type")
+        if java in settings and str(settings.get(form)).upper() == "PEM":
+            if name in settings:
+                raise ConfigError(f"{java} and {name} are the same setting")
+            del settings[form]
+            settings[name] = settings.pop(java)
     return settings

@@ -144,7 +144,7 @@ class TestSpark:
         ],
     )
     def test_permissive(self, spark, front, topic, registry_url, values, fault, told, tries):
-        more = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+        more = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error", "onRegistryFailure": "null"}
         frame = self.decoded(spark, front, topic, registry_url, **more)
         front.requests.clear()
         if fault == "down":

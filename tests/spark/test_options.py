@@ -57,9 +57,6 @@ def test_nothing_given():
         ({"schema.registry.url": "x"}, "give the address as schemaRegistryAddress"),
         ({"schema.registry.topic": "x"}, "give the subject, such as orders-value"),
         ({"value.schema.id": "7"}, "'value.schema.id': readerSchemaId"),
-        ({"confluent.schema.registry.ssl.truststore.location": "x.jks"}, r"give ssl\.ca\.location instead"),
-        ({"confluent.schema.registry.ssl.truststore.password": "x"}, "PEM files need none"),
-        ({"confluent.schema.registry.ssl.keystore.location": "x"}, r"give ssl\.certificate\.location"),
         ({"readerSchemaId": "7"}, "readerSchemaId needs subject and schemaRegistryAddress"),
         ({"readerSchemaId": "7", "readerSchemaVersion": "1"}, "only one of them"),
         ({"onRegistryFailure": "null"}, "onRegistryFailure null needs mode PERMISSIVE"),
@@ -110,6 +107,12 @@ def test_what_is_taken():
         "ssl.key.password": "secret",
         "basic.auth.credentials.source": "USER_INFO",
     }
+    with pytest.raises(ConfigError, match="are the same setting"):
+        read_options({**given, "confluent.schema.registry.ssl.ca.location": "/ca.pem"})
+    for name, instead in (("truststore", "ssl.ca.location"), ("keystore", "ssl.certificate.location")):
+        options = {f"confluent.schema.registry.ssl.{name}.location": "x.jks"}
+        with pytest.raises(ConfigError, match=f"here it is {instead}"):
+            from_avro("value", options=options, subject="s", schemaRegistryAddress="registry:8081")
     written = write_options(
         {"MODE": "permissive", "Round": "TRUNCATE", "columnNameOfCorruptRecord": "e"}, "x"
     )

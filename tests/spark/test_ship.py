@@ -62,15 +62,16 @@ def test_a_worker_without_kcodec_gets_it(bare_python, free_port, tmp_path):
     start = f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); runpy.run_path({script!r})"
     unwanted = ("PYTHONPATH", "SPARK_CONNECT_MODE_ENABLED")
     clean = {name: value for name, value in os.environ.items() if name not in unwanted}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", start, str(free_port)],
-        env={**clean, "PYSPARK_PYTHON": str(bare_python)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    with serve(MemoryRegistry()) as server:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", start, str(free_port), server.url],
+            env={**clean, "PYSPARK_PYTHON": str(bare_python)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert "kcodec -: call kcodec_spark.ship(spark), or install kcodec==" in report["before"]
@@ -80,6 +81,8 @@ def test_a_worker_without_kcodec_gets_it(bare_python, free_port, tmp_path):
         "after": READY,
         "value": 1,
         "sql": 2,
+        "rows": [[2, None], [None, "unresolvable"], [None, "unknown_schema_id"]],
+        "registry": True,
         "stream": 3,
     }
 
