@@ -5,7 +5,9 @@ Nothing of Spark is imported until a function is called.
 
 from kcodec_spark.avro import from_avro, to_avro
 from kcodec_spark.connect import from_connect_json, to_connect_json
+from kcodec_spark.dead_letters import dead_letters
 from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
+from kcodec_spark.json import from_json, to_json
 from kcodec_spark.ksql import from_ksql, to_ksql
 from kcodec_spark.metrics import metrics, schema_id
 from kcodec_spark.protobuf import from_protobuf, to_protobuf
@@ -17,6 +19,7 @@ from kcodec_spark.ship import ServerReport, check_server, ship
 __all__ = [
     "ServerReport",
     "check_server",
+    "dead_letters",
     "decimal_to_text",
     "decode_consumer_offsets",
     "decode_decimal",
@@ -24,6 +27,7 @@ __all__ = [
     "encode_decimal",
     "from_avro",
     "from_connect_json",
+    "from_json",
     "from_kafka_message",
     "from_ksql",
     "from_protobuf",
@@ -35,6 +39,7 @@ __all__ = [
     "text_to_decimal",
     "to_avro",
     "to_connect_json",
+    "to_json",
     "to_ksql",
     "to_protobuf",
 ]

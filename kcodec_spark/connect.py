@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
-from kcodec.errors import SchemaError
 from kcodec_spark.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.options import rows_options, write_options
-from kcodec_spark.types import to_arrow_type
+from kcodec_spark.types import given_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -133,15 +132,6 @@ def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
     arguments = {name: value for name, value in arguments.items() if value}
     if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
         return check_codec(schema, {**converter, **arguments})
-    if isinstance(schema, str) and not schema.lstrip().startswith("{"):
-        from pyspark.errors import ParseException
-        from pyspark.sql.types import DataType
-
-        try:
-            schema = DataType.fromDDL(schema)
-        except ParseException as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise SchemaError(f"the schema is no DDL of Spark: {reason}") from None
-    if hasattr(schema, "simpleString"):
-        schema = to_arrow_type(schema)
+    if not isinstance(schema, str) or not schema.lstrip().startswith("{"):
+        schema = given_type(schema)
     return ConnectJsonCodec(schema, config=converter, **arguments)

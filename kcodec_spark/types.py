@@ -3,7 +3,7 @@
 Only public names of ``pyspark.sql.types`` are used, and only once a function is called.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ __all__ = [
     "CATALYST_TYPE",
     "all_nullable",
     "from_arrow_type",
+    "given_type",
     "to_arrow_type",
     "to_avro_type",
 ]
@@ -180,6 +181,20 @@ def to_arrow_type(kind: "DataType") -> pa.DataType:
     if found is None:
         raise SchemaError(f"no codec has a type for Spark's {kind.simpleString()}")
     return found
+
+
+def given_type(schema: Any) -> Any:
+    """Return the Arrow type of a type of Spark, or of the DDL of one; anything else as it is."""
+    if isinstance(schema, str):
+        from pyspark.errors import ParseException
+        from pyspark.sql.types import DataType
+
+        try:
+            schema = DataType.fromDDL(schema)
+        except ParseException as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise SchemaError(f"the schema is no DDL of Spark: {reason}") from None
+    return to_arrow_type(schema) if hasattr(schema, "simpleString") else schema
 
 
 def all_nullable(kind: "DataType") -> "DataType":

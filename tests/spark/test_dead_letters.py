@@ -1,0 +1,70 @@
+"""Messages that could not be read, as those of a topic for them."""
+
+import pytest
+from pyspark.sql import functions as F
+
+from kcodec import ConfigError
+from kcodec_spark import dead_letters, from_avro, to_avro
+
+SCHEMA = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}
+OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+SOURCE = """key binary, value binary, topic string, partition int, offset long,
+    headers array<struct<key: string, value: binary>>"""
+
+
+def messages(spark):
+    rows = [
+        (b"a", b"\x02", "orders", 3, 70, None),
+        (b"b", b"\x80", "orders", 3, 71, None),
+        (None, b"\x02\x02", "orders", 4, 7, [("trace", b"1")]),
+        (b"c", None, "orders", 4, 8, None),
+    ]
+    return spark.createDataFrame(rows, SOURCE).coalesce(1)
+
+
+def told(row):
+    return {header.key: bytes(header.value) for header in row.headers}
+
+
+@pytest.mark.parametrize("error", ["_error", "r._error"])
+def test_letters_say_where_they_come_from_and_what_is_wrong(spark, error):
+    decoded = messages(spark).select("*", from_avro("value", SCHEMA, OPTIONS).alias("r"))
+    letters = dead_letters(decoded, error)
+    assert letters.columns == ["key", "value", "headers"]
+    first, second = letters.collect()
+    assert (first.key, first.value) == (b"b", b"\x80")
+    assert told(first) == {
+        "error.code": b"truncated",
+        "error.reason": b"the input ends inside this value",
+        "error.path": b"id",
+        "error.byte": told(first)["error.byte"],
+        "error.topic": b"orders",
+        "error.partition": b"3",
+        "error.offset": b"71",
+    }
+    assert (second.key, second.value) == (None, b"\x02\x02")
+    assert second.headers[0] == ("trace", b"1")
+    assert told(second)["error.code"] == b"trailing_bytes"
+
+
+def test_as_many_columns_as_there_are(spark):
+    decoded = messages(spark).select(from_avro("value", SCHEMA, OPTIONS).alias("r")).select("r.*")
+    assert [row.value for row in dead_letters(decoded).collect()] == [b"\x80", b"\x02\x02"]
+    assert dead_letters(decoded).columns == ["value", "headers"]
+    written = spark.range(1).select(
+        "id", to_avro(F.struct(F.lit("x").alias("id")), SCHEMA, options=OPTIONS).alias("w")
+    )
+    (row,) = dead_letters(written.select("id", "w.*")).collect()
+    assert row.value is None
+    assert told(row)["error.code"] == b"type_mismatch"
+
+
+def test_which_column_it_is_must_be_clear(spark):
+    column = from_avro("value", SCHEMA, OPTIONS)
+    frame = messages(spark).select(column.alias("a"), column.alias("b"))
+    with pytest.raises(ConfigError, match=r"2 columns are called so: a\._error, b\._error"):
+        dead_letters(frame)
+    with pytest.raises(ConfigError, match="there is none; columnNameOfCorruptRecord"):
+        dead_letters(frame, "wrong")
+    with pytest.raises(TypeError, match="name of a column"):
+        dead_letters(frame, F.col("a"))
