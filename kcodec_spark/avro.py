@@ -169,11 +169,11 @@ def to_avro(
     place = registry_place(subject, schemaRegistryAddress, settings.registry)
     schema = None if isinstance(jsonFormatSchema, str) and not jsonFormatSchema else jsonFormatSchema
     if schema is None and place is None:
-        derived = TypedWriter(functools.partial(_derived_writer, settings.round))
+        derived = TypedWriter(functools.partial(_derived_writer, settings.codec))
         if is_several(data):
             return encoded_by_shape(data, functools.partial(_encode_shape, derived), "to_avro", settings.rows)
         return encoded_within(data, functools.partial(_encode_within, derived), "to_avro", settings.rows)
-    known = schema_writer("AVRO", AvroCodec, schema, place, settings.round)
+    known = schema_writer("AVRO", AvroCodec, schema, place, settings.codec)
     if is_several(data):
         return encoded_by_shape(data, functools.partial(encode_packed, known), "to_avro", settings.rows)
     if CATALYST_TYPE in str(schema):
@@ -226,10 +226,9 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _derived_writer(round: str, item: pa.Field) -> Writer:
+def _derived_writer(options: Mapping[str, Any], item: pa.Field) -> Writer:
     """Return what encodes by the schema that Spark's ``to_avro`` derives where none is given."""
-    codec = AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable))
-    return writer_of(codec, round)
+    return writer_of(AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable), **options))
 
 
 def _encode_shape(write: TypedWriter, shape: pa.Array, *columns: pa.Array, errors: str = "raise") -> Any:

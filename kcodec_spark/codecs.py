@@ -97,16 +97,19 @@ def schema_codec(
     return check_codec(schema, codec_options if text is None else {**codec_options, option: text})
 
 
-def schema_writer(format: str, codec_class: type, schema: Any, place: Place | None, round: str) -> Writer:
+def schema_writer(
+    format: str, codec_class: type, schema: Any, place: Place | None, codec_options: Mapping[str, Any]
+) -> Writer:
     """Return what encodes values of a schema; without one, of the registry's latest."""
     if place is not None:
         if schema is not None and not isinstance(schema, str):
             raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
         from kcodec_spark.framed import framed_writer
 
-        return writer_of(framed_writer(format, *place, schema), round)
-    known = codec_class(schema) if isinstance(schema, (str, dict, list)) else check_codec(schema, {})
-    return writer_of(known, round)
+        return writer_of(framed_writer(format, *place, schema, codec_options))
+    if isinstance(schema, (str, dict, list)):
+        return writer_of(codec_class(schema, **codec_options))
+    return writer_of(check_codec(schema, codec_options))
 
 
 def reader_of(codec: Any) -> Reading:
@@ -129,13 +132,11 @@ def reader_of(codec: Any) -> Reading:
     return Reading(read, kind, marked)
 
 
-def writer_of(codec: Any, round: str = "error") -> Writer:
-    """Return what encodes with a codec or a serde; `round` is what becomes of times finer than those written."""
+def writer_of(codec: Any) -> Writer:
+    """Return what encodes with a codec or a serde."""
     if _has_versions(codec):
         raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
     write: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
-    if round != "error":
-        write = functools.partial(write, round=round)
     # As Spark's to_avro does; other formats have no numbers for intervals.
     is_avro = isinstance(codec, AvroCodec) or hasattr(codec, "serialize")
     return functools.partial(_write_numbers, write) if is_avro else write

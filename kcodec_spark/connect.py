@@ -112,8 +112,8 @@ def to_connect_json(
     """
     converter, others = _settings(options)
     settings = write_options(others, "to_connect_json", ", and Connect's")
-    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals)
-    return encoded(data, writer_of(codec, settings.round), "to_connect_json", settings.rows)
+    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals, **settings.codec)
+    return encoded(data, writer_of(codec), "to_connect_json", settings.rows)
 
 
 def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:

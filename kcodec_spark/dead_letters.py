@@ -30,8 +30,8 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
         With the error column, and as many of the columns of Spark's Kafka source as are there; batch or stream, classic
         or Connect.
     error : str
-        The error column: its name, as option ``columnNameOfCorruptRecord`` gave it, if it stands in the data frame or in
-        one struct of it; or its path, such as ``order._error``.
+        The error column: its name, as option ``columnNameOfCorruptRecord`` gave it, if it stands in the data frame or
+        in one struct of it; or its path, such as ``order._error``.
 
     Returns
     -------

@@ -47,7 +47,7 @@ def from_json(
     Returns
     -------
     Column
-        Of the type given. Spark's own function reads what does not fit a column as null; here it is an error of its row.
+        Of the type given. What does not fit a column, which Spark's own function reads as null, is an error of its row.
 
     Raises
     ------
@@ -100,17 +100,18 @@ def to_json(
     >>> df.select(to_json(["id", "price"], nulls="omit").alias("value"))                # doctest: +SKIP
     """
     settings = write_options(options, "to_json", _OTHERS)
+    arguments |= settings.codec
     if schema is not None:
-        write = writer_of(_codec(schema, arguments), settings.round)
+        write = writer_of(_codec(schema, arguments))
     else:
         # Arguments are checked now, the type is known later.
         JsonCodec(pa.null(), **arguments)
-        write = TypedWriter(functools.partial(_derived_writer, arguments, settings.round))
+        write = TypedWriter(functools.partial(_derived_writer, arguments))
     return encoded(data, write, "to_json", settings.rows)
 
 
-def _derived_writer(arguments: Mapping[str, Any], round: str, kind: pa.DataType) -> Writer:
-    return writer_of(JsonCodec(kind, **arguments), round)
+def _derived_writer(arguments: Mapping[str, Any], kind: pa.DataType) -> Writer:
+    return writer_of(JsonCodec(kind, **arguments))
 
 
 def _codec(schema: Any, arguments: Mapping[str, Any]) -> Any:

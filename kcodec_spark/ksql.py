@@ -128,8 +128,8 @@ def to_ksql(
     >>> df.select(to_ksql(["id", "total"], "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)"))             # doctest: +SKIP
     """
     settings = write_options(options, "to_ksql")
-    arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties}
-    make = functools.partial(_writer, format, arguments, settings.round)
+    arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties, **settings.codec}
+    make = functools.partial(_writer, format, arguments)
     if columns is not None:
         return encoded(data, make(_columns(columns)), "to_ksql", settings.rows)
     # The columns are not known yet; all other arguments are checked with sample ones.
@@ -139,8 +139,8 @@ def to_ksql(
     return encoded(data, derived, "to_ksql", settings.rows)
 
 
-def _writer(format: str, arguments: Mapping[str, Any], round: str, columns: Any) -> Writer:
-    return writer_of(KsqlCodec(format, columns, **arguments), round)
+def _writer(format: str, arguments: Mapping[str, Any], columns: Any) -> Writer:
+    return writer_of(KsqlCodec(format, columns, **arguments))
 
 
 def _derived_writer(make: Callable[[Any], Writer], kind: pa.DataType) -> Writer:

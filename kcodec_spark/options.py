@@ -85,8 +85,8 @@ class WriteOptions(NamedTuple):
     """The options of a function that encodes."""
 
     rows: RowsOptions
-    #: What becomes of times that are finer than those written.
-    round: str
+    #: Options of the codec: what becomes of times that are finer than those written.
+    codec: dict[str, str]
     #: Settings of the registry's client.
     registry: dict[str, Any]
 
@@ -127,7 +127,8 @@ def write_options(
     rounding = str(given.get("round", "error")).lower()
     if rounding not in _ROUND:
         raise ConfigError(f"round {given['round']!r} is not one of {', '.join(_ROUND)}")
-    return WriteOptions(_rows(given), rounding, registry)
+    codec = {"round": rounding} if rounding != "error" else {}
+    return WriteOptions(_rows(given), codec, registry)
 
 
 def _listed(names: tuple[str, ...]) -> str:

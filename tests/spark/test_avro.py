@@ -11,7 +11,16 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from kcodec import AvroCodec, ConfigError, SchemaError
-from kcodec_spark import encode_decimal, from_avro, register, to_avro, to_connect_json, to_ksql, types
+from kcodec_spark import (
+    encode_decimal,
+    from_avro,
+    register,
+    to_avro,
+    to_connect_json,
+    to_json,
+    to_ksql,
+    types,
+)
 from kcodec_spark.options import REGISTRY_PREFIX
 
 UTC = datetime.timezone.utc
@@ -444,6 +453,41 @@ def test_permissive_writing(spark):
     assert [row[0] for row in sql.collect()] == [None, "out_of_range", None]
     with pytest.raises(ConfigError, match="value is the field of what is written"):
         to_avro("id", options={**options, "columnNameOfCorruptRecord": "Value"})
+
+
+MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
+
+
+def test_finer_times_are_cut_off_where_that_is_asked_for(spark):
+    """As Spark's own to_avro does unasked: these bytes are its."""
+    df = spark.sql(
+        """SELECT explode(array(timestamp'2024-01-01 00:00:00.123456', timestamp'1969-12-31 23:59:59.999999',
+           timestamp'1960-01-01 00:00:00.000001')) t"""
+    ).coalesce(1)
+    with pytest.raises(PythonException, match="inexact: row 0.*round"):
+        df.select(to_avro("t", MILLIS)).collect()
+    cut = {"round": "truncate"}
+    written = [row[0].hex() for row in df.select(to_avro("t", MILLIS, options=cut)).collect()]
+    assert written == ["f6d18fa59863", "01", "ffaff6c5af12"]
+    places = (
+        to_avro(["t"], record("R", t=MILLIS), options=cut),
+        to_avro(F.struct("t"), record("R", t=MILLIS), options=cut),
+        to_connect_json("t", {"type": "int64", "name": "org.apache.kafka.connect.data.Timestamp"},
+                        {**cut, "schemas.enable": "false"}),
+        to_ksql(["t"], "JSON", "T TIMESTAMP", cut),
+        to_json(["t"], "t TIMESTAMP", cut, times="number"),
+    )  # fmt: skip
+    found = df.select(*places).collect()[1]
+    assert found[:2] == (b"\x01", b"\x01")
+    assert found[2] == b"-1"
+    assert found[3] == b'{"T":-1}'
+    assert found[4] == b'{"t":-1}'
+    with pytest.raises(ConfigError, match="round: to be given to the AvroCodec itself"):
+        to_avro("t", AvroCodec(MILLIS), options=cut)
+    told = df.select(
+        to_avro("t", MILLIS, options={"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "e"}).alias("w")
+    )
+    assert [row[0] for row in told.select("w.e.code").collect()] == ["inexact"] * 3
 
 
 def test_a_dict_is_a_schema(points):

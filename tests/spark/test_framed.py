@@ -155,6 +155,14 @@ def test_written_as_the_schema_given(spark, address, ids):
     assert refused.value.error_code == 40403
 
 
+def test_finer_times_are_cut_off_in_frames_too(spark, address):
+    schema = {"type": "long", "logicalType": "timestamp-millis"}
+    options = {"confluent.schema.registry.auto.register.schemas": "true", "round": "truncate"}
+    times = spark.sql("SELECT timestamp'1970-01-01 00:00:00.001999' t")
+    framed_one = times.select(to_avro("t", schema, "times-value", address, options)).first()[0]
+    assert framed_one[5:] == b"\x02"
+
+
 def test_schemas_may_be_registered_on_the_way(spark, address):
     options = {"confluent.schema.registry.auto.register.schemas": "true"}
     values = spark.range(2).select(to_avro(["id"], order(LONG_ID), "fresh-value", address, options)).collect()

@@ -35,7 +35,7 @@ def test_names_in_any_case():
 def test_nothing_given():
     assert read_options(None) == read_options({}) == ReadOptions(RowsOptions(), {}, {})
     assert rows_options(None, "from_ksql") == RowsOptions(False, None)
-    assert write_options(None, "to_ksql") == WriteOptions(RowsOptions(), "error", {})
+    assert write_options(None, "to_ksql") == WriteOptions(RowsOptions(), {}, {})
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_is_taken():
     written = write_options(
         {"MODE": "permissive", "Round": "TRUNCATE", "columnNameOfCorruptRecord": "e"}, "x"
     )
-    assert written == WriteOptions(RowsOptions(True, "e"), "truncate", {})
+    assert written == WriteOptions(RowsOptions(True, "e"), {"round": "truncate"}, {})
     with pytest.raises(ConfigError, match="round 'up' is not one of error, truncate"):
         write_options({"round": "up"}, "to_avro")
 

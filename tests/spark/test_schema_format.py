@@ -26,7 +26,7 @@ def test_a_plugins_format(classic, toy, tmp_path):
     settings = {"auto.register.schemas": True}
     frame = classic.createDataFrame([(1,), (None,), (-2,)], "n int")
     for text in ("toy 2", "toy 4"):
-        write = writer_of(framed_writer("TOY_SR", "toys", address, settings, text))
+        write = writer_of(framed_writer("TOY_SR", "toys", address, settings, text, {}))
         values = frame.select(encoded("n", write, "to_toy", RowsOptions()).alias("value"))
         first = values.first().value
     assert first == b"\0\0\0\0\2\0\0\0\1"
