@@ -97,3 +97,18 @@ def test_streams(spark, codec, tmp_path):
     assert query.awaitTermination(60)
     found = sorted(tuple(row) for row in spark.read.parquet(str(tmp_path / "out")).collect())
     assert found == [(n, str(n)) for n in range(5, 20)]
+
+
+def test_the_names_of_sparks_own_functions(spark):
+    """Where Spark is told to look at its session first; it has functions of these names, which need a jar."""
+    codec = AvroCodec('"long"')
+    register(spark, {"from_avro": codec, "to_avro": (codec, "encode")})
+    order = "spark.sql.functionResolution.sessionOrder"
+    try:
+        assert spark.sql("SELECT session.from_avro(X'08')").first()[0] == 4
+        spark.conf.set(order, "first")
+        assert spark.sql("SELECT from_avro(to_avro(id)) FROM range(2)").collect()[1][0] == 1
+    finally:
+        spark.conf.unset(order)
+        for name in ("from_avro", "to_avro"):
+            spark.sql(f"DROP TEMPORARY FUNCTION {name}")
