@@ -7,7 +7,8 @@ import pytest
 from doc_pages import PAGES, ROOT, blocks, needs_spark, page_needs_services
 from topics import KEY_SCHEMA, Message, order, order_schema, serializer
 
-PERMISSIVE = '"PERMISSIVE"'
+#: What an example writes for which there is to be a message that cannot be read.
+DEAD_LETTERS = '"orders-dead"'
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def example(request, kafka, registry_url, tmp_path, monkeypatch):
     kafka.produce(topic, [*messages, Message(b"tombstone", None)])
 
     def run(block):
-        if PERMISSIVE in block:
+        if DEAD_LETTERS in block:
             kafka.produce(topic, [Message(b"foreign", foreign)])
         if "sc://spark:15002" in block:
             block = block.replace("sc://spark:15002", request.getfixturevalue("connect_server").address)
@@ -60,6 +61,9 @@ def test_pages(page, spark, example, caplog):
     for block in blocks(page):
         if "getOrCreate" not in block or (".remote(" in block) == connect:
             example(block)
+    if page.name == "migrate.md":
+        names = example.names
+        assert len(names["values"]) == len(names["dicts"]) == len(names["column"]) == 10
     if page.name == "spark.md":
         names = example.names
         assert names["observation"].get == {"rows": 12, "tombstones": 1, "schema_ids": 3, "bad_rows": 1}
