@@ -24,8 +24,8 @@ HERE = Path(__file__).parent
 #: What the broker and Spark need, and what the registry needs.
 SPARK_JAVA, REGISTRY_JAVA = 17, 21
 
-#: The thin client: it has neither Spark's Java nor py4j.
-THIN_CLIENT = ("pyspark-client==4.2.0", "confluent-kafka[schemaregistry]>=2.15")
+#: The thin client: it has neither Spark's Java nor py4j, and no client of a registry.
+THIN_CLIENT = ("pyspark-client==4.2.0",)
 
 _MINUTES = 15
 

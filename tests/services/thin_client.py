@@ -10,7 +10,7 @@ import warnings
 
 warnings.simplefilter("ignore")
 
-for absent in ("py4j", "pyspark.core.context", "pyspark.sql.classic", "numba"):
+for absent in ("py4j", "pyspark.core.context", "pyspark.sql.classic", "numba", "confluent_kafka"):
     try:
         found = importlib.util.find_spec(absent)
     except ModuleNotFoundError:
@@ -32,6 +32,7 @@ spark = SparkSession.builder.remote(server).getOrCreate()
 told["before"] = str(check_server(spark))
 ship(spark)
 told["after"] = str(check_server(spark))
+told["registry"] = str(check_server(spark, registry_url))
 
 
 def source(reader):

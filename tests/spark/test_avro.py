@@ -464,7 +464,7 @@ def test_finer_times_are_cut_off_where_that_is_asked_for(spark):
         """SELECT explode(array(timestamp'2024-01-01 00:00:00.123456', timestamp'1969-12-31 23:59:59.999999',
            timestamp'1960-01-01 00:00:00.000001')) t"""
     ).coalesce(1)
-    with pytest.raises(PythonException, match="inexact: row 0.*round"):
+    with pytest.raises(PythonException, match=r"inexact: row 0.*round"):
         df.select(to_avro("t", MILLIS)).collect()
     cut = {"round": "truncate"}
     written = [row[0].hex() for row in df.select(to_avro("t", MILLIS, options=cut)).collect()]
