@@ -9,6 +9,7 @@ from kcodec_spark.dead_letters import dead_letters
 from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
 from kcodec_spark.json import from_json, to_json
 from kcodec_spark.ksql import from_ksql, to_ksql
+from kcodec_spark.lag import consumer_lag
 from kcodec_spark.metrics import metrics, schema_id
 from kcodec_spark.protobuf import from_protobuf, to_protobuf
 from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
@@ -19,6 +20,7 @@ from kcodec_spark.ship import ServerReport, check_server, ship
 __all__ = [
     "ServerReport",
     "check_server",
+    "consumer_lag",
     "dead_letters",
     "decimal_to_text",
     "decode_consumer_offsets",

@@ -12,7 +12,7 @@ from processes import until
 
 from kcodec import MessageCodec
 from kcodec.protocol import decode_topic, load, read_segment
-from kcodec_spark import decode_consumer_offsets
+from kcodec_spark import consumer_lag, decode_consumer_offsets
 
 SECONDS = 60
 
@@ -175,6 +175,20 @@ def internal(spark):
     spark.conf.set(setting, "true")
     yield
     spark.conf.unset(setting)
+
+
+def test_lag(spark, kafka, topic, story):
+    group, _, _ = story
+    found = consumer_lag(spark, kafka.address, group)
+    assert found.columns == ["group", "topic", "partition", "committed", "end", "lag"]
+    rows = [tuple(row) for row in found.orderBy("partition").collect()]
+    # Partition 0 also has the message of each transaction, behind ten others and the marker of the first.
+    assert rows == [(group, topic, 0, 7, 13, 6), (group, topic, 1, 4, 10, 6)]
+    everyone = consumer_lag(spark, kafka.address)
+    assert everyone.where(everyone["group"] == group).count() == 2
+    assert consumer_lag(spark, kafka.address, "nobody").count() == 0
+    setting = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+    assert spark.conf.get(setting) == "false"
 
 
 @pytest.mark.usefixtures("internal")
