@@ -102,14 +102,14 @@ def schema_writer(
 ) -> Writer:
     """Return what encodes values of a schema; without one, of the registry's latest."""
     if place is not None:
-        if schema is not None and not isinstance(schema, str):
+        if schema is not None and not isinstance(schema, (str, dict, list)):
             raise TypeError(f"jsonFormatSchema is a schema's text, not {type(schema).__name__}")
         from kcodec_spark.framed import framed_writer
 
-        return writer_of(framed_writer(format, *place, schema, codec_options))
+        return writer_of(framed_writer(format, *place, schema, codec_options), format)
     if isinstance(schema, (str, dict, list)):
         return writer_of(codec_class(schema, **codec_options))
-    return writer_of(check_codec(schema, codec_options))
+    return writer_of(check_codec(schema, codec_options), format)
 
 
 def reader_of(codec: Any) -> Reading:
@@ -124,7 +124,8 @@ def reader_of(codec: Any) -> Reading:
         missing = "the serde a reader_schema" if is_serde else "a schema"
         raise ConfigError(f"Spark must know the type before the first value: give {missing}")
     read = codec.deserialize if is_serde else codec.decode
-    marked = marked_schema(getattr(codec, "reader_schema", None))
+    text = getattr(codec, "reader_schema", None)
+    marked = marked_schema(text) if isinstance(text, str) else None
     if marked is not None:
         durations = with_durations(kind, marked)
         if durations != kind:
@@ -132,13 +133,13 @@ def reader_of(codec: Any) -> Reading:
     return Reading(read, kind, marked)
 
 
-def writer_of(codec: Any) -> Writer:
-    """Return what encodes with a codec or a serde."""
+def writer_of(codec: Any, format: str = "") -> Writer:
+    """Return what encodes with a codec, or a serde of a format."""
     if _has_versions(codec):
         raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
     write: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
     # As Spark's to_avro does; other formats have no numbers for intervals.
-    is_avro = isinstance(codec, AvroCodec) or hasattr(codec, "serialize")
+    is_avro = isinstance(codec, AvroCodec) or format == "AVRO"
     return functools.partial(_write_numbers, write) if is_avro else write
 
 

@@ -29,9 +29,9 @@ _TIME = re.compile(r"time\(([0-6])\)")
 _MONTHS = pa.lib.Type_INTERVAL_MONTHS
 
 
-def marked_schema(text: str | None) -> Schema | None:
+def marked_schema(text: str) -> Schema | None:
     """Return the Avro schema of a text if it may have types that Spark marked, else None."""
-    if text is None or CATALYST_TYPE not in text:
+    if CATALYST_TYPE not in text:
         return None
     try:
         return parse(text)
