@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcodec import AvroCodec, MessageCodec
 from kcodec.errors import ConfigError
 from kcodec.formats.avro.schema import Schema
+from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark.intervals import marked_schema, read_durations, with_durations, without_intervals
 from kcodec_spark.udf import Reader, Writer
 
@@ -139,8 +140,9 @@ def writer_of(codec: Any, format: str = "") -> Writer:
         raise ConfigError(f"{codec.spec.name} has several versions: give a codec of one of them")
     write: Writer = codec.serialize if hasattr(codec, "serialize") else codec.encode
     # As Spark's to_avro does; other formats have no numbers for intervals.
-    is_avro = isinstance(codec, AvroCodec) or format == "AVRO"
-    return functools.partial(_write_numbers, write) if is_avro else write
+    language = find_schema_format(format) if format else None
+    numbers = language.interval_numbers if language is not None else isinstance(codec, AvroCodec)
+    return functools.partial(_write_numbers, write) if numbers else write
 
 
 def _write_numbers(write: Writer, array: pa.Array, *, errors: str = "raise") -> Any:
