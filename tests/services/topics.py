@@ -131,7 +131,7 @@ def of_spark(row: Any) -> dict:
 
 
 #: Without a question for associations, which Apicurio Registry does not know.
-_BY_TOPIC = {"subject.name.strategy.type": "TOPIC"}
+BY_TOPIC = {"subject.name.strategy.type": "TOPIC"}
 
 
 def _registry(url: str) -> SchemaRegistryClient:
@@ -143,13 +143,13 @@ def serializer(
     url: str, schema: str, topic: str, field: str = MessageField.VALUE, **settings: Any
 ) -> Callable[[Any], bytes]:
     """Make confluent-kafka's own serializer."""
-    serialize = AvroSerializer(_registry(url), schema, conf={**_BY_TOPIC, **settings})
+    serialize = AvroSerializer(_registry(url), schema, conf={**BY_TOPIC, **settings})
     context = SerializationContext(topic, field)
     return lambda value: serialize(value, context)
 
 
 def deserializer(url: str, topic: str, field: str = MessageField.VALUE) -> Callable[[bytes], Any]:
     """Make confluent-kafka's own deserializer."""
-    deserialize = AvroDeserializer(_registry(url), conf=_BY_TOPIC)
+    deserialize = AvroDeserializer(_registry(url), conf=BY_TOPIC)
     context = SerializationContext(topic, field)
     return lambda value: deserialize(value, context)

@@ -43,7 +43,11 @@ class ProtobufSchema:
         files: dict[str, File] = {}
         for path, source in sources:
             if isinstance(source, bytes):
-                for name, tree in read_descriptors(source).items():
+                trees = read_descriptors(source)
+                if path and len(trees) == 1:
+                    # An import is known by the path that it was given under.
+                    trees = dict.fromkeys([path], *trees.values())
+                for name, tree in trees.items():
                     files.setdefault(name, tree)
             else:
                 files.setdefault(path, _parse(path if len(sources) > 1 else "", source))
@@ -73,7 +77,7 @@ class ProtobufSchema:
         return schema
 
     @classmethod
-    def of(cls, source: Any, imports: Mapping[str, str] | None = None) -> ProtobufSchema:
+    def of(cls, source: Any, imports: Mapping[str, str | bytes] | None = None) -> ProtobufSchema:
         """Return the schema of any source, without looking whether its names mean anything; see `parse`."""
         more = tuple((imports or {}).items())
         if isinstance(source, ProtobufSchema):
@@ -224,7 +228,7 @@ def _parse(path: str, text: str) -> File:
     try:
         return parse(text)
     except SchemaError as error:
-        raise SchemaError(f"{path}, {error}") from None if path else error
+        raise SchemaError(f"{path}, {error}" if path else str(error)) from None
 
 
 def _descriptors(source: Any) -> list[tuple[str, bytes]] | None:

@@ -285,15 +285,23 @@ class ProtobufFormat(SchemaFormat):
 
 @lru_cache(maxsize=256)
 def _parse(text: str, references: tuple[NamedText, ...]) -> ProtobufSchema:
-    named = {each.name: each.text for each in references}
     try:
-        return ProtobufSchema.of(text, named)
+        return ProtobufSchema.of(text, {each.name: each.text for each in references})
     except SchemaError as error:
         try:
-            data = base64.b64decode(text.strip(), validate=True)
-            return ProtobufSchema.of(data, named)
-        except (binascii.Error, ValueError):
+            return ProtobufSchema.of(
+                _descriptor(text), {each.name: _descriptor(each.text) for each in references}
+            )
+        except SchemaError:
             raise error from None
+
+
+def _descriptor(text: str) -> str | bytes:
+    """Return the descriptor that stands in Base64, as some clients register them; other texts as they are."""
+    try:
+        return base64.b64decode(text.strip(), validate=True) or text
+    except (binascii.Error, ValueError):
+        return text
 
 
 def _given(schema: object) -> ProtobufSchema:
