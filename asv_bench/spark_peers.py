@@ -1,8 +1,9 @@
-"""Measure kcodec in Spark beside a codec of zero cost and fastavro: ``python spark_peers.py``.
+"""Measure kcodec in Spark beside a codec of zero cost and a loop over the usual library: ``python spark_peers.py``.
 
 Every codec runs in the same kind of Arrow UDF, on the same cached rows, into the noop sink: records of 15 fields,
-plain Avro. ``zero`` returns what was there before: it costs what Spark costs. Rounds are interleaved; medians are
-printed and written as JSON. Classic and Connect sessions run in processes of their own, one after the other.
+plain Avro beside fastavro, or with ``--format protobuf`` plain Protobuf beside google.protobuf (upb). ``zero cost``
+returns what was there before: it costs what Spark costs. Rounds are interleaved; medians are printed and written as
+JSON. Classic and Connect sessions run in processes of their own, one after the other.
 """
 
 import argparse
@@ -15,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -58,6 +60,18 @@ SCHEMA = {
     "name": "Order",
     "fields": [{"name": name, "type": kind} for name, kind in FIELDS],
 }
+PROTO = """
+syntax = "proto3";
+package shop;
+import "google/protobuf/timestamp.proto";
+enum Status { NEW = 0; PAID = 1; SHIPPED = 2; DELIVERED = 3; }
+message Order {
+  int64 id = 1; int64 customer = 2; Status status = 3; string currency = 4; string channel = 5;
+  optional string email = 6; optional string note = 7; int32 quantity = 8; double price = 9; double weight = 10;
+  optional double score = 11; bool gift = 12; google.protobuf.Timestamp created = 13;
+  google.protobuf.Timestamp updated = 14; string device = 15;
+}
+"""
 #: How many different records there are; they repeat.
 DISTINCT = 20_000
 #: Rows that Spark gives to Python at once.
@@ -65,7 +79,7 @@ BATCH = 10_000
 
 
 def records(seed: int = 11) -> pa.StructArray:
-    """Make the records, about 137 bytes of Avro each."""
+    """Make the records, about 137 bytes of Avro or 132 of Protobuf each."""
     r = random.Random(seed)
 
     def one(row: int) -> dict[str, Any]:
@@ -91,23 +105,129 @@ def records(seed: int = 11) -> pa.StructArray:
     return pa.array([one(row) for row in range(DISTINCT)], kcodec.AvroCodec(json.dumps(SCHEMA)).arrow_type)
 
 
-def contestants(folder: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
+class Format(NamedTuple):
+    """A format: kcodec's codec and columns, and what a careful user would run without them."""
+
+    codec: Any
+    decode: Any
+    encode: Any
+    peer: str
+    peer_decode: Callable[[pa.Array], pa.Array]
+    peer_encode: Callable[[pa.Array], pa.Array]
+
+
+def avro() -> Format:
+    """Make what is measured of Avro."""
+    import io
+
+    from kcodec_spark import from_avro, to_avro
+
+    codec = kcodec.AvroCodec(json.dumps(SCHEMA))
+    arrow_type, schema = codec.arrow_type, SCHEMA
+
+    def decode(values: pa.Array) -> pa.Array:
+        import fastavro
+
+        parsed = fastavro.parse_schema(schema)
+        rows = [fastavro.schemaless_reader(io.BytesIO(value), parsed) for value in values.to_pylist()]
+        return pa.array(rows, arrow_type)
+
+    def encode(values: pa.Array) -> pa.Array:
+        import fastavro
+
+        parsed = fastavro.parse_schema(schema)
+        rows = []
+        for row in values.to_pylist():
+            out = io.BytesIO()
+            fastavro.schemaless_writer(out, parsed, row)
+            rows.append(out.getvalue())
+        return pa.array(rows, pa.binary())
+
+    return Format(codec, from_avro("value", codec), to_avro("record", codec), "fastavro", decode, encode)
+
+
+def protobuf() -> Format:
+    """Make what is measured of Protobuf; fields without presence that have their default are null, as in Spark."""
+    from kcodec_spark import from_protobuf, to_protobuf
+
+    codec = kcodec.ProtobufCodec(PROTO, absent="null", layout="spark")
+    arrow_type, descriptors = codec.arrow_type, codec.descriptor_set
+
+    def order() -> Any:
+        # What a generated module does when it is imported; later calls find what is there.
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+
+        pool = descriptor_pool.Default()
+        for file in descriptor_pb2.FileDescriptorSet.FromString(descriptors).file:
+            if file.name != timestamp_pb2.DESCRIPTOR.name:
+                pool.AddSerializedFile(file.SerializeToString())
+        return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+
+    def decode(values: pa.Array) -> pa.Array:
+        message_class = order()
+        parse = message_class.FromString
+        messages = [parse(value) for value in values.fill_null(b"").to_pylist()]
+        names = {
+            value.number: value.name
+            for value in message_class.DESCRIPTOR.fields_by_name["status"].enum_type.values
+        }
+        names[0] = None
+        columns = {
+            "id": [m.id or None for m in messages],
+            "customer": [m.customer or None for m in messages],
+            "status": [names[m.status] for m in messages],
+            "currency": [m.currency or None for m in messages],
+            "channel": [m.channel or None for m in messages],
+            "email": [m.email if m.HasField("email") else None for m in messages],
+            "note": [m.note if m.HasField("note") else None for m in messages],
+            "quantity": [m.quantity or None for m in messages],
+            "price": [m.price or None for m in messages],
+            "weight": [m.weight or None for m in messages],
+            "score": [m.score if m.HasField("score") else None for m in messages],
+            "gift": [m.gift or None for m in messages],
+            "created": [m.created.ToMicroseconds() if m.HasField("created") else None for m in messages],
+            "updated": [m.updated.ToMicroseconds() if m.HasField("updated") else None for m in messages],
+            "device": [m.device or None for m in messages],
+        }
+        arrays = [pa.array(columns[field.name], field.type) for field in arrow_type]
+        return pa.StructArray.from_arrays(arrays, fields=list(arrow_type), mask=values.is_null())
+
+    def encode(values: pa.Array) -> pa.Array:
+        message_class = order()
+        rows = []
+        for row in values.to_pylist():
+            created, updated = row.pop("created"), row.pop("updated")
+            message = message_class(**{name: value for name, value in row.items() if value is not None})
+            if created is not None:
+                message.created.FromDatetime(created)
+            if updated is not None:
+                message.updated.FromDatetime(updated)
+            rows.append(message.SerializeToString())
+        return pa.array(rows, pa.binary())
+
+    columns = from_protobuf("value", schema=PROTO), to_protobuf("record", schema=PROTO)
+    return Format(codec, *columns, "upb", decode, encode)
+
+
+FORMATS = {"avro": avro, "protobuf": protobuf}
+
+
+def contestants(folder: str, format: str = "avro") -> tuple[dict[str, Any], dict[str, Any], Any]:
     """Make the columns to measure: what decodes ``value``, what encodes ``record``; and the payloads.
 
     What the codecs of zero cost return is in a file of `folder`, which each worker maps once.
     """
-    import io
-
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import BinaryType
 
-    from kcodec_spark import from_avro, to_avro
     from kcodec_spark.types import from_arrow_type
 
-    codec = kcodec.AvroCodec(json.dumps(SCHEMA))
-    ready = records()
-    encoded = codec.encode(ready)
-    spark_type, arrow_type, schema = from_arrow_type(ready.type), ready.type, SCHEMA
+    measured = FORMATS[format]()
+    encoded = measured.codec.encode(records())
+    ready = measured.codec.decode(encoded)
+    assert measured.peer_decode(encoded).equals(ready)
+    assert measured.codec.decode(measured.peer_encode(ready)).equals(ready)
+    spark_type = from_arrow_type(ready.type)
 
     prepared = f"{folder}/prepared.arrow"
     batch = pa.record_batch({"record": ready.slice(0, BATCH), "payload": encoded.slice(0, BATCH)})
@@ -124,46 +244,28 @@ def contestants(folder: str) -> tuple[dict[str, Any], dict[str, Any], Any]:
 
         return give
 
-    def fastavro_decode(values: pa.Array) -> pa.Array:
-        import fastavro
-
-        parsed = fastavro.parse_schema(schema)
-        rows = [fastavro.schemaless_reader(io.BytesIO(value), parsed) for value in values.to_pylist()]
-        return pa.array(rows, arrow_type)
-
-    def fastavro_encode(values: pa.Array) -> pa.Array:
-        import fastavro
-
-        parsed = fastavro.parse_schema(schema)
-        rows = []
-        for row in values.to_pylist():
-            out = io.BytesIO()
-            fastavro.schemaless_writer(out, parsed, row)
-            rows.append(out.getvalue())
-        return pa.array(rows, pa.binary())
-
     def udf(function: Any, kind: Any, column: str) -> Any:
         return arrow_udf(function, kind).asNondeterministic()(column)
 
     decode = {
         "zero cost": udf(zero_cost("record"), spark_type, "value"),
-        "kcodec": from_avro("value", codec),
-        "fastavro": udf(fastavro_decode, spark_type, "value"),
+        "kcodec": measured.decode,
+        measured.peer: udf(measured.peer_decode, spark_type, "value"),
     }
     encode = {
         "zero cost": udf(zero_cost("payload"), BinaryType(), "record"),
-        "kcodec": to_avro("record", codec),
-        "fastavro": udf(fastavro_encode, BinaryType(), "record"),
+        "kcodec": measured.encode,
+        measured.peer: udf(measured.peer_encode, BinaryType(), "record"),
     }
     return decode, encode, encoded
 
 
-def measure(kind: str, spark: Any, rows: int, rounds: int) -> dict[str, Any]:
+def measure(kind: str, spark: Any, format: str, rows: int, rounds: int) -> dict[str, Any]:
     """Measure one session."""
     from pyspark.sql import functions as F
 
     with tempfile.TemporaryDirectory() as folder:
-        decode, encode, encoded = contestants(folder)
+        decode, encode, encoded = contestants(folder, format)
         file = f"{folder}/values.parquet"
         pq.write_table(pa.table({"value": encoded}), file)
         times = -(-rows // DISTINCT)
@@ -228,7 +330,7 @@ def serve(port: str) -> None:
     spark.stop()
 
 
-def connect(rows: int, rounds: int) -> dict[str, Any]:
+def connect(format: str, rows: int, rounds: int) -> dict[str, Any]:
     """Measure a Connect session, whose server is another process."""
     from pyspark.sql import SparkSession
 
@@ -244,7 +346,7 @@ def connect(rows: int, rounds: int) -> dict[str, Any]:
                 raise SystemExit("the Spark Connect server did not start")
             spark = SparkSession.builder.remote(f"sc://{HOST}:{port}").getOrCreate()
             try:
-                return measure("connect", spark, rows, rounds)
+                return measure("connect", spark, format, rows, rounds)
             finally:
                 spark.stop()
         finally:
@@ -257,12 +359,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--format", choices=list(FORMATS), default="avro")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--session", choices=["both", "classic", "connect", "server"], default="both")
     parser.add_argument("--port")
     parser.add_argument("--out", type=Path, help="write the medians, in seconds, as JSON")
     given = parser.parse_args()
+    size = (given.format, given.rows, given.rounds)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
     if given.session == "server":
@@ -272,19 +376,20 @@ def main() -> None:
         result = {}
         for kind in ("classic", "connect"):
             with tempfile.NamedTemporaryFile() as file:
-                size = [f"--rows={given.rows}", f"--rounds={given.rounds}"]
-                subprocess.run(
-                    [sys.executable, __file__, f"--session={kind}", *size, f"--out={file.name}"], check=True
+                options = dict(
+                    zip(("format", "rows", "rounds"), size, strict=True), session=kind, out=file.name
                 )
+                command = [f"--{name}={value}" for name, value in options.items()]
+                subprocess.run([sys.executable, __file__, *command], check=True)
                 result |= json.loads(Path(file.name).read_text())
     elif given.session == "classic":
         spark = classic({})
         try:
-            result = {"classic": measure("classic", spark, given.rows, given.rounds)}
+            result = {"classic": measure("classic", spark, *size)}
         finally:
             spark.stop()
     else:
-        result = {"connect": connect(given.rows, given.rounds)}
+        result = {"connect": connect(*size)}
     if given.out:
         given.out.write_text(json.dumps(result, indent=1))
 
