@@ -40,6 +40,7 @@ def address(tmp_path):
 @pytest.fixture
 def ids(address):
     handle = registry.open(address)
+    handle.set_config(registry.Config(compatibility="NONE"))
     return [handle.register(SUBJECT, Schema(text)).id for text in VERSIONS]
 
 
