@@ -42,6 +42,9 @@ def report(faults: Iterable[Fault]) -> pa.Table:
     1
     """
     rows = list(faults)
+    if not rows:
+        # Of nulls: pa.array of a list loads pandas where that is installed.
+        return pa.Table.from_arrays([pa.nulls(0, field.type) for field in REPORT], schema=REPORT)
     columns = [pa.array([fault[i] for fault in rows], field.type) for i, field in enumerate(REPORT)]
     return pa.Table.from_arrays(columns, schema=REPORT)
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec import __version__
+from kcodec.columns.nested import replace_rows
 from kcodec.errors import RegistryError, SchemaError
 
 __all__ = [
@@ -57,7 +58,7 @@ def decode_permissive(
 ) -> pa.Array:
     """Decode values, each bad row to a struct of nulls, as Spark does, with what is wrong in the error column."""
     array, report = read(values, *beside, errors="report")
-    if not null_on_registry_failure:
+    if report.num_rows and not null_on_registry_failure:
         failed = report.filter(pc.equal(report["code"], "registry_error"))
         if failed.num_rows:
             # No fault of the rows: Spark tries the task again.
@@ -95,10 +96,7 @@ def _bad_rows(
         found["bytes"] = pa.chunked_array([values.take(rows)])
     columns = [found[field.name].combine_chunks().cast(field.type) for field in fields]
     entries = pa.StructArray.from_arrays(columns, fields=list(fields))
-    places: list[int | None] = [None] * count
-    for number, row in enumerate(rows.to_pylist()):
-        places[row] = number
-    return entries.take(pa.array(places, pa.int64()))
+    return replace_rows(pa.nulls(count, entries.type), rows.to_pylist(), entries)
 
 
 class TypedWriter:

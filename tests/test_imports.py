@@ -116,6 +116,36 @@ def test_a_built_codec_runs_with_pyarrow_alone(impl, tmp_path):
     run(ALONE.format(blocked=blocked), str(file), KCODEC_IMPL=impl)
 
 
+LIGHT = """
+import sys
+import pyarrow as pa
+import kcodec
+from kcodec_spark.udf import decode_permissive
+
+codec = {codec}
+offsets, data = pa.py_buffer(bytes(4) + b"\\2\\0\\0\\0"), pa.py_buffer(b"\\x08\\2")
+values = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
+codec.encode(codec.decode(values))
+decode_permissive(codec.decode, "bad", values)
+registry = kcodec.registry.open("memory://light")
+serde = kcodec.Serde({format!r}, registry, topic="light", schema=codec.schema)
+serde.deserialize(serde.serialize(codec.decode(values)))
+assert "pandas" not in sys.modules, "pandas was loaded"
+"""
+
+
+@pytest.mark.parametrize("format", ["AVRO", "PROTOBUF"])
+def test_good_rows_load_no_pandas(format):
+    # It takes longer to load than all of kcodec, once for each of Spark's workers; pa.array of a list loads it.
+    pytest.importorskip("pandas")
+    codecs = {
+        "AVRO": """kcodec.AvroCodec('{"type": "record", "name": "R", "fields": ['
+            '{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}')""",
+        "PROTOBUF": """kcodec.ProtobufCodec('syntax = "proto3"; message R { int32 a = 1; }', layout="spark")""",
+    }
+    run(LIGHT.format(codec=codecs[format], format=format))
+
+
 def test_one_version():
     text = (ROOT / "pyproject.toml").read_text()
     assert re.search(r'^version = "(.+)"$', text, re.MULTILINE)[1] == kcodec.__version__

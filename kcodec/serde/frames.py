@@ -68,10 +68,11 @@ class Framed:
 
     def rows(self, numbers: Iterable[int]) -> list[int]:
         """Return the rows whose keys have some numbers, in order."""
-        wanted = pa.array(numbers, pa.int32())
-        if not len(wanted):
+        wanted = list(numbers)
+        if not wanted:
             return []
-        rows: list[int] = pc.indices_nonzero(pc.is_in(self._indices()[0], value_set=wanted)).to_pylist()
+        found = pc.is_in(self._indices()[0], value_set=pa.array(wanted, pa.int32()))
+        rows: list[int] = pc.indices_nonzero(found).to_pylist()
         return rows
 
 

@@ -62,7 +62,8 @@ class ProtobufReader:
         self.program = Programs(plan, Limits.of(limits))
         self._conversions = Conversions(message, self.options.readings(), types or {})
         self._layout = SparkLayout(self.options) if self.options.layout == "spark" else None
-        self.arrow_type = self._laid_out(pa.array([], self._converted)).type
+        # Not pa.array, which loads pandas where that is installed.
+        self.arrow_type = self._laid_out(pa.nulls(0, self._converted)).type
 
     def decode(
         self, values: pa.Array, *, selector: Any = None, starts: Any = None, stop: bool = False
