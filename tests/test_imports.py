@@ -126,7 +126,7 @@ codec = {codec}
 offsets, data = pa.py_buffer(bytes(4) + b"\\2\\0\\0\\0"), pa.py_buffer(b"\\x08\\2")
 values = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
 codec.encode(codec.decode(values))
-decode_permissive(codec.decode, "bad", values)
+decode_permissive(codec.decode, "bad", False, values)
 registry = kcodec.registry.open("memory://light")
 serde = kcodec.Serde({format!r}, registry, topic="light", schema=codec.schema)
 serde.deserialize(serde.serialize(codec.decode(values)))
