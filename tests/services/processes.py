@@ -165,7 +165,15 @@ def broker(folder: Path, more: str = "", formatting: Sequence[str] = ()) -> tupl
     jars = [java(SPARK_JAVA), "-Xmx512m", "-cp", f"{artifacts() / 'broker'}/*"]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     formatted = subprocess.run(
-        [*jars, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(settings), *formatting],
+        [
+            *jars,
+            "kafka.tools.StorageTool",
+            "format",
+            f"--cluster-id={cluster}",
+            "-c",
+            str(settings),
+            *formatting,
+        ],
         check=False,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

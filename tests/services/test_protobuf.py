@@ -12,7 +12,6 @@ from topics import BY_TOPIC, Message
 
 import kcodec
 from kcodec import registry
-from kcodec_spark import from_protobuf
 
 ROWS = 60
 ORDER, CANCELLED = "shop.Event.Order", "shop.Cancelled"
@@ -138,7 +137,7 @@ def events(registry_url, topic):
 
 def through(kafka, topic, values):
     """Send values to a topic; gives them as a consumer has them, in their order."""
-    
+
     kafka.produce(topic, [Message(b"%06d" % row, value) for row, value in enumerate(values)])
     return [message.value for message in kafka.consume(topic, len(values))]
 

@@ -14,16 +14,16 @@ from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.conversions import Conversions
 from kcodec.formats.protobuf.descriptor import MessageType
-from kcodec.formats.protobuf.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.encode_plan import encode_plan
-from kcodec.formats.protobuf.json_reader import from_json
-from kcodec.formats.protobuf.json_writer import DEFAULTS, JsonWriting, to_json
+from kcodec.formats.protobuf.json.reader import from_json
+from kcodec.formats.protobuf.json.writer import DEFAULTS, JsonWriting, to_json
 from kcodec.formats.protobuf.kernel import kernel
+from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.spark_layout import SparkLayout
-from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, TypeOptions
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError

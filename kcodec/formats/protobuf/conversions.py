@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from kcodec.columns.nested import rebuild
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.json_reader import from_json
-from kcodec.formats.protobuf.json_writer import to_json
+from kcodec.formats.protobuf.json.reader import from_json
+from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
 from kcodec.plan.failure import RowError, prefix
 

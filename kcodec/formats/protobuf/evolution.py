@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from kcodec.errors import SchemaError
-from kcodec.formats.protobuf.names import Names
-from kcodec.formats.protobuf.syntax import Enum, Field, File, Message, is_map_entry
+from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.syntax import Enum, Field, File, Message, is_map_entry
 from kcodec.formats.schema_format import Difference
 
 __all__ = ["BREAKING", "Side", "changes", "describe"]
@@ -100,7 +100,7 @@ def changes(old: Side, new: Side) -> list[Difference]:
 
     Examples
     --------
-    >>> from kcodec.formats.protobuf.parse import parse
+    >>> from kcodec.formats.protobuf.language.parse import parse
     >>> texts = ("message M { int32 a = 1; }", "message M { int64 b = 1; }")
     >>> old, new = (Side(Names({"": parse('syntax = "proto3"; ' + text)}), "") for text in texts)
     >>> [(each.type, each.path) for each in changes(old, new)]

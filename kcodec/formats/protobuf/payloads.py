@@ -13,8 +13,8 @@ from kcodec.errors import Fault, SchemaError
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.protobuf.types import TypeOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits

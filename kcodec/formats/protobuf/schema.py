@@ -8,11 +8,11 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import EnumType, FieldType, MessageType
-from kcodec.formats.protobuf.descriptor_set import read_descriptors
-from kcodec.formats.protobuf.link import Linked, link
-from kcodec.formats.protobuf.names import Names, with_known
-from kcodec.formats.protobuf.parse import parse
-from kcodec.formats.protobuf.syntax import File, Message
+from kcodec.formats.protobuf.language.descriptor_set import read_descriptors
+from kcodec.formats.protobuf.language.link import Linked, link
+from kcodec.formats.protobuf.language.names import Names, with_known
+from kcodec.formats.protobuf.language.parse import parse
+from kcodec.formats.protobuf.language.syntax import File, Message
 
 __all__ = ["ProtobufSchema", "message_of"]
 

@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.protobuf.checks import check_descriptors
 from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
-from kcodec.formats.protobuf.known import KNOWN
-from kcodec.formats.protobuf.normalize import check_names, normalize
+from kcodec.formats.protobuf.language.checks import check_descriptors
+from kcodec.formats.protobuf.language.known import KNOWN
+from kcodec.formats.protobuf.language.normalize import check_names, normalize
+from kcodec.formats.protobuf.language.serialized import serialized
+from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
-from kcodec.formats.protobuf.serialized import serialized
-from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.schema_format import (
     Difference,
     NamedText,
@@ -215,7 +215,7 @@ class ProtobufFormat(SchemaFormat):
 
     def derived_text(self, kind: pa.DataType) -> str:
         """Return a text with one message, of the name that is wanted or ``TopLevelRecord``."""
-        from kcodec.formats.protobuf.derive import MESSAGE, derive_text
+        from kcodec.formats.protobuf.language.derive import MESSAGE, derive_text
 
         self._check_written()
         return derive_text(kind, self._message or MESSAGE)

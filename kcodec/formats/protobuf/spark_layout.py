@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.json.well_known import WRAPPERS
 from kcodec.formats.protobuf.types import TypeOptions
-from kcodec.formats.protobuf.well_known import WRAPPERS
 
 __all__ = ["SparkLayout"]
 

@@ -8,7 +8,7 @@ from google.protobuf import descriptor_pb2
 from grpc_tools import _protoc_compiler
 
 #: Texts of google.protobuf as the compiler has them; and those that kcodec has, for the others.
-INCLUDED = [str(files("grpc_tools") / "_proto"), str(files("kcodec.formats.protobuf.known"))]
+INCLUDED = [str(files("grpc_tools") / "_proto"), str(files("kcodec.formats.protobuf.language.known"))]
 
 
 def protoc(text: str, imports: dict[str, str] | None = None) -> descriptor_pb2.FileDescriptorProto | None:

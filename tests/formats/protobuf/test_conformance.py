@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from vector_files import read_vectors
 
-from kcodec.formats.protobuf.json_reader import from_json
-from kcodec.formats.protobuf.json_writer import to_json
+from kcodec.formats.protobuf.json.reader import from_json
+from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.plan.failure import RowError

@@ -9,7 +9,7 @@ from proto_texts import proto_files
 from protoc import protoc
 from vector_files import read_vectors
 
-from kcodec.formats.protobuf.descriptor_bytes import write_descriptor, write_descriptor_set
+from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor, write_descriptor_set
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 TEXTS = {file.stem: file.read_text() for file in sorted((Path(__file__).parent / "texts").iterdir())}

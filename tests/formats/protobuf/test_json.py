@@ -13,8 +13,8 @@ from protobuf_vectors import ROWS, SCHEMAS, VECTORS, type_of
 
 from kcodec import ConfigError, DecodeError
 from kcodec.formats.protobuf.codec import ProtobufCodec
-from kcodec.formats.protobuf.json_reader import from_json
-from kcodec.formats.protobuf.json_writer import JsonWriting, to_json
+from kcodec.formats.protobuf.json.reader import from_json
+from kcodec.formats.protobuf.json.writer import JsonWriting, to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.wire import BYTES, write_tag, write_varint

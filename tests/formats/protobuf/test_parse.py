@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from proto_texts import proto_files
 
 from kcodec import SchemaError
-from kcodec.formats.protobuf.parse import MAX_DEPTH, parse, unquote, unquote_bytes
+from kcodec.formats.protobuf.language.parse import MAX_DEPTH, parse, unquote, unquote_bytes
+from kcodec.formats.protobuf.language.syntax import Aggregate, Quoted, Word
+from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.syntax import Aggregate, Quoted, Word
-from kcodec.formats.protobuf.text import print_file
 
 
 def option(text):

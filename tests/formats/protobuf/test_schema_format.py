@@ -10,11 +10,11 @@ from vector_files import read_vectors
 from kcodec import ConfigError, SchemaError
 from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.formats.protobuf.compatibility import message_differences
-from kcodec.formats.protobuf.parse import parse
+from kcodec.formats.protobuf.language.parse import parse
+from kcodec.formats.protobuf.language.serialized import serialized
+from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.formats.protobuf.serialized import serialized
-from kcodec.formats.protobuf.text import print_file
 from kcodec.formats.schema_format import NamedText
 from kcodec.registry import Metadata, Reference, Schema
 from kcodec.registry.base import guid

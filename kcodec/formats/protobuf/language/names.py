@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
-from kcodec.formats.protobuf.known import KNOWN, known_file
-from kcodec.formats.protobuf.parse import fail
-from kcodec.formats.protobuf.syntax import Enum, Extend, Field, File, Message, Option, Word
+from kcodec.formats.protobuf.language.known import KNOWN, known_file
+from kcodec.formats.protobuf.language.parse import fail
+from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option, Word
 
 __all__ = ["Extension", "Names", "entry_name", "with_known"]
 

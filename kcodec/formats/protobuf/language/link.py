@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from kcodec.formats.protobuf.descriptor import SCALARS, EnumType, FieldType, MessageType
-from kcodec.formats.protobuf.names import Names, entry_name, entry_of
-from kcodec.formats.protobuf.options import OptionReader, flattened, number
-from kcodec.formats.protobuf.parse import unquote, unquote_bytes
-from kcodec.formats.protobuf.syntax import (
+from kcodec.formats.protobuf.language.names import Names, entry_name, entry_of
+from kcodec.formats.protobuf.language.options import OptionReader, flattened, number
+from kcodec.formats.protobuf.language.parse import unquote, unquote_bytes
+from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,
     Enum,

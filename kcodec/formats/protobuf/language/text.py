@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kcodec.formats.protobuf.parse import unquote
-from kcodec.formats.protobuf.syntax import (
+from kcodec.formats.protobuf.language.parse import unquote
+from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,
     Enum,

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kcodec.formats.protobuf.descriptor import SCALARS, FieldType, MessageType
-from kcodec.formats.protobuf.names import Names
-from kcodec.formats.protobuf.parse import integer, unquote_bytes
-from kcodec.formats.protobuf.syntax import Aggregate, Option, Quoted, Value
+from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.parse import integer, unquote_bytes
+from kcodec.formats.protobuf.language.syntax import Aggregate, Option, Quoted, Value
 
 __all__ = ["Fields", "OptionReader", "flattened", "number"]
 

@@ -8,14 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.descriptor_set import descriptor_types, escape_bytes, float_text
-from kcodec.formats.protobuf.link import json_name
-from kcodec.formats.protobuf.message import Message as Encoded
-from kcodec.formats.protobuf.message import write_message
-from kcodec.formats.protobuf.names import Extension, entry_of
-from kcodec.formats.protobuf.options import Fields, OptionReader
-from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.syntax import (
+from kcodec.formats.protobuf.language.descriptor_set import descriptor_types, escape_bytes, float_text
+from kcodec.formats.protobuf.language.link import json_name
+from kcodec.formats.protobuf.language.names import Extension, entry_of
+from kcodec.formats.protobuf.language.options import Fields, OptionReader
+from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Enum,
     Extend,
@@ -28,6 +25,9 @@ from kcodec.formats.protobuf.syntax import (
     Reserved,
     Service,
 )
+from kcodec.formats.protobuf.message import Message as Encoded
+from kcodec.formats.protobuf.message import write_message
+from kcodec.formats.protobuf.schema import ProtobufSchema
 
 __all__ = ["field_type", "made", "write_descriptor", "write_descriptor_set", "written_options"]
 

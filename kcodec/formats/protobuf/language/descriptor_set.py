@@ -9,12 +9,10 @@ from typing import Any
 
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.known import known_file
-from kcodec.formats.protobuf.link import json_name, link
-from kcodec.formats.protobuf.message import Message as Decoded
-from kcodec.formats.protobuf.message import read_message
-from kcodec.formats.protobuf.names import with_known
-from kcodec.formats.protobuf.syntax import (
+from kcodec.formats.protobuf.language.known import known_file
+from kcodec.formats.protobuf.language.link import json_name, link
+from kcodec.formats.protobuf.language.names import with_known
+from kcodec.formats.protobuf.language.syntax import (
     Aggregate,
     Enum,
     EnumValue,
@@ -34,7 +32,9 @@ from kcodec.formats.protobuf.syntax import (
     Value,
     Word,
 )
-from kcodec.formats.protobuf.text import escape
+from kcodec.formats.protobuf.language.text import escape
+from kcodec.formats.protobuf.message import Message as Decoded
+from kcodec.formats.protobuf.message import read_message
 from kcodec.plan.failure import RowError
 
 __all__ = ["descriptor_types", "escape_bytes", "float_text", "read_descriptors"]

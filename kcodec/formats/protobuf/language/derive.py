@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError
-from kcodec.formats.protobuf.syntax import Aggregate, Field, File, Import, Message, Option, Quoted
-from kcodec.formats.protobuf.text import print_file
+from kcodec.formats.protobuf.language.syntax import Aggregate, Field, File, Import, Message, Option, Quoted
+from kcodec.formats.protobuf.language.text import print_file
 
 __all__ = ["MESSAGE", "derive_text"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.names import Names
-from kcodec.formats.protobuf.syntax import Enum, Message
+from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.syntax import Enum, Message
 
 __all__ = ["check_descriptors"]
 

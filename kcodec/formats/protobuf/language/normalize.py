@@ -7,8 +7,8 @@ from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
 
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.names import Names
-from kcodec.formats.protobuf.syntax import (
+from kcodec.formats.protobuf.language.names import Names
+from kcodec.formats.protobuf.language.syntax import (
     Aggregate,
     Enum,
     Extend,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from kcodec.formats.protobuf.descriptor import MessageType
-from kcodec.formats.protobuf.known import KNOWN, known_file
-from kcodec.formats.protobuf.link import link
-from kcodec.formats.protobuf.names import Names
+from kcodec.formats.protobuf.language.known import KNOWN, known_file
+from kcodec.formats.protobuf.language.link import link
+from kcodec.formats.protobuf.language.names import Names
 from kcodec.plan.failure import RowError
 
 __all__ = [

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from kcodec.errors import SchemaError
-from kcodec.formats.protobuf.syntax import (
+from kcodec.formats.protobuf.language.syntax import (
     MAX_NUMBER,
     Aggregate,
     Enum,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from kcodec.formats.protobuf.parse import parse
-from kcodec.formats.protobuf.syntax import File
+from kcodec.formats.protobuf.language.parse import parse
+from kcodec.formats.protobuf.language.syntax import File
 
 __all__ = ["KNOWN", "known_file"]
 

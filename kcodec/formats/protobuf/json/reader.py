@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 from kcodec.formats.json._tokens_py import Tokens
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.message import Message, missing_fields, write_message
-from kcodec.formats.protobuf.well_known import (
+from kcodec.formats.protobuf.json.well_known import (
     WRAPPERS,
     find_type,
     form_of,
@@ -19,6 +18,7 @@ from kcodec.formats.protobuf.well_known import (
     parse_paths,
     parse_timestamp,
 )
+from kcodec.formats.protobuf.message import Message, missing_fields, write_message
 from kcodec.formats.protobuf.wire import MAX_DEPTH
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Limits

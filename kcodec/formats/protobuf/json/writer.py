@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.message import Message, default_of, read_message
-from kcodec.formats.protobuf.well_known import (
+from kcodec.formats.protobuf.json.well_known import (
     WRAPPERS,
     find_type,
     form_of,
@@ -16,6 +15,7 @@ from kcodec.formats.protobuf.well_known import (
     format_paths,
     format_timestamp,
 )
+from kcodec.formats.protobuf.message import Message, default_of, read_message
 from kcodec.formats.protobuf.wire import MAX_DEPTH
 from kcodec.java.numbers import format_java_double, format_java_float
 from kcodec.java.utf8 import decode_utf8

@@ -2,7 +2,7 @@
 
 It is made of the words of the text: names as written, entries of maps behind the nested messages, no groups, and
 members of oneofs before the other fields. It is not what protoc makes: see
-`kcodec.formats.protobuf.descriptor_bytes`.
+`kcodec.formats.protobuf.language.descriptor_bytes`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.descriptor_bytes import field_type, made, written_options
-from kcodec.formats.protobuf.message import Message as Encoded
-from kcodec.formats.protobuf.message import write_message
-from kcodec.formats.protobuf.parse import unquote
-from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.syntax import (
+from kcodec.formats.protobuf.language.descriptor_bytes import field_type, made, written_options
+from kcodec.formats.protobuf.language.parse import unquote
+from kcodec.formats.protobuf.language.syntax import (
     Enum,
     Extend,
     Field,
@@ -27,7 +24,10 @@ from kcodec.formats.protobuf.syntax import (
     Service,
     Word,
 )
-from kcodec.formats.protobuf.text import CONFLUENT
+from kcodec.formats.protobuf.language.text import CONFLUENT
+from kcodec.formats.protobuf.message import Message as Encoded
+from kcodec.formats.protobuf.message import write_message
+from kcodec.formats.protobuf.schema import ProtobufSchema
 
 __all__ = ["serialized"]
 

@@ -1,0 +1,1 @@
+"""Single messages as JSON."""
