@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import artifacts
@@ -24,6 +25,13 @@ def test_a_broker_that_cannot_be_made_shows_why(tmp_path, monkeypatch):
     monkeypatch.setattr(processes, "_BROKER", processes._BROKER.replace("node.id=1", "node.id=none"))
     with pytest.raises(RuntimeError, match=r"could not be formatted:\n(.|\n)*Invalid value none"):
         processes.broker(tmp_path)
+
+
+def test_the_id_of_a_cluster_may_look_like_an_option(tmp_path, monkeypatch):
+    artifacts.had(artifacts.artifacts)
+    monkeypatch.setattr(processes.uuid, "uuid4", lambda: uuid.UUID(int=0xF8 << 120))
+    processes.broker(tmp_path)
+    assert "cluster.id=-AAA" in (tmp_path / "data" / "meta.properties").read_text()
 
 
 @pytest.mark.skipif(not processes.ENDS_WITH_US, reason="no setpriv (util-linux), which Linux has")
