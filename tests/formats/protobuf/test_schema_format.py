@@ -5,6 +5,7 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from google.protobuf import descriptor_pb2
 from vector_files import read_vectors
 
 from kcodec import ConfigError, SchemaError
@@ -171,6 +172,33 @@ def test_descriptors_in_base64_are_schemas():
     schema = PROTOBUF.parse(line["serialized"])
     assert schema.message().name == "p.Opt"
     assert schema.indexes("p.M") == [2]
+
+
+@pytest.mark.parametrize("as_texts", [(), ("shop/order.proto",), ("shop/money.proto",)])
+def test_descriptors_in_base64_import_others(as_texts):
+    """A reference is known by its name, whatever path its descriptor has."""
+    texts = {
+        "shop/order.proto": 'syntax = "proto3"; import "shop/money.proto"; '
+        "message Event { map<string, int32> counts = 1; message Order { Money total = 1; } }",
+        "shop/money.proto": 'syntax = "proto3"; message Money { int64 units = 1; }',
+    }
+    files = descriptor_pb2.FileDescriptorSet.FromString(ProtobufCodec(texts).descriptor_set).file
+    registered = dict(texts)
+    for file in files:
+        if file.name not in as_texts:
+            path, file.name = file.name, "money.proto" if "money" in file.name else file.name
+            registered[path] = base64.b64encode(file.SerializeToString()).decode()
+    order, money = registered.values()
+    schema = PROTOBUF.parse(order, [NamedText("shop/money.proto", money)])
+    assert [field.name for field in schema.message("Order").fields[0].message.fields] == ["units"]
+    # The descriptor spells entries of maps out.
+    assert schema.indexes("Event.Order") == ([0, 0] if "shop/order.proto" in as_texts else [0, 1])
+
+
+@pytest.mark.parametrize("text", ["garbage", "Z2FyYmFnZQ=="])
+def test_what_is_neither_text_nor_descriptor(text):
+    with pytest.raises(SchemaError, match=r"^line 1, column 1: expected a message"):
+        PROTOBUF.parse(text)
 
 
 def test_names_and_imports():
