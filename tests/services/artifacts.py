@@ -124,14 +124,14 @@ def artifacts() -> Path:
 
 
 @functools.cache
-def converter() -> Path:
-    """Return the folder of the jars of Kafka's JsonConverter."""
-    pom = HERE / "converter" / "pom.xml"
+def jars(name: str) -> Path:
+    """Return the folder of the jars that a Java program of the tests needs: ``converter`` or ``protobuf``."""
+    pom = HERE / name / "pom.xml"
 
     def fetch(folder: Path) -> None:
         _run([_maven(), "-B", "-q", "-f", pom, f"-DoutputDirectory={folder}", "dependency:copy-dependencies"])
 
-    return _kept("converter", hashlib.sha256(pom.read_bytes()).hexdigest(), fetch)
+    return _kept(name, hashlib.sha256(pom.read_bytes()).hexdigest(), fetch)
 
 
 def spark_jars() -> str:
