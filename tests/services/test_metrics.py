@@ -88,7 +88,9 @@ def test_what_workers_log(spark, kafka, registry_url, topic, caplog, level):
     if level == "NOTSET":
         assert {each for each, _ in told} == {"WARNING"}
     else:
-        batches = [re.match(r"read (\d+) rows: (\d+) bad.*, (\d+) fetched", text) for _, text in told]
+        batches = [
+            re.match(r"(?:from_avro: )?read (\d+) rows: (\d+) bad.*, (\d+) fetched", text) for _, text in told
+        ]
         rows, bad, fetched = map(
             sum, zip(*(map(int, each.groups()) for each in batches if each), strict=True)
         )

@@ -93,6 +93,8 @@ def test_spark(spark, guarded, registry_url, topic, capsys, request):
 
     serializer(registry_url, order_schema(), topic)(order(1))
     lenient = from_avro("value", options={**options(settings), **permissive}, **place)
+    patient = {**options(settings), **permissive, "onRegistryFailure": "null"}
+    nulls = from_avro("value", options=patient, **place)
     strict = from_avro("value", options=options(settings), **place)
     # Version 2 was not there when the query was made: executors have to ask.
     asked = len(front.requests)
@@ -101,8 +103,10 @@ def test_spark(spark, guarded, registry_url, topic, capsys, request):
     assert len(front.requests) > asked
 
     front.authorization = "Basic of another"
-    error = frame([3], lenient).first()["order"]["_error"]
+    error = frame([3], nulls).first()["order"]["_error"]
     assert (error["code"], "HTTP 401" in error["reason"]) == ("registry_error", True)
+    with pytest.raises(PySparkException, match="HTTP 401"):
+        frame([3], lenient).collect()
     with pytest.raises(PySparkException, match="HTTP 401") as on_executor:
         frame([3], strict).collect()
     with pytest.raises(RegistryError, match="HTTP 401") as on_client:
