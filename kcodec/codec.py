@@ -83,7 +83,24 @@ def name_frames(faults: list[Fault], values: pa.Array) -> list[Fault]:
         )
         return fault._replace(reason=f"{fault.reason} ({hint})")
 
-    return [told(fault) for fault in faults]
+    zero = _starting_with_zero(values, [fault.row for fault in faults])
+    return [told(fault) if may_be else fault for fault, may_be in zip(faults, zero, strict=True)]
+
+
+def _starting_with_zero(values: pa.Array, rows: list[int]) -> list[bool]:
+    """Return of rows whether their first byte is zero, or may be: views are not looked into."""
+    kind = values.type
+    wide = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
+    if not (wide or pa.types.is_binary(kind) or pa.types.is_string(kind)):
+        return [True] * len(rows)
+    _, offsets, data = values.buffers()
+    if not rows or not data:
+        return [False] * len(rows)
+    width = 8 if wide else 4
+    starts = memoryview(offsets).cast("B")[: offsets.size // width * width].cast("q" if wide else "i")
+    content = memoryview(data).cast("B")
+    first = (starts[values.offset + row] for row in rows)
+    return [start < len(content) and content[start] == 0 for start in first]
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
@@ -292,7 +309,7 @@ def _placed(fault: Fault, before: int) -> Fault:
     """Return a fault with its row in the whole column, and with a reason that does not fill the memory."""
     if len(fault.reason) > _MAX_REASON:
         fault = fault._replace(reason=one_line(fault.reason, _MAX_REASON))
-    return fault._replace(row=fault.row + before)
+    return fault._replace(row=fault.row + before) if before else fault
 
 
 def _rebuild(kind: type[Codec], arguments: dict[str, Any]) -> Codec:
