@@ -92,7 +92,7 @@ def _demo(given: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if services is None:
             raise
-        print(f"kcodec demo --kafka needs {error.name}: pip install 'kcodec[registry]'", file=sys.stderr)
+        print(f"kcodec demo --kafka needs {error.name}: pip install 'kcodec[demo]'", file=sys.stderr)
         return 2
 
 
