@@ -4,6 +4,7 @@ The rules are those of Confluent's registry, its oddities included, but where it
 registries.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -115,7 +116,7 @@ class _TooMuchError(Exception):
     """Unrolling recursive schemas takes too long."""
 
 
-class _Comparison:
+class _Comparison(ABC):
     """One comparison, with what is known of the pairs met so far."""
 
     def __init__(self, lenient: bool) -> None:
@@ -137,13 +138,13 @@ class _Comparison:
         known = self.known.get(pair)
         return self.met(pair, old, new) if known is None else known
 
+    @abstractmethod
     def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
         """Compare a pair of which nothing is settled."""
-        raise NotImplementedError
 
+    @abstractmethod
     def done(self, work: int) -> None:
         """Count what a comparison has cost."""
-        raise NotImplementedError
 
     # Results
 
