@@ -240,8 +240,12 @@ class _RowError(KcodecError, ValueError):
         self.reason = reason
         self.schema_id = schema_id
 
+    def _value(self) -> str:
+        """Return which value it is, for texts."""
+        return f"row {self.row}"
+
     def __str__(self) -> str:
-        where = f"row {self.row}"
+        where = self._value()
         if self.offset is not None:
             where += f", byte {self.offset}"
         if self.path:

@@ -60,15 +60,8 @@ class RecordError(DecodeError):
         self.position = fault.offset
         self.column = fault.column
 
-    def __str__(self) -> str:
-        where = f"{self.topic}-{self.partition}, offset {self.position}, {self.column or 'batch'}"
-        if self.offset is not None:
-            where += f", byte {self.offset}"
-        if self.path:
-            where += f", {self.path}"
-        if self.schema_id is not None:
-            where += f", schema id {self.schema_id}"
-        return f"{self.code}: {where}: {self.reason}"
+    def _value(self) -> str:
+        return f"{self.topic}-{self.partition}, offset {self.position}, {self.column or 'batch'}"
 
 
 class ReadReport:
