@@ -18,7 +18,10 @@ shared = sorted(str(p) for pattern in ("*.pxd", "*.h") for p in Path("kcodec").r
 if sys.platform == "win32":
     flags = ["/Od", "/Zi"] if DEBUG else ["/O2"]
 else:
-    flags = ["-O0", "-g"] if DEBUG else ["-O3", "-fno-strict-aliasing", "-fno-plt"]
+    # Python's own flags ask for debug symbols, which are four fifths of a library. Those after the last -g count.
+    flags = ["-O0", "-g"] if DEBUG else ["-O3", "-g0", "-fno-strict-aliasing"]
+    if sys.platform == "linux":
+        flags.append("-fno-plt")
 
 extensions = [
     Extension(
