@@ -30,6 +30,8 @@ extensions = [
         depends=[str(path), *shared],
         include_dirs=["kcodec/wire"],
         extra_compile_args=flags,
+        # What reads floats needs a newer C++ library than old clusters have.
+        extra_link_args=["-static-libstdc++"] if sys.platform == "linux" else [],
     )
     for path in sources
 ]
