@@ -144,7 +144,7 @@ cdef class ProtobufProgram(Program):
         data.append(tag)
         op.tag_size = len(data)
         op.tag = int.from_bytes(data, "little")
-        op.tag_mask = (1 << 8 * len(data)) - 1
+        op.tag_mask = (<uint64_t>1 << 8 * len(data)) - 1
         op.number = field.number
         op.wire_type = wire_type
         op.message = -1
