@@ -7,13 +7,14 @@ COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs debug bench clean
+.PHONY: help demo test lint docs fuzz debug bench clean
 
 help:
 	@echo 'make demo    show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
 	@echo 'make test    run all tests (ARGS="-k name" for some)'
 	@echo 'make lint    ruff, cython-lint, mypy'
 	@echo 'make docs    build the documentation site in build/site'
+	@echo 'make fuzz    fuzz each target under sanitizers (SECONDS=60; needs clang)'
 	@echo 'make debug   rebuild with bounds checks, debug symbols and annotated C (undo: make clean)'
 	@echo 'make bench   run the benchmarks of asv_bench'
 	@echo 'make clean   remove everything that was built, .venv included'
@@ -46,6 +47,9 @@ lint: $(VENV)/dev.stamp
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
 	@echo 'build/site/index.html'
+
+fuzz: $(VENV)/fuzz.stamp
+	.ci/fuzz $(or $(SECONDS),60) $(TARGETS)
 
 debug: $(VENV)/dev.stamp
 	rm -rf build/cython

@@ -1,0 +1,230 @@
+"""What is fuzzed: property tests of the suite, driven by coverage, and bytes that go straight into a decoder.
+
+A target takes bytes and raises nothing, unless kcodec is wrong: whatever the bytes are, kcodec answers with values or
+with one of its own errors.
+"""
+
+import importlib.util
+import itertools
+import json
+import logging
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import tomllib
+
+import kcodec
+from kcodec import ConnectJsonCodec, JsonCodec, KcodecError, KsqlCodec, ProtobufCodec, protocol
+from kcodec.formats.schema_format import schema_format
+
+ROOT = Path(__file__).parents[1]
+# A warning of every bad batch would be most of what a run prints.
+logging.getLogger("kcodec").setLevel(logging.ERROR)
+
+#: Properties of the test suite, by the file that holds them: what they draw is drawn from the fuzzer's bytes.
+PROPERTIES = {
+    "formats/avro/test_parity.py": (
+        "test_decode_of_any_bytes",
+        "test_resolution_of_any_bytes",
+        "test_blocks_of_many_programs",
+        "test_encode_of_decoded_columns",
+    ),
+    "formats/connect/test_parity.py": ("test_the_implementations_agree",),
+    "formats/json/test_parity.py": (
+        "test_decode_of_any_document",
+        "test_decode_with_odd_forms",
+        "test_encode_of_decoded_columns",
+    ),
+    "formats/protobuf/test_parity.py": ("test_blocks",),
+}
+
+_AVRO = {
+    "type": "record",
+    "name": "R",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "name", "type": ["null", "string"]},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 40, "scale": 3}},
+        {"name": "tags", "type": {"type": "array", "items": "string"}},
+        {"name": "attributes", "type": {"type": "map", "values": ["int", "R", "null"]}},
+        {"name": "kind", "type": {"type": "enum", "name": "K", "symbols": ["A", "B"]}},
+        {"name": "mac", "type": {"type": "fixed", "name": "F", "size": 3}},
+    ],
+}
+_PROTO = """
+syntax = "proto2";
+message M {
+  required int64 id = 1;
+  optional string name = 2 [default = "x"];
+  repeated sint32 numbers = 3 [packed = true];
+  map<string, N> children = 4;
+  oneof choice { fixed32 a = 5; bytes b = 6; N n = 7; }
+  optional group G = 8 { optional double d = 1; }
+  enum E { ZERO = 0; ONE = 1; }
+  repeated E kinds = 9;
+  message N { optional bool flag = 1; repeated N more = 2; }
+}
+"""
+_KIND = pa.struct(
+    [
+        ("id", pa.int64()),
+        ("price", pa.decimal128(12, 3)),
+        ("ratio", pa.float64()),
+        ("tags", pa.list_(pa.string())),
+        ("at", pa.timestamp("us", "UTC")),
+        ("more", pa.map_(pa.string(), pa.struct([("b", pa.binary()), ("f", pa.bool_())]))),
+    ]
+)
+_MESSAGE = {
+    "apiKey": 1000,
+    "type": "request",
+    "name": "ThingRequest",
+    "validVersions": "0-2",
+    "flexibleVersions": "1+",
+    "fields": [
+        {"name": "Id", "type": "int64", "versions": "0+"},
+        {"name": "Name", "type": "string", "versions": "0+", "nullableVersions": "1+"},
+        {"name": "Part", "type": "Part", "versions": "2+", "nullableVersions": "2+", "default": "null", "fields": [
+            {"name": "Data", "type": "bytes", "versions": "2+"},
+            {"name": "Tagged", "type": "uint16", "versions": "2+", "taggedVersions": "2+", "tag": 0},
+        ]},
+        {"name": "Numbers", "type": "[]int32", "versions": "0+"},
+    ],
+}  # fmt: skip
+
+
+@cache
+def _codecs(family: str) -> list[kcodec.codec.Codec]:
+    if family == "avro":
+        return [kcodec.AvroCodec(_AVRO, recursive_depth=2)]
+    if family == "protobuf":
+        return [ProtobufCodec(_PROTO, "M", recursive_depth=3)]
+    if family == "json":
+        return [JsonCodec(_KIND), JsonCodec(_KIND, nonfinite=True)]
+    if family == "connect":
+        return [ConnectJsonCodec(), ConnectJsonCodec(compat="connect")]
+    if family == "messages":
+        return [kcodec.MessageCodec(json.dumps(_MESSAGE), version, unknown_tags=True) for version in range(3)]
+    columns = "id BIGINT, name VARCHAR, price DECIMAL(9, 2), day DATE"
+    return [KsqlCodec("JSON", columns), KsqlCodec("DELIMITED", columns), KsqlCodec("KAFKA", "id BIGINT")]
+
+
+def _rows(data: bytes) -> list[bytes | None]:
+    """Cut bytes into rows at a byte that is rare in the formats."""
+    return [row or None for row in data.split(b"\xfe")]
+
+
+def _columns(family: str) -> Callable[[bytes], None]:
+    def decode(data: bytes) -> None:
+        rows = _rows(data)
+        for codec in _codecs(family):
+            array, _ = codec.decode(rows, errors="report")
+            array.validate(full=True)
+            assert len(array) == len(rows)
+            if pa.types.is_null(array.type):
+                continue
+            # What was read is written, and that is read as the same.
+            values, unwritten = codec.encode(array, errors="report")
+            again, unread = codec.decode(values, errors="report")
+            again.validate(full=True)
+            failed = set(unwritten["row"].to_pylist())
+            assert not set(unread["row"].to_pylist()) - failed, unread.to_pylist()
+            if again.type != array.type:
+                continue  # no row was left to say what the column is of
+            good = [row for row in range(len(rows)) if row not in failed]
+            kept, read = array.take(pa.array(good, pa.int64())), again.take(pa.array(good, pa.int64()))
+            assert str(kept) == str(read)
+
+    return decode
+
+
+def batches(data: bytes) -> None:
+    """Read record batches, in one step and one after the other."""
+    for check in (True, False):
+        table, _ = protocol.read_batches(
+            data, check_crc=check, errors="report", control="keep", max_decompressed=1 << 20
+        )
+        table.validate(full=True)
+        with suppress(KcodecError):
+            protocol.list_batches(data)
+
+
+def frames(data: bytes) -> None:
+    """Split frames with message indexes, and decode them where there is no schema of the id."""
+    serde = _serde()
+    array, _ = serde.deserialize(_rows(data), errors="report")
+    array.validate(full=True)
+
+
+@cache
+def _serde() -> kcodec.Serde:
+    registry = kcodec.registry.open("memory://fuzz")
+    flat = 'syntax = "proto3"; message A { int64 id = 1; string name = 2; } message B { bytes raw = 1; }'
+    registry.register("t-value", kcodec.registry.Schema(flat, "PROTOBUF"))
+    return kcodec.Serde("PROTOBUF", registry, topic="t", reader_schema=flat)
+
+
+def schemas(data: bytes) -> None:
+    """Parse text as a schema of each language, print it, compare it with itself."""
+    text = data.decode("utf-8", "surrogateescape" if data[:1] == b"\xff" else "replace")
+    for language in map(schema_format, ("AVRO", "JSON", "PROTOBUF")):
+        try:
+            schema = language.parse(text)
+            printed = language.canonical(schema)
+            language.canonical(language.parse(printed))
+            assert not language.differences(schema, schema)
+        except KcodecError:
+            continue
+
+
+def definitions(data: bytes) -> None:
+    """Parse text as a definition of Kafka's."""
+    with suppress(KcodecError):
+        kcodec.MessageCodec(data.decode("utf-8", "replace"), 0)
+
+
+def _property(file: str, name: str) -> Callable[[bytes], Any]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    for folder in settings["pythonpath"]:
+        if str(ROOT / folder) not in sys.path:
+            sys.path.append(str(ROOT / folder))
+    place = ROOT / "tests" / file
+    spec = importlib.util.spec_from_file_location(f"fuzzed_{place.parent.name}_{place.stem}", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules.get(spec.name) or importlib.util.module_from_spec(spec)
+    if spec.name not in sys.modules:
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    fuzz: Callable[[bytes], Any] = getattr(module, name).hypothesis.fuzz_one_input
+    return fuzz
+
+
+#: Targets that take the bytes as they are.
+DIRECT: dict[str, Callable[[bytes], None]] = {
+    **{family: _columns(family) for family in ("avro", "protobuf", "json", "connect", "ksql", "messages")},
+    "batches": batches,
+    "frames": frames,
+    "schemas": schemas,
+    "definitions": definitions,
+}
+
+#: Names of all targets.
+NAMES = [
+    *DIRECT,
+    *itertools.chain.from_iterable(
+        (f"{file}::{name}" for name in names) for file, names in PROPERTIES.items()
+    ),
+]
+
+
+def target(name: str) -> Callable[[bytes], Any]:
+    """Return a target by its name."""
+    if name in DIRECT:
+        return DIRECT[name]
+    return _property(*name.split("::"))
