@@ -1,4 +1,4 @@
-"""Run one target until it fails or the time is over:  python fuzz/run.py TARGET [libFuzzer's options] [corpus folders]."""
+"""Run one target until it fails or time is over:  python fuzz/run.py TARGET [libFuzzer options] [corpus folders]."""
 
 import sys
 
