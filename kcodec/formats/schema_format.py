@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from kcodec.errors import ConfigError, Fault, SchemaError, near
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, near
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -407,9 +407,12 @@ class SchemaFormat(ABC):
             What the two schemas are called, such as ``"new"`` and ``"old"``.
         """
         return (
-            f"{{errorType:'{difference.type}', description:'{difference.message} (path '{difference.path}' of the "
-            f"{reader} schema)'}}"
+            f"{{errorType:'{difference.type}', description:'{self.describe(difference, reader, writer)}'}}"
         )
+
+    def describe(self, difference: Difference, reader: str, writer: str) -> str:
+        """Return what a difference means in one sentence; the arguments are those of `explain`."""
+        return f"{difference.message} (path '{difference.path}' of the {reader} schema)"
 
     # Payloads
 
@@ -429,6 +432,52 @@ class SchemaFormat(ABC):
             If the indexes mean no message, or one that the reader's schema does not have.
         """
         return self
+
+    def json_text(self, schema: Any, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()) -> str:
+        """Return one payload as JSON, as the language's console consumers print it, or as its columns have it.
+
+        Parameters
+        ----------
+        schema : object
+            The writer's schema, parsed.
+        value : bytes
+            The payload, behind its frame if it has one.
+        start : int
+            Where the payload begins; offsets of errors are counted from the first byte of the value.
+        indexes : tuple of int
+            The message indexes, if the format has any.
+
+        Raises
+        ------
+        DecodeError
+            With offset and path, if the bytes are no value of the schema.
+        SchemaError
+            If nothing that was written with the schema can be read.
+        ConfigError
+            As `decoder`.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        from kcodec.formats.json.codec import JsonCodec
+        from kcodec.plan import Limits
+
+        known = self.reading(schema, (schema, indexes)) or self
+        decoder = known.decoder(schema, known.options(None), Limits(max_expansion=1 << 20))
+        array, faults = decoder.decode(
+            pa.array([value], pa.binary()),
+            [decoder.program(schema, indexes)],
+            selector=np.zeros(1, np.int32),
+            starts=np.array([start], np.int32),
+            stop=True,
+        )
+        if faults:
+            raise DecodeError(*faults[0])
+        printer = known.printer(schema)
+        if printer is not None:
+            return printer(array)[0] or "null"
+        text = JsonCodec(array.type).encode(array)[0].as_py()
+        return "null" if text is None else str(text, "utf-8")
 
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a parsed schema.

@@ -5,7 +5,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaFormat, schema_format
@@ -25,11 +25,11 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
 from kcodec.registry.database import Database
-from kcodec.registry.references import named_texts
+from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import DEFAULTS, Config, check_mode
 
-__all__ = ["EmbeddedRegistry"]
+__all__ = ["Counts", "EmbeddedRegistry"]
 
 _MAX_VERSION = 2**31 - 1
 
@@ -38,6 +38,24 @@ _MAX_REMEMBERED = 50_000
 
 #: Where the settings of the whole registry are kept.
 _GLOBAL = ""
+
+
+class Counts(NamedTuple):
+    """What a registry holds, without what is softly deleted.
+
+    Attributes
+    ----------
+    subjects : int
+        Subjects of all contexts.
+    versions : int
+        Their versions.
+    types : dict of str to int
+        How many schemas there are of each type.
+    """
+
+    subjects: int
+    versions: int
+    types: dict[str, int]
 
 
 class EmbeddedRegistry(Database):
@@ -279,6 +297,41 @@ class EmbeddedRegistry(Database):
             names = [row[0] for row in connection.execute("SELECT name FROM contexts")]
         return sorted({DEFAULT_CONTEXT, *names})
 
+    def counts(self) -> Counts:
+        """Return how much there is.
+
+        Examples
+        --------
+        >>> from kcodec.registry.memory import MemoryRegistry
+        >>> registry = MemoryRegistry()
+        >>> registered = registry.register("orders-value", Schema('"string"'))
+        >>> registry.counts()
+        Counts(subjects=1, versions=1, types={'AVRO': 1})
+        """
+        with self._transaction() as connection:
+            subjects, versions = connection.execute(
+                "SELECT count(DISTINCT subject), count(*) FROM versions WHERE NOT deleted"
+            ).fetchone()
+            # The content begins with the type: see _dump.
+            types = connection.execute(
+                "SELECT substr(content, 3, instr(substr(content, 3), '\"') - 1) AS type, count(*) FROM schemas "
+                "WHERE EXISTS (SELECT 1 FROM versions WHERE schema_key = key AND NOT deleted) GROUP BY type"
+            )
+            return Counts(subjects, versions, dict(types))
+
+    def newest(self, limit: int) -> list[RegisteredSchema]:
+        """Return the schemas that were registered last, each where it was registered first."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT id, guid, content, subject, version FROM schemas JOIN versions ON schema_key = key "
+                "WHERE NOT deleted GROUP BY key HAVING min(version) ORDER BY key DESC LIMIT ?",
+                (limit,),
+            )
+            return [
+                RegisteredSchema(number, identity, _load(content), subject, version)
+                for number, identity, content, subject, version in rows
+            ]
+
     # Deletion
 
     def delete_version(
@@ -486,7 +539,7 @@ class EmbeddedRegistry(Database):
         how = (normalize, new, new and bool(config.validate_fields))
         try:
             if kept.references or len(kept.text) > _MAX_REMEMBERED:
-                text = _text(known, kept.text, named_texts(_Context(self, context), kept), *how)
+                text = _text(known, kept.text, named_texts(InContext(self, context), kept), *how)
             else:
                 text = _text_alone(known, kept.text, *how)
         except SchemaError as error:
@@ -499,7 +552,7 @@ class EmbeddedRegistry(Database):
         """Return the parsed form of a schema as it is kept."""
         try:
             if schema.references or len(schema.text) > _MAX_REMEMBERED:
-                return known.parse_known(schema.text, named_texts(_Context(self, context), schema))
+                return known.parse_known(schema.text, named_texts(InContext(self, context), schema))
             return _parsed_alone(known, schema.text)
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
@@ -724,17 +777,6 @@ class EmbeddedRegistry(Database):
         if connection.execute("SELECT 1 FROM versions WHERE schema_key = ?", (key,)).fetchone() is None:
             connection.execute("DELETE FROM schema_references WHERE schema_key = ?", (key,))
             connection.execute("DELETE FROM schemas WHERE key = ?", (key,))
-
-
-class _Context:
-    """A registry as the schemas of one context see it: subjects that they name are in it."""
-
-    def __init__(self, registry: EmbeddedRegistry, context: str) -> None:
-        self.registry = registry
-        self.context = context
-
-    def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
-        return self.registry.get_version(qualified(subject, self.context), version, deleted=deleted)
 
 
 def _text(known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool) -> str:

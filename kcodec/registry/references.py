@@ -4,9 +4,9 @@ from typing import NamedTuple, Protocol
 
 from kcodec.errors import SchemaError
 from kcodec.formats.schema_format import NamedText
-from kcodec.registry.base import Reference, RegisteredSchema, Schema
+from kcodec.registry.base import Reference, RegisteredSchema, Schema, qualified
 
-__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "named_texts", "resolve"]
+__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "InContext", "Resolved", "named_texts", "resolve"]
 
 #: Schemas that one schema may need.
 MAX_REFERENCES = 1000
@@ -35,6 +35,18 @@ class Versions(Protocol):
 
     def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
         """Find a version of a subject."""
+
+
+class InContext:
+    """A registry as the schemas of one context see it: subjects that they name are in it."""
+
+    def __init__(self, registry: Versions, context: str) -> None:
+        self._registry = registry
+        self._context = context
+
+    def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
+        """Find a version of a subject of the context, or of one that its name tells."""
+        return self._registry.get_version(qualified(subject, self._context), version, deleted=deleted)
 
 
 def resolve(registry: Versions, schema: Schema) -> list[Resolved]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, SchemaError
@@ -190,6 +190,13 @@ class AvroFormat(SchemaFormat):
 
         return lambda array: json_lines(array, schema.root)
 
+    def json_text(
+        self, schema: ParsedSchema, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()
+    ) -> str:
+        """Return a value in Avro's JSON encoding; bytes behind it are an error, whatever the settings say."""
+        strict = self if self.fail_on_trailing else replace(self, fail_on_trailing=True)
+        return super(AvroFormat, strict).json_text(schema, value, start, indexes)
+
     def same(self, left: ParsedSchema, right: ParsedSchema) -> bool:
         """Return whether two schemas are equal as Avro Java's ``Schema.equals`` has it."""
         return same(left.root, right.root)
@@ -202,9 +209,15 @@ class AvroFormat(SchemaFormat):
 
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
+        sentence = self.describe(difference, reader, writer)
+        return (
+            f"{{errorType:'{difference.type}', description:'{sentence}', additionalInfo:'{difference.message}'}}"
+        )
+
+    def describe(self, difference: Difference, reader: str, writer: str) -> str:
+        """Return the sentence of Confluent's registry."""
         kind, path, message = difference
-        sentence = _SENTENCES[kind].format(path=path, message=message, reader=reader, writer=writer)
-        return f"{{errorType:'{kind}', description:'{sentence}', additionalInfo:'{message}'}}"
+        return _SENTENCES[kind].format(path=path, message=message, reader=reader, writer=writer)
 
     def decoder(self, schema: ParsedSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a schema; the root type bytes is read as binary, whatever its logical type."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kcodec.errors import SchemaError
+from kcodec.errors import CODES, DecodeError, SchemaError
 from kcodec.formats.json_schema.compatibility import differences
 from kcodec.formats.json_schema.difference_types import describe
 from kcodec.formats.json_schema.document import read_document, sorted_document, write_document
@@ -78,5 +79,28 @@ class JsonSchemaFormat(SchemaFormat):
 
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
-        description = describe(difference.type, difference.path, reader, writer)
+        description = self.describe(difference, reader, writer)
         return f'{{errorType:"{difference.type}", description:"{description}\'}}'
+
+    def describe(self, difference: Difference, reader: str, writer: str) -> str:
+        """Return the sentence of Confluent's registry."""
+        return describe(difference.type, difference.path, reader, writer)
+
+    def json_text(
+        self, schema: JsonSchema, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()
+    ) -> str:
+        """Return the text of a payload, which is JSON already."""
+        try:
+            text = value[start:].decode()
+        except UnicodeDecodeError as error:
+            raise DecodeError(
+                0, start + error.start, "", "invalid_utf8", CODES["invalid_utf8"]
+            ) from None
+        try:
+            json.loads(text, parse_int=str, parse_float=str)
+        except json.JSONDecodeError as error:
+            offset = start + len(text[: error.pos].encode())
+            raise DecodeError(0, offset, "", "json_syntax", f"{CODES['json_syntax']}: {error.msg}") from None
+        except RecursionError:
+            raise DecodeError(0, start, "", "depth_limit", CODES["depth_limit"]) from None
+        return text

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, DecodeError, SchemaError
 from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
 from kcodec.formats.protobuf.language.checks import check_descriptors
 from kcodec.formats.protobuf.language.known import KNOWN
 from kcodec.formats.protobuf.language.normalize import check_names, normalize
 from kcodec.formats.protobuf.language.serialized import serialized
+from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.language.text import print_file
+from kcodec.formats.protobuf.message import read_message
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.schema_format import (
     Difference,
@@ -25,6 +27,7 @@ from kcodec.formats.schema_format import (
     SchemaFormat,
     flag,
 )
+from kcodec.plan.failure import RowError
 
 if TYPE_CHECKING:
     # A registry needs no Arrow.
@@ -235,8 +238,12 @@ class ProtobufFormat(SchemaFormat):
 
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
-        description = describe(difference.type, difference.path, reader, writer)
+        description = self.describe(difference, reader, writer)
         return f'{{errorType:"{difference.type}", description:"{description}"}}'
+
+    def describe(self, difference: Difference, reader: str, writer: str) -> str:
+        """Return the sentence of Confluent's registry."""
+        return describe(difference.type, difference.path, reader, writer)
 
     # Payloads
 
@@ -262,6 +269,19 @@ class ProtobufFormat(SchemaFormat):
         if name not in schema.messages and not self.any_message:
             raise SchemaError(f"the reader's schema has no message {name}")
         return self.of_message(name if name in schema.messages else schema.message().name)
+
+    def json_text(
+        self, schema: ProtobufSchema, value: bytes, start: int = 0, indexes: tuple[int, ...] = ()
+    ) -> str:
+        """Return a message in Protobuf's JSON."""
+        try:
+            message = read_message(schema.message(indexes), value[start:])
+            return to_json(message, schema.messages)
+        except RowError as error:
+            fault = error.fault(0)
+            raise DecodeError(
+                *fault._replace(offset=None if fault.offset is None else start + fault.offset)
+            ) from None
 
     def decoder(self, schema: ProtobufSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as messages of a schema."""
