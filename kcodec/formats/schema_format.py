@@ -10,6 +10,7 @@ import functools
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -32,6 +33,7 @@ __all__ = [
     "find_schema_format",
     "flag",
     "schema_format",
+    "schema_types",
 ]
 
 #: Entry points of this group are schema formats: their name is a schema type or a serde's format.
@@ -588,6 +590,24 @@ def schema_format(key: str) -> SchemaFormat:
         hint = f": {CODECS[name]}" if name in CODECS else near(str(key), known)
         raise ConfigError(f"format {key!r} is not one of {', '.join(known)}{hint}")
     return found
+
+
+def schema_types() -> list[str]:
+    """Return the schema types that there are: ours, and those of the plugins that can be loaded.
+
+    Examples
+    --------
+    >>> schema_types()
+    ['JSON', 'PROTOBUF', 'AVRO']
+    """
+    found = []
+    for key in _plugins():
+        with suppress(ConfigError):
+            known = find_schema_format(key)
+            if known is not None:
+                found.append(known.type)
+    # In the order in which Confluent's server lists them.
+    return ["JSON", "PROTOBUF", "AVRO", *dict.fromkeys(found)]
 
 
 @functools.cache

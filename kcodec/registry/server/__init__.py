@@ -1,0 +1,1 @@
+"""A Schema Registry server: Confluent's REST API over an embedded registry, as an ASGI application."""

@@ -1,0 +1,308 @@
+"""The pages that show what a registry holds."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, NamedTuple
+
+from kcodec.errors import KcodecError, RegistryError, one_line
+from kcodec.formats.schema_format import schema_format
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of
+from kcodec.registry.compatibility.levels import Earlier, check
+from kcodec.registry.references import InContext, named_texts
+from kcodec.registry.server.page.code import code_lines
+from kcodec.registry.server.page.document_changes import document_changes
+from kcodec.registry.server.page.line_diff import diff_rows
+from kcodec.registry.server.page.message import home_of, inside
+from kcodec.registry.server.page.request import Refused, Response
+from kcodec.registry.server.page.visit import Visit
+
+__all__ = ["compare", "find", "overview", "schema", "subject", "subjects", "text", "version"]
+
+#: Rows of a table that is shown in parts.
+_PAGE = 50
+
+#: Schemas that refer to a version, of those that are listed.
+_MAX_REFERRERS = 100
+
+#: Texts of a schema that a registry can give beside the one that it keeps.
+_FORMS = ("resolved", "ignore_extensions", "serialized")
+
+
+class Part(NamedTuple):
+    """A part of a long list: which items these are, of how many."""
+
+    items: list[Any]
+    number: int
+    count: int
+    total: int
+
+    @classmethod
+    def of(cls, items: list[Any], number: int) -> Part:
+        """Return a part by its number, from 1; the last one if there are not as many."""
+        count = max(1, -(-len(items) // _PAGE))
+        number = min(max(number, 1), count)
+        return cls(items[_PAGE * (number - 1) : _PAGE * number], number, count, len(items))
+
+
+def overview(visit: Visit) -> Response:
+    """Show what there is altogether, and what came last."""
+    registry = visit.registry
+    counts = registry.counts() if visit.can("read") else None
+    newest = [each for each in registry.newest(8) if visit.can("read", each.subject)]
+    return visit.page(
+        "overview",
+        counts=counts,
+        contexts=registry.contexts(),
+        newest=newest,
+        config=registry.config(),
+        mode=registry.mode(),
+        context_of=context_of,
+    )
+
+
+def subjects(visit: Visit) -> Response:
+    """List subjects: all, or those whose names hold a text."""
+    query, registry = visit.request.query, visit.registry
+    wanted, context, deleted = query.text("q").strip(), query.text("context"), bool(query.text("deleted"))
+    alive = set(registry.subjects())
+    names = registry.subjects(deleted=True) if deleted else sorted(alive)
+    if context:
+        names = [each for each in names if context_of(each) == context]
+    if wanted:
+        folded = wanted.casefold()
+        names = [each for each in names if folded in each.casefold()]
+    names = [each for each in names if visit.can("read", each)]
+    part = Part.of(names, query.number("page", 1))
+    rows = [_subject_row(visit, each, each in alive) for each in part.items]
+    return visit.page(
+        "subjects",
+        rows=rows,
+        part=part,
+        wanted=wanted,
+        context=context,
+        deleted=deleted,
+        contexts=registry.contexts(),
+        fields={"q": wanted, "context": context, "deleted": "1" if deleted else ""},
+    )
+
+
+def _subject_row(visit: Visit, name: str, is_alive: bool) -> dict[str, Any]:
+    registry = visit.registry
+    config = registry.config(name, default_to_global=True)
+    row: dict[str, Any] = {"name": name, "alias": config.alias, "level": config.compatibility, "alive": is_alive}
+    try:
+        row["latest"] = registry.get_version(name, deleted=not is_alive)
+        row["versions"] = len(registry.versions(name, deleted=not is_alive))
+    except RegistryError:
+        # An alias of nothing, or deleted since the list was made.
+        row["latest"], row["versions"] = None, 0
+    return row
+
+
+def subject(visit: Visit) -> Response:
+    """Show a subject: its versions, and the text of the latest."""
+    query, registry = visit.request.query, visit.registry
+    name, deleted = query.text("name"), bool(query.text("deleted"))
+    visit.need("read", name)
+    numbers = registry.versions(name, deleted=True)
+    alive = set(visit.alive(name))
+    has_deleted = len(alive) < len(numbers)
+    deleted = deleted or not alive
+    listed = [each for each in reversed(numbers) if deleted or each in alive]
+    part = Part.of(listed, query.number("page", 1))
+    versions = [registry.get_version(name, each, deleted=True) for each in part.items]
+    latest = registry.get_version(name) if alive else versions[0]
+    return visit.page(
+        "subject",
+        name=name,
+        versions=versions,
+        alive=alive,
+        has_deleted=has_deleted,
+        deleted=deleted,
+        part=part,
+        fields={"name": name, "deleted": "1" if deleted else ""},
+        latest=latest,
+        context=context_of(name),
+        code=visit.code(latest, context_of(name)),
+        config=registry.config(name, default_to_global=True),
+        mode=registry.mode(name, default_to_global=True),
+    )
+
+
+def version(visit: Visit) -> Response:
+    """Show a version of a subject."""
+    query, registry = visit.request.query, visit.registry
+    name, form = query.text("subject"), query.text("form")
+    visit.need("read", name)
+    found = _found(visit, name, query.text("version", "latest"))
+    numbers = visit.alive(name)
+    is_alive = found.version in numbers
+    context = context_of(found.subject or name)
+    text = None
+    if form:
+        text = registry.get_version(name, found.version or 0, deleted=True, form=form).schema.text
+    return visit.page(
+        "version",
+        name=name,
+        found=found,
+        alive=is_alive,
+        is_latest=bool(numbers) and found.version == numbers[-1],
+        previous=max((each for each in numbers if each < (found.version or 0)), default=None),
+        following=min((each for each in numbers if each > (found.version or 0)), default=None),
+        context=context,
+        form=form,
+        forms=_forms(visit, found),
+        code=visit.code(found, context, text),
+        elsewhere=[each for each in visit.places(found.id, context) if each != (found.subject, found.version)],
+        referrers=_referrers(visit, name, found, context) if is_alive else [],
+        rules={} if found.schema.rules is None else found.schema.rules.json,
+    )
+
+
+def _found(visit: Visit, name: str, number: str) -> RegisteredSchema:
+    """Return a version that an address names."""
+    if number == "latest":
+        return visit.registry.get_version(name)
+    if not (number.isascii() and number.isdigit() and len(number) <= 10):
+        raise Refused(400, "A version is a number, or latest.")
+    return visit.registry.get_version(name, int(number), deleted=True)
+
+
+def _forms(visit: Visit, found: RegisteredSchema) -> list[str]:
+    """Return the forms in which a version has another text."""
+    forms = []
+    for form in _FORMS:
+        try:
+            other = visit.registry.get_version(
+                found.subject or "", found.version or 0, deleted=True, form=form
+            ).schema.text
+        except KcodecError:
+            continue
+        if other != found.schema.text:
+            forms.append(form)
+    return forms
+
+
+def _referrers(visit: Visit, name: str, found: RegisteredSchema, context: str) -> list[dict[str, Any]]:
+    """Return the schemas that refer to a version, and where they are."""
+    ids = visit.registry.referenced_by(name, found.version or 0)
+    rows = []
+    for number in ids[:_MAX_REFERRERS]:
+        try:
+            places = [
+                each
+                for each in visit.registry.schema_versions(number, inside(context))
+                if visit.can("read", each.subject)
+            ]
+        except RegistryError:
+            # A schema of another context.
+            places = []
+        if places or not visit.is_limited:
+            rows.append({"id": number, "places": places})
+    return rows
+
+
+def schema(visit: Visit) -> Response:
+    """Show a schema by its id or its GUID, and where it is registered."""
+    query, registry = visit.request.query, visit.registry
+    context = query.text("context", DEFAULT_CONTEXT)
+    if query.text("guid"):
+        found = registry.get_by_guid(query.text("guid"))
+        context = home_of(registry, found, context)
+    else:
+        found = registry.get(query.number("id", 0), inside(context))
+    places = visit.places(found.id, context)
+    if visit.is_limited and not places:
+        raise Refused(403, "You may not read this schema.")
+    alive = set(registry.schema_versions(found.id or 0, inside(context)))
+    return visit.page(
+        "schema", found=found, context=context, places=places, alive=alive, code=visit.code(found, context)
+    )
+
+
+def text(visit: Visit) -> Response:
+    """Return the text of a version and nothing else."""
+    query = visit.request.query
+    name = query.text("subject")
+    visit.need("read", name)
+    found = _found(visit, name, query.text("version", "latest"))
+    kept = visit.registry.get_version(name, found.version or 0, deleted=True, form=query.text("form"))
+    return visit.plain(kept.schema.text)
+
+
+def find(visit: Visit) -> Response:
+    """Lead from what stands in the search box to a schema, to a subject of that name, or to all like it."""
+    wanted = visit.request.query.text("q").strip()
+    if wanted.isascii() and wanted.isdigit() and len(wanted) <= 10:
+        try:
+            visit.registry.get(int(wanted))
+            return visit.go("schema", id=wanted)
+        except RegistryError:
+            return visit.go("subjects", q=wanted)
+    try:
+        return visit.go("schema", guid=str(uuid.UUID(wanted)))
+    except ValueError:
+        pass
+    if wanted and visit.can("read", wanted) and visit.alive(wanted):
+        return visit.go("subject", name=wanted)
+    return visit.go("subjects", q=wanted)
+
+
+def compare(visit: Visit) -> Response:
+    """Compare two versions: what breaks for readers, and which lines differ."""
+    query, registry = visit.request.query, visit.registry
+    name = query.text("subject")
+    visit.need("read", name)
+    numbers = registry.versions(name, deleted=True)
+    to = query.number("to", numbers[-1])
+    before = query.number("from", max((each for each in numbers if each < to), default=numbers[0]))
+    old, new = (registry.get_version(name, each, deleted=True) for each in (before, to))
+    context = context_of(old.subject or name)
+    policy = registry.config(name, default_to_global=True).compatibility_policy or "STRICT"
+    return visit.page(
+        "compare",
+        name=name,
+        numbers=numbers,
+        old=old,
+        new=new,
+        directions=directions(visit, old, new, context, policy),
+        changes=document_changes(old.schema.text, new.schema.text),
+        rows=diff_rows(code_lines(old.schema.text), code_lines(new.schema.text)),
+    )
+
+
+def directions(
+    visit: Visit, old: RegisteredSchema, new: RegisteredSchema, context: str, policy: str
+) -> list[dict[str, Any]]:
+    """Return for both directions whether a version can read the other's data, and in words why not."""
+    sides = (
+        ("BACKWARD", f"version {new.version}", f"version {old.version}"),
+        ("FORWARD", f"version {old.version}", f"version {new.version}"),
+    )
+    found: list[dict[str, Any]] = [
+        {"level": level, "reader": reader, "writer": writer, "differences": [], "problem": ""}
+        for level, reader, writer in sides
+    ]
+    if old.schema.type != new.schema.type:
+        for each in found:
+            each["problem"] = f"One is {old.schema.type}, the other {new.schema.type}."
+        return found
+    known = schema_format(new.schema.type)
+    try:
+        parsed = [
+            known.parse_known(each.schema.text, named_texts(InContext(visit.registry, context), each.schema))
+            for each in (old, new)
+        ]
+        earlier = Earlier(old.version or 0, old.schema.type, old.schema.text, lambda: parsed[0])
+        for each in found:
+            verdict = check(known, each["level"], parsed[1], [earlier], policy)
+            each["differences"] = [
+                (difference, known.describe(difference, f"{each['reader']}'s", f"{each['writer']}'s"))
+                for difference in verdict.differences
+            ]
+    except KcodecError as error:
+        for each in found:
+            each["problem"] = one_line(error)
+    return found
+

@@ -1,0 +1,74 @@
+"""The page that reads a pasted message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kcodec.errors import RegistryError, one_line
+from kcodec.registry.base import DEFAULT_CONTEXT
+from kcodec.registry.server.page.message import ENCODINGS, dump, read_bytes, read_message, read_name
+from kcodec.registry.server.page.request import Response
+from kcodec.registry.server.page.visit import Visit
+
+__all__ = ["decode", "form"]
+
+#: Bytes that are too many to be shown again in their box.
+_MAX_ECHO = 100_000
+
+
+def form(visit: Visit) -> Response:
+    """Show the empty form, or with a schema named."""
+    query = visit.request.query
+    return _page(visit, name=query.text("schema"), context=query.text("context", DEFAULT_CONTEXT))
+
+
+def decode(visit: Visit) -> Response:
+    """Read the message of the form."""
+    given = visit.request.form
+    text, encoding = given.text("message"), given.text("encoding", "auto")
+    name, context = given.text("schema").strip(), given.text("context", DEFAULT_CONTEXT)
+    shown: dict[str, Any] = {"text": text[:_MAX_ECHO], "encoding": encoding, "name": name, "context": context}
+    try:
+        data = read_bytes(text, encoding)
+    except ValueError as error:
+        return _page(visit, 422, input_problem=str(error), **shown)
+    found = None
+    if name:
+        try:
+            found = read_name(visit.registry, name, context)
+        except RegistryError as error:
+            return _page(visit, 422, name_problem=f"{one_line(error)}.", **shown)
+    message = read_message(visit.registry, data, context, found)
+    places = []
+    if message.found is not None:
+        places = visit.places(message.found.id, message.context)
+        if visit.is_limited and not places:
+            message = message._replace(
+                found=None, value=None, indexes=(), place="", problem="You may not read the schema of this message."
+            )
+    rows, left_out = dump(message)
+    return _page(
+        visit,
+        message=message,
+        places=places,
+        rows=rows,
+        left_out=left_out,
+        value=None if message.value is None else visit.lines(message.value),
+        schema=None if message.found is None else visit.code(message.found, message.context),
+        **shown,
+    )
+
+
+def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
+    defaults: dict[str, Any] = {
+        "text": "",
+        "encoding": "auto",
+        "name": "",
+        "context": DEFAULT_CONTEXT,
+        "input_problem": "",
+        "name_problem": "",
+        "message": None,
+    }
+    return visit.page(
+        "decode", status, contexts=visit.registry.contexts(), encodings=ENCODINGS, **defaults | values
+    )

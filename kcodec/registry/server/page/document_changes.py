@@ -1,0 +1,170 @@
+"""What differs between two JSON texts, in words: what was added, what was removed, what changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+__all__ = ["MAX_CHANGES", "Change", "document_changes"]
+
+#: Changes that are told.
+MAX_CHANGES = 300
+
+_MAX_DEPTH = 100
+
+#: Characters of a value that is told.
+_MAX_VALUE = 60
+
+
+class Change(NamedTuple):
+    """One difference: where, and in words."""
+
+    path: str
+    words: str
+
+
+def document_changes(old: str, new: str) -> list[Change]:
+    """Return the differences of two JSON texts; none of texts that are no JSON.
+
+    Members of arrays that have a ``name``, as fields of records have, are the same if that is; those that are plain
+    values, as symbols of enums, if they are equal.
+
+    Examples
+    --------
+    >>> old = '{"fields": [{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}'
+    >>> new = '{"fields": [{"name": "a", "type": "long"}, {"name": "c", "type": "int"}]}'
+    >>> for change in document_changes(old, new):
+    ...     print(change.path, "|", change.words)
+    /fields/a/type | type of a changed: int → long
+    /fields/b | field b removed
+    /fields/c | field c added
+    """
+    try:
+        # Numbers as they are written: 1 is not 1.0.
+        before, after = (json.loads(each, parse_int=_Number, parse_float=_Number) for each in (old, new))
+    except (ValueError, RecursionError):
+        return []
+    found = []
+    for change in _changes(before, after, (), 0):
+        found.append(change)
+        if len(found) == MAX_CHANGES:
+            break
+    return found
+
+
+class _Number(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+def _changes(old: Any, new: Any, path: tuple[str, ...], depth: int) -> Iterator[Change]:
+    if type(old) is type(new) and old == new:
+        return
+    if depth < _MAX_DEPTH:
+        pairs = _members(old, new)
+        if pairs is not None:
+            for step, before, after in pairs:
+                yield from _changed_member(step, before, after, path, depth)
+            return
+    yield Change(_path(path), f"{_what(path)} changed: {_value(old)} → {_value(new)}")
+
+
+_NOTHING = object()
+
+
+def _changed_member(step: str, before: Any, after: Any, path: tuple[str, ...], depth: int) -> Iterator[Change]:
+    inner = (*path, step)
+    if before is _NOTHING:
+        yield Change(_path(inner), f"{_named(inner)} added{_told(after, inner)}")
+    elif after is _NOTHING:
+        yield Change(_path(inner), f"{_named(inner)} removed{_told(before, inner)}")
+    else:
+        yield from _changes(before, after, inner, depth + 1)
+
+
+def _members(old: Any, new: Any) -> list[tuple[str, Any, Any]] | None:
+    """Return the members of two objects or of two arrays in pairs; None if they have none that match."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        left, right = old, new
+    elif isinstance(old, list) and isinstance(new, list):
+        keyed = _keyed(old), _keyed(new)
+        if keyed[0] is None or keyed[1] is None:
+            return None
+        left, right = keyed
+    else:
+        return None
+    return [(key, left.get(key, _NOTHING), right.get(key, _NOTHING)) for key in {**left, **right}]
+
+
+def _keyed(items: list[Any]) -> dict[str, Any] | None:
+    """Return the members of an array by their names, or by what they are; None if some are twice there or neither."""
+    found: dict[str, Any] = {}
+    for each in items:
+        key = each.get("name") if isinstance(each, dict) else each
+        if isinstance(each, dict) and key is None and isinstance(each.get("type"), str):
+            key = each["type"]
+        if not isinstance(key, str) or key in found:
+            return None
+        found[key] = each
+    return found
+
+
+#: What members of these arrays and objects are called.
+_NOUNS = {
+    "fields": "field",
+    "symbols": "symbol",
+    "aliases": "alias",
+    "properties": "property",
+    "patternProperties": "pattern",
+    "required": "required property",
+    "enum": "value",
+    "definitions": "definition",
+    "$defs": "definition",
+}
+
+
+def _named(path: tuple[str, ...]) -> str:
+    holder = path[-2] if len(path) > 1 else ""
+    noun = _NOUNS.get(holder)
+    if noun is not None:
+        # Their own holder says which enum or object is meant.
+        outer = _owner(path[:-2])
+        return f"{noun} {_value(path[-1])}" + (f" of {outer}" if outer else "")
+    return _what(path)
+
+
+def _what(path: tuple[str, ...]) -> str:
+    """Return what a path means: an attribute of the nearest thing that has a name."""
+    if not path:
+        return "the schema"
+    if len(path) > 1 and path[-2] in _NOUNS:
+        return f"{_NOUNS[path[-2]]} {_value(path[-1])}"
+    owner = _owner(path[:-1])
+    return _value(path[-1]) + (f" of {owner}" if owner else "")
+
+
+def _owner(path: tuple[str, ...]) -> str:
+    for at in range(len(path) - 1, 0, -1):
+        if path[at - 1] in ("fields", "properties", "definitions", "$defs"):
+            return _value(path[at])
+    return ""
+
+
+def _told(value: Any, path: tuple[str, ...]) -> str:
+    """Return the value of an attribute that came or went; named things speak for themselves."""
+    is_named = len(path) > 1 and path[-2] in _NOUNS
+    if is_named and isinstance(value, dict):
+        default = value.get("default", _NOTHING)
+        return "" if default is _NOTHING else f" (default {_value(default)})"
+    return "" if isinstance(value, dict | list) or is_named else f": {_value(value)}"
+
+
+def _path(path: tuple[str, ...]) -> str:
+    return "/" + "/".join(_value(step) for step in path)
+
+
+def _value(value: Any) -> str:
+    text = str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…"

@@ -1,0 +1,136 @@
+"""Two texts beside each other: which lines came, went and stayed, and which words of a line changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from kcodec.registry.server.page.code import Line, markup, text_of
+
+__all__ = ["MAX_LINES", "Gap", "Row", "diff_rows"]
+
+#: Lines of each text, between those that both begin and end with, that are compared: it takes their product at worst.
+MAX_LINES = 2000
+
+#: Lines shown around each change.
+_AROUND = 3
+
+#: Tokens of a pair of lines whose words are compared.
+_MAX_TOKENS = 200
+
+
+class Row(NamedTuple):
+    """A line of either text or of both.
+
+    Attributes
+    ----------
+    old, new : int or None
+        Its numbers, from 1.
+    kind : str
+        ``"same"``, ``"removed"`` or ``"added"``.
+    content : Markup
+        The line.
+    """
+
+    old: int | None
+    new: int | None
+    kind: str
+    content: Markup
+
+
+class Gap(NamedTuple):
+    """Lines that are the same in both texts and left out."""
+
+    count: int
+
+
+def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
+    """Return the rows of a comparison; none if the texts are equal, None if they are too long.
+
+    Examples
+    --------
+    >>> from kcodec.registry.server.page.code import code_lines
+    >>> rows = diff_rows(code_lines('{"a": [1, 2]}'), code_lines('{"a": [1, 3]}'))
+    >>> [(row.kind, row.old, row.new) for row in rows]
+    [('same', 1, 1), ('removed', 2, None), ('added', None, 2), ('same', 3, 3)]
+    """
+    left, right = [text_of(line) for line in old], [text_of(line) for line in new]
+    if left == right:
+        return []
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    first, second = left[start : len(left) - end], right[start : len(right) - end]
+    if max(len(first), len(second)) > MAX_LINES:
+        return None
+    rows = [Row(at + 1, at + 1, "same", markup(old[at])) for at in range(start)]
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        before, after = old[start + i1 : start + i2], new[start + j1 : start + j2]
+        if kind == "equal":
+            rows += (
+                Row(start + i1 + at + 1, start + j1 + at + 1, "same", markup(line))
+                for at, line in enumerate(before)
+            )
+            continue
+        pairs = list(_pairs(before, after))
+        rows += (
+            Row(start + i1 + at + 1, None, "removed", line) for at, (line, _) in enumerate(pairs[: len(before)])
+        )
+        rows += (
+            Row(None, start + j1 + at + 1, "added", line) for at, (_, line) in enumerate(pairs[: len(after)])
+        )
+    rows += (
+        Row(len(left) - end + at + 1, len(right) - end + at + 1, "same", markup(old[len(left) - end + at]))
+        for at in range(end)
+    )
+    return list(_folded(rows))
+
+
+def _pairs(before: list[Line], after: list[Line]) -> Iterator[tuple[Markup, Markup]]:
+    """Return changed lines in pairs, with the words that changed marked where as many lines stand on both sides."""
+    for at in range(max(len(before), len(after))):
+        left = before[at] if at < len(before) else []
+        right = after[at] if at < len(after) else []
+        if len(before) == len(after) and len(left) + len(right) <= _MAX_TOKENS:
+            yield _marked(left, right)
+        else:
+            yield markup(left), markup(right)
+
+
+def _marked(left: Line, right: Line) -> tuple[Markup, Markup]:
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    if matcher.ratio() < 0.5:
+        return markup(left), markup(right)
+    sides: tuple[list[str], list[str]] = ([], [])
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        for side, tokens in zip(sides, (left[i1:i2], right[j1:j2]), strict=True):
+            if kind == "equal":
+                side.append(str(markup(tokens)))
+            else:
+                side += (f'<mark class="{each.kind}">{escape(each.text)}</mark>' for each in tokens)
+    return Markup("".join(sides[0])), Markup("".join(sides[1]))
+
+
+def _folded(rows: list[Row]) -> Iterator[Row | Gap]:
+    """Leave out what is the same far from any change."""
+    near = set()
+    for at, row in enumerate(rows):
+        if row.kind != "same":
+            near.update(range(at - _AROUND, at + _AROUND + 1))
+    left_out = 0
+    for at, row in enumerate(rows):
+        if at in near:
+            if left_out:
+                yield Gap(left_out)
+            left_out = 0
+            yield row
+        else:
+            left_out += 1
+    if left_out:
+        yield Gap(left_out)

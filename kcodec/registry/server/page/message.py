@@ -1,0 +1,256 @@
+"""A pasted message taken apart: its frame, the schema that it names, its value."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import uuid
+from typing import NamedTuple
+
+from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError, one_line
+from kcodec.formats.schema_format import schema_format
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, SchemaRegistry, context_of
+from kcodec.registry.references import InContext, named_texts
+from kcodec.wire.framing import decode_message_indexes
+
+__all__ = ["ENCODINGS", "MAX_BYTES", "Message", "Part", "dump", "home_of", "inside", "read_bytes", "read_message", "read_name"]
+
+ENCODINGS = ("auto", "hex", "base64")
+
+#: Bytes of a message.
+MAX_BYTES = 1 << 20
+
+#: Rows of sixteen bytes that are shown.
+_MAX_ROWS = 32
+
+#: What stands between digits or before them, as tools print bytes.
+_SEPARATORS = re.compile(r"0[xX]|\\x|[\s:,;_-]+")
+
+
+class Part(NamedTuple):
+    """A stretch of a message's bytes, and what it is: ``magic``, ``id``, ``guid``, ``indexes`` or ``payload``."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class Message(NamedTuple):
+    """What is known of a message.
+
+    Attributes
+    ----------
+    data : bytes
+        All of it.
+    parts : list of Part
+        What they are, in order.
+    found : RegisteredSchema or None
+        Its schema.
+    context : str
+        The context of the schema.
+    indexes : tuple of int
+        Its message indexes; empty if its format has none.
+    value : str or None
+        Its value as JSON.
+    problem : str
+        Why there is no schema or no value; empty if there are both.
+    offset : int or None
+        The byte that the problem is at.
+    place : str
+        Where in the value the problem is.
+    """
+
+    data: bytes
+    parts: list[Part]
+    found: RegisteredSchema | None = None
+    context: str = ""
+    indexes: tuple[int, ...] = ()
+    value: str | None = None
+    problem: str = ""
+    offset: int | None = None
+    place: str = ""
+
+
+def read_bytes(text: str, encoding: str = "auto") -> bytes:
+    r"""Return the bytes that a text stands for.
+
+    Hexadecimal digits may have spaces, colons, ``0x`` or ``\x`` between them, Base64 may be that of URLs and go without
+    its padding. What can be both is what begins like a frame.
+
+    Raises
+    ------
+    ValueError
+        If it is neither, or more than `MAX_BYTES`.
+
+    Examples
+    --------
+    >>> read_bytes("00 00 00 00 07 68 69") == read_bytes("AAAAAAdoaQ") == read_bytes(r"\x00\x00\x00\x00\x07hi"[:20] + "6869")
+    True
+    """
+    kinds = {"hex": _hex, "base64": _base64}
+    if encoding in kinds:
+        data = kinds[encoding](text)
+        if data is None:
+            raise ValueError(f"This is not {'hexadecimal' if encoding == 'hex' else 'Base64'}.")
+    else:
+        found = [each for each in (_hex(text), _base64(text)) if each is not None]
+        if not found:
+            raise ValueError("This is neither hexadecimal nor Base64.")
+        data = next((each for each in found if each[:1] in (b"\0", b"\1")), found[0])
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"This message has {len(data):,} bytes; {MAX_BYTES:,} are read.")
+    return data
+
+
+def _hex(text: str) -> bytes | None:
+    try:
+        return bytes.fromhex(_SEPARATORS.sub("", text))
+    except ValueError:
+        return None
+
+
+def _base64(text: str) -> bytes | None:
+    digits = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
+    try:
+        return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def read_name(registry: SchemaRegistry, name: str, context: str) -> RegisteredSchema:
+    """Find a schema by what a reader calls it: an id, a GUID, or a subject, whose latest version is meant."""
+    if name.isascii() and name.isdigit() and len(name) <= 10:
+        return registry.get(int(name), inside(context))
+    try:
+        return registry.get_by_guid(str(uuid.UUID(name)))
+    except ValueError:
+        return registry.get_version(name)
+
+
+def inside(context: str) -> str | None:
+    """Return what stands for a context where a subject tells in which one an id counts."""
+    return None if context == DEFAULT_CONTEXT else f":{context}:"
+
+
+def home_of(registry: SchemaRegistry, found: RegisteredSchema, context: str) -> str:
+    """Return the context of a schema, in which its id counts and its references are; the one given if it is there."""
+    if found.subject is not None:
+        return context_of(found.subject)
+    for each in (context, *registry.contexts()):
+        try:
+            if found.id is not None and registry.get(found.id, inside(each)).guid == found.guid:
+                return each
+        except RegistryError:
+            continue
+    return context
+
+
+def read_message(
+    registry: SchemaRegistry, data: bytes, context: str, given: RegisteredSchema | None
+) -> Message:
+    """Take a message apart.
+
+    Parameters
+    ----------
+    registry : SchemaRegistry
+        Where the schema is.
+    data : bytes
+        The message.
+    context : str
+        The context that its id counts in.
+    given : RegisteredSchema or None
+        The schema, of a message without a frame.
+    """
+    if given is not None:
+        return _value(registry, Message(data, [], given, home_of(registry, given, context)), 0)
+    size = {b"\0": 5, b"\1": 17}.get(data[:1])
+    if size is None:
+        return Message(
+            data,
+            [Part("payload", 0, len(data))],
+            problem="No frame: the first byte is neither 00, before a schema id, nor 01, before a GUID. Name the schema "
+            "below if the message has no frame, or its schema id stands in a header."
+            if data
+            else "There are no bytes here.",
+            offset=0,
+        )
+    kind = "id" if size == 5 else "guid"
+    message = Message(data, [Part("magic", 0, 1), Part(kind, 1, min(size, len(data)))])
+    if len(data) < size:
+        return message._replace(
+            problem=f"The frame ends too early: a {'schema id' if size == 5 else 'GUID'} takes {size - 1} bytes.",
+            offset=len(data),
+        )
+    rest = [*message.parts, Part("payload", size, len(data))]
+    try:
+        if size == 5:
+            found = registry.get(int.from_bytes(data[1:5], "big", signed=True), inside(context))
+        else:
+            found = registry.get_by_guid(str(uuid.UUID(bytes=data[1:17])))
+    except RegistryError as error:
+        return message._replace(parts=rest, problem=f"{one_line(error)}.", offset=1)
+    home = home_of(registry, found, context)
+    return _value(registry, message._replace(found=found, context=home), size)
+
+
+def _value(registry: SchemaRegistry, message: Message, start: int) -> Message:
+    """Add message indexes and the value, which begin at a byte."""
+    assert message.found is not None
+    schema, data = message.found.schema, message.data
+    parts, indexes = message.parts, ()
+    try:
+        known = schema_format(schema.type)
+        parsed = known.parse_known(schema.text, named_texts(InContext(registry, message.context), schema))
+        # They belong to the frame.
+        if known.message_indexes and parts:
+            indexes, end = decode_message_indexes(data, start)
+            parts = [*parts, Part("indexes", start, end)]
+            start = end
+        message = message._replace(parts=[*parts, Part("payload", start, len(data))], indexes=indexes)
+        return message._replace(value=known.json_text(parsed, data, start, indexes))
+    except DecodeError as error:
+        if len(message.parts) == len(parts):
+            message = message._replace(parts=[*parts, Part("payload", start, len(data))])
+        return message._replace(
+            problem=f"{error.code}: {error.reason}.",
+            offset=start if error.offset is None else error.offset,
+            place=error.path,
+        )
+    except (SchemaError, RegistryError, ConfigError) as error:
+        return message._replace(problem=f"{one_line(error)}.")
+
+
+class Cell(NamedTuple):
+    """A byte of a dump: two digits, what it belongs to, and whether the problem is there."""
+
+    digits: str
+    kind: str
+    is_problem: bool
+
+
+class DumpRow(NamedTuple):
+    """Sixteen bytes of a dump."""
+
+    offset: int
+    cells: list[Cell]
+    text: str
+
+
+def dump(message: Message) -> tuple[list[DumpRow], int]:
+    """Return the first bytes of a message in rows, or those around its problem, and how many are left out."""
+    data = message.data
+    first = 0
+    if message.offset is not None and message.offset >= 16 * _MAX_ROWS:
+        first = message.offset // 16 * 16 - 8 * _MAX_ROWS
+    last = min(len(data), first + 16 * _MAX_ROWS)
+    kinds = {at: part.kind for part in message.parts for at in range(max(part.start, first), min(part.end, last))}
+    rows = []
+    for start in range(first, last, 16):
+        row = data[start : min(start + 16, last)]
+        cells = [
+            Cell(f"{byte:02x}", kinds.get(start + at, ""), start + at == message.offset)
+            for at, byte in enumerate(row)
+        ]
+        rows.append(DumpRow(start, cells, "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in row)))
+    return rows, len(data) - (last - first)
