@@ -398,6 +398,13 @@ class SchemaFormat(ABC):
             If they are nested too deeply to be compared.
         """
 
+    def changes(self, old: Any, new: Any) -> list[Difference]:
+        """Return what one parsed schema changed of another, what breaks no reader included.
+
+        Empty in a language that knows only what breaks; `differences` tells that. Messages may be empty.
+        """
+        return []
+
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference as a registry reports it.
 
@@ -408,9 +415,7 @@ class SchemaFormat(ABC):
         reader, writer : str
             What the two schemas are called, such as ``"new"`` and ``"old"``.
         """
-        return (
-            f"{{errorType:'{difference.type}', description:'{self.describe(difference, reader, writer)}'}}"
-        )
+        return f"{{errorType:'{difference.type}', description:'{self.describe(difference, reader, writer)}'}}"
 
     def describe(self, difference: Difference, reader: str, writer: str) -> str:
         """Return what a difference means in one sentence; the arguments are those of `explain`."""

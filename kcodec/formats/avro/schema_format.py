@@ -210,9 +210,7 @@ class AvroFormat(SchemaFormat):
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
         sentence = self.describe(difference, reader, writer)
-        return (
-            f"{{errorType:'{difference.type}', description:'{sentence}', additionalInfo:'{difference.message}'}}"
-        )
+        return f"{{errorType:'{difference.type}', description:'{sentence}', additionalInfo:'{difference.message}'}}"
 
     def describe(self, difference: Difference, reader: str, writer: str) -> str:
         """Return the sentence of Confluent's registry."""

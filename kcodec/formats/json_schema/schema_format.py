@@ -93,9 +93,7 @@ class JsonSchemaFormat(SchemaFormat):
         try:
             text = value[start:].decode()
         except UnicodeDecodeError as error:
-            raise DecodeError(
-                0, start + error.start, "", "invalid_utf8", CODES["invalid_utf8"]
-            ) from None
+            raise DecodeError(0, start + error.start, "", "invalid_utf8", CODES["invalid_utf8"]) from None
         try:
             json.loads(text, parse_int=str, parse_float=str)
         except json.JSONDecodeError as error:

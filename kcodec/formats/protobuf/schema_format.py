@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kcodec.errors import ConfigError, DecodeError, SchemaError
 from kcodec.formats.protobuf.evolution import BREAKING, Side, changes, describe
+from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.language.checks import check_descriptors
 from kcodec.formats.protobuf.language.known import KNOWN
 from kcodec.formats.protobuf.language.normalize import check_names, normalize
 from kcodec.formats.protobuf.language.serialized import serialized
-from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.message import read_message
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
@@ -236,6 +236,11 @@ class ProtobufFormat(SchemaFormat):
         old, new = Side(writer.names, writer.path), Side(reader.names, reader.path)
         return [each for each in changes(old, new) if each.type in BREAKING]
 
+    def changes(self, old: ProtobufSchema, new: ProtobufSchema) -> list[Difference]:
+        """Return all changes that Confluent's registry knows, with the names of fields for words."""
+        found = changes(Side(old.names, old.path), Side(new.names, new.path))
+        return [each._replace(message=_field_name(each, new) or _field_name(each, old)) for each in found]
+
     def explain(self, difference: Difference, reader: str, writer: str) -> str:
         """Return a difference in the words of Confluent's registry, its quotes and braces included."""
         description = self.describe(difference, reader, writer)
@@ -314,6 +319,15 @@ def _parse(text: str, references: tuple[NamedText, ...]) -> ProtobufSchema:
             )
         except SchemaError:
             raise error from None
+
+
+def _field_name(difference: Difference, schema: ProtobufSchema) -> str:
+    """Return the name of the field that a path ends with the number of; empty if it ends otherwise."""
+    *names, number = difference.path.removeprefix("#/").split("/")
+    message = schema.messages.get(".".join([schema.main.package, *names] if schema.main.package else names))
+    if message is None or not number.isdecimal():
+        return ""
+    return next((each.name for each in message.fields if each.number == int(number)), "")
 
 
 def _descriptor(text: str) -> str | bytes:

@@ -150,7 +150,9 @@ class RegistryPage:
             found = static_file(name)
             if found is not None:
                 content, kind = found
-                age = "public, max-age=31536000, immutable" if request.scope["query_string"] else "max-age=3600"
+                age = (
+                    "public, max-age=31536000, immutable" if request.scope["query_string"] else "max-age=3600"
+                )
                 return Response(200, [("content-type", kind), ("cache-control", age)], content)
         visit = Visit(request, self._registry, self._allows)
         try:
@@ -165,8 +167,8 @@ class RegistryPage:
         except Refused as refused:
             return _problem(visit, refused)
         except RegistryError as error:
-            refused = Refused(error.status or 500, one_line(error, 2000), code=error.error_code)
-            return _problem(visit, refused)
+            told = Refused(error.status or 500, one_line(error, 2000), code=error.error_code)
+            return _problem(visit, told)
         except KcodecError as error:
             return _problem(visit, Refused(422, one_line(error, 2000)))
         except Exception:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from typing import Any, NamedTuple
 
 from kcodec.errors import KcodecError, RegistryError, one_line
-from kcodec.formats.schema_format import schema_format
+from kcodec.formats.schema_format import Difference, schema_format
 from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of
 from kcodec.registry.compatibility.levels import Earlier, check
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.server.page.code import code_lines
-from kcodec.registry.server.page.document_changes import document_changes
+from kcodec.registry.server.page.document_changes import (
+    MAX_CHANGES,
+    Change,
+    document_changes,
+    named_steps,
+)
 from kcodec.registry.server.page.line_diff import diff_rows
 from kcodec.registry.server.page.message import home_of, inside
 from kcodec.registry.server.page.request import Refused, Response
@@ -34,15 +40,15 @@ class Part(NamedTuple):
 
     items: list[Any]
     number: int
-    count: int
+    parts: int
     total: int
 
     @classmethod
     def of(cls, items: list[Any], number: int) -> Part:
         """Return a part by its number, from 1; the last one if there are not as many."""
-        count = max(1, -(-len(items) // _PAGE))
-        number = min(max(number, 1), count)
-        return cls(items[_PAGE * (number - 1) : _PAGE * number], number, count, len(items))
+        parts = max(1, -(-len(items) // _PAGE))
+        number = min(max(number, 1), parts)
+        return cls(items[_PAGE * (number - 1) : _PAGE * number], number, parts, len(items))
 
 
 def overview(visit: Visit) -> Response:
@@ -90,7 +96,12 @@ def subjects(visit: Visit) -> Response:
 def _subject_row(visit: Visit, name: str, is_alive: bool) -> dict[str, Any]:
     registry = visit.registry
     config = registry.config(name, default_to_global=True)
-    row: dict[str, Any] = {"name": name, "alias": config.alias, "level": config.compatibility, "alive": is_alive}
+    row: dict[str, Any] = {
+        "name": name,
+        "alias": config.alias,
+        "level": config.compatibility,
+        "alive": is_alive,
+    }
     try:
         row["latest"] = registry.get_version(name, deleted=not is_alive)
         row["versions"] = len(registry.versions(name, deleted=not is_alive))
@@ -154,7 +165,9 @@ def version(visit: Visit) -> Response:
         form=form,
         forms=_forms(visit, found),
         code=visit.code(found, context, text),
-        elsewhere=[each for each in visit.places(found.id, context) if each != (found.subject, found.version)],
+        elsewhere=[
+            each for each in visit.places(found.id, context) if each != (found.subject, found.version)
+        ],
         referrers=_referrers(visit, name, found, context) if is_alive else [],
         rules={} if found.schema.rules is None else found.schema.rules.json,
     )
@@ -260,49 +273,108 @@ def compare(visit: Visit) -> Response:
     old, new = (registry.get_version(name, each, deleted=True) for each in (before, to))
     context = context_of(old.subject or name)
     policy = registry.config(name, default_to_global=True).compatibility_policy or "STRICT"
+    directions = _directions(visit, old, new, context, policy)
     return visit.page(
         "compare",
         name=name,
         numbers=numbers,
         old=old,
         new=new,
-        directions=directions(visit, old, new, context, policy),
-        changes=document_changes(old.schema.text, new.schema.text),
+        directions=directions,
+        changes=_changes(visit, old, new, context, directions),
         rows=diff_rows(code_lines(old.schema.text), code_lines(new.schema.text)),
     )
 
 
-def directions(
+class Direction(NamedTuple):
+    """One way in which two versions meet.
+
+    Attributes
+    ----------
+    level : str
+        The level that asks for it, ``"BACKWARD"`` or ``"FORWARD"``.
+    reader, writer : RegisteredSchema
+        Whose data is to be read by whom.
+    differences : list of tuple
+        Why it cannot be read, each with a sentence.
+    problem : str
+        Why they cannot be compared; empty if they can.
+    """
+
+    level: str
+    reader: RegisteredSchema
+    writer: RegisteredSchema
+    differences: list[tuple[Difference, str]]
+    problem: str
+
+    def breaks(self, change: Change) -> bool:
+        """Return whether a change is what readers cannot cope with."""
+        text = self.reader.schema.text
+        return any(change.concerns(named_steps(text, difference.path)) for difference, _ in self.differences)
+
+
+def _parsed(visit: Visit, found: RegisteredSchema, context: str) -> Any:
+    references = named_texts(InContext(visit.registry, context), found.schema)
+    return schema_format(found.schema.type).parse_known(found.schema.text, references)
+
+
+def _directions(
     visit: Visit, old: RegisteredSchema, new: RegisteredSchema, context: str, policy: str
-) -> list[dict[str, Any]]:
+) -> list[Direction]:
     """Return for both directions whether a version can read the other's data, and in words why not."""
-    sides = (
-        ("BACKWARD", f"version {new.version}", f"version {old.version}"),
-        ("FORWARD", f"version {old.version}", f"version {new.version}"),
-    )
-    found: list[dict[str, Any]] = [
-        {"level": level, "reader": reader, "writer": writer, "differences": [], "problem": ""}
-        for level, reader, writer in sides
-    ]
-    if old.schema.type != new.schema.type:
-        for each in found:
-            each["problem"] = f"One is {old.schema.type}, the other {new.schema.type}."
-        return found
-    known = schema_format(new.schema.type)
-    try:
-        parsed = [
-            known.parse_known(each.schema.text, named_texts(InContext(visit.registry, context), each.schema))
-            for each in (old, new)
-        ]
-        earlier = Earlier(old.version or 0, old.schema.type, old.schema.text, lambda: parsed[0])
-        for each in found:
-            verdict = check(known, each["level"], parsed[1], [earlier], policy)
-            each["differences"] = [
-                (difference, known.describe(difference, f"{each['reader']}'s", f"{each['writer']}'s"))
-                for difference in verdict.differences
-            ]
-    except KcodecError as error:
-        for each in found:
-            each["problem"] = one_line(error)
+    found = []
+    for level, reader, writer in (("BACKWARD", new, old), ("FORWARD", old, new)):
+        differences: list[tuple[Difference, str]] = []
+        problem = ""
+        if old.schema.type != new.schema.type:
+            problem = f"One is {old.schema.type}, the other {new.schema.type}."
+        else:
+            known = schema_format(new.schema.type)
+            parse = functools.partial(_parsed, visit, old, context)
+            earlier = Earlier(old.version or 0, old.schema.type, old.schema.text, parse)
+            try:
+                verdict = check(known, level, _parsed(visit, new, context), [earlier], policy)
+                differences = [
+                    (each, known.describe(each, f"version {reader.version}", f"version {writer.version}"))
+                    for each in verdict.differences
+                ]
+            except KcodecError as error:
+                problem = f"{one_line(error)}."
+        found.append(Direction(level, reader, writer, differences, problem))
     return found
 
+
+def _changes(
+    visit: Visit, old: RegisteredSchema, new: RegisteredSchema, context: str, directions: list[Direction]
+) -> list[dict[str, Any]]:
+    """Return what changed, in words, and which levels each change breaks."""
+    if old.schema.type != new.schema.type:
+        return []
+    found = document_changes(old.schema.text, new.schema.text)
+    if found:
+        return [
+            {
+                "path": change.path,
+                "words": change.words,
+                "breaks": [each.level for each in directions if each.breaks(change)],
+            }
+            for change in found
+        ]
+    try:
+        parsed = [_parsed(visit, each, context) for each in (old, new)]
+        changes = schema_format(new.schema.type).changes(*parsed)
+    except KcodecError:
+        return []
+    return [
+        {
+            "path": change.path,
+            "words": change.type.lower().replace("_", " ")
+            + (f": {change.message}" if change.message else ""),
+            "breaks": [
+                each.level
+                for each in directions
+                if any(difference.path == change.path for difference, _ in each.differences)
+            ],
+        }
+        for change in changes[:MAX_CHANGES]
+    ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kcodec.errors import RegistryError, one_line
-from kcodec.formats.schema_format import schema_types, schema_format
+from kcodec.formats.schema_format import schema_format, schema_types
 from kcodec.registry.base import DEFAULT_TYPE, Metadata, Reference, Schema, context_of
 from kcodec.registry.compatibility.levels import LEVELS
 from kcodec.registry.references import InContext, named_texts
@@ -33,10 +33,13 @@ def form(visit: Visit) -> Response:
     values: dict[str, Any] = {"subject": name}
     if name:
         visit.need("read", name)
-        if visit.alive(name):
-            schema = visit.registry.get_version(name).schema
+        number = visit.request.query.number("version", 0)
+        if number or visit.alive(name):
+            schema = visit.registry.get_version(name, number or "latest", deleted=bool(number)).schema
             shown = "\n".join("".join(token.text for token in line) for line in code_lines(schema.text))
             properties = () if schema.metadata is None else schema.metadata.properties
+            if not visit.can("write", name):
+                properties = tuple(each for each in properties if each[0] not in schema.metadata.sensitive)
             values |= {
                 "text": shown,
                 "type": schema.type,
@@ -101,7 +104,9 @@ def _schema(visit: Visit, values: dict[str, Any]) -> Schema:
     for name, subject, version in values["references"]:
         number = "-1" if version in ("", "latest") else version
         if not number.removeprefix("-").isdecimal() or len(number) > 10:
-            raise RegistryError(f"The version {version!r} of the reference {name!r} is not a number", 422, 42201)
+            raise RegistryError(
+                f"The version {version!r} of the reference {name!r} is not a number", 422, 42201
+            )
         visit.need("read", subject)
         references.append(Reference(name, subject, int(number)))
     properties = {}
@@ -136,7 +141,8 @@ def _result(visit: Visit, name: str, schema: Schema, normalize: bool) -> dict[st
     config = registry.config(name, default_to_global=True)
     current = config.compatibility or "NONE"
     verdicts = {
-        level: registry.check_compatibility(name, schema, level, None, normalize=normalize) for level in LEVELS
+        level: registry.check_compatibility(name, schema, level, None, normalize=normalize)
+        for level in LEVELS
     }
     known = schema_format(schema.type)
     problems = []

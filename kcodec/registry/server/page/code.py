@@ -31,14 +31,11 @@ _PROTO = re.compile(
     r"""|(?P<line>\n)|(?P<space>[^\S\n]+)|(?P<other>.)""",
     re.DOTALL,
 )
-_KEYWORDS = frozenset(
-    "syntax edition package import public weak option message enum service rpc returns stream oneof extend extensions "
-    "reserved to max repeated optional required group map".split()
+_KEYWORD = re.compile(
+    "syntax|edition|package|import|public|weak|option|message|enum|service|rpc|returns|stream|oneof|extend|extensions|"
+    "reserved|to|max|repeated|optional|required|group|map"
 )
-_TYPES = frozenset(
-    "double float int32 int64 uint32 uint64 sint32 sint64 fixed32 fixed64 sfixed32 sfixed64 bool string bytes".split()
-)
-_CLOSING = {"{": "}", "[": "]"}
+_TYPE = re.compile("double|float|[su]?int(32|64)|s?fixed(32|64)|bool|string|bytes")
 
 
 class Token(NamedTuple):
@@ -91,7 +88,9 @@ def markup(line: Line, links: Mapping[str, str] | None = None) -> Markup:
     """
     parts = []
     for text, kind in line:
-        target = links.get(text.strip("\"'").lstrip(".")) if links and kind in ("string", "type", "name") else None
+        target = (
+            links.get(text.strip("\"'").lstrip(".")) if links and kind in ("string", "type", "name") else None
+        )
         if target is not None:
             parts.append(f'<a class="{kind}" href="{escape(target)}">{escape(text)}</a>')
         elif kind:
@@ -124,16 +123,7 @@ def _proto_lines(text: str) -> list[Line]:
             lines.append([])
             continue
         if kind == "word":
-            name = piece.lstrip(".")
-            kind = (
-                "keyword"
-                if name in _KEYWORDS
-                else "type"
-                if name in _TYPES
-                else "literal"
-                if name in ("true", "false")
-                else "name"
-            )
+            kind = _word_kind(piece)
         elif kind in ("space", "other"):
             kind = ""
         # Comments may have several lines.
@@ -141,6 +131,14 @@ def _proto_lines(text: str) -> list[Line]:
         lines[-1].append(Token(first, kind))
         lines += ([Token(each, kind)] for each in more)
     return lines
+
+
+def _word_kind(word: str) -> str:
+    if _KEYWORD.fullmatch(word):
+        return "keyword"
+    if _TYPE.fullmatch(word):
+        return "type"
+    return "literal" if word in ("true", "false") else "name"
 
 
 class _Layout:
@@ -189,7 +187,7 @@ class _Layout:
                     within -= 1
                 elif depth:
                     depth -= 1
-                    if previous not in "{[":
+                    if previous not in ("{", "["):
                         lines.append(self._indent(depth))
             elif previous in ("{", "[") and not within:
                 lines.append(self._indent(depth))

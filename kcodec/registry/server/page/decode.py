@@ -44,7 +44,11 @@ def decode(visit: Visit) -> Response:
         places = visit.places(message.found.id, message.context)
         if visit.is_limited and not places:
             message = message._replace(
-                found=None, value=None, indexes=(), place="", problem="You may not read the schema of this message."
+                found=None,
+                value=None,
+                indexes=(),
+                place="",
+                problem="You may not read the schema of this message.",
             )
     rows, left_out = dump(message)
     return _page(

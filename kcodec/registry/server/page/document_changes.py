@@ -1,4 +1,4 @@
-"""What differs between two JSON texts, in words: what was added, what was removed, what changed."""
+"""What differs between two JSON texts, in words: what was added, what was removed, what changed, what it breaks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["MAX_CHANGES", "Change", "document_changes"]
+__all__ = ["MAX_CHANGES", "Change", "document_changes", "named_steps"]
 
 #: Changes that are told.
 MAX_CHANGES = 300
@@ -18,10 +18,28 @@ _MAX_VALUE = 60
 
 
 class Change(NamedTuple):
-    """One difference: where, and in words."""
+    """One difference.
 
-    path: str
+    Attributes
+    ----------
+    steps : tuple of str
+        Where it is: keys of objects, names of members of arrays.
+    words : str
+        What it is.
+    """
+
+    steps: tuple[str, ...]
     words: str
+
+    @property
+    def path(self) -> str:
+        """Where it is, as one text."""
+        return "/" + "/".join(_value(step) for step in self.steps)
+
+    def concerns(self, steps: tuple[str, ...]) -> bool:
+        """Return whether a place is within that of the change, or around it."""
+        shorter = min(len(steps), len(self.steps))
+        return shorter > 0 and steps[:shorter] == self.steps[:shorter]
 
 
 def document_changes(old: str, new: str) -> list[Change]:
@@ -53,6 +71,31 @@ def document_changes(old: str, new: str) -> list[Change]:
     return found
 
 
+def named_steps(text: str, pointer: str) -> tuple[str, ...]:
+    """Return the place that a JSON pointer into a text means, with names for members of arrays.
+
+    Examples
+    --------
+    >>> named_steps('{"fields": [{"name": "a", "type": "int"}]}', "/fields/0/type")
+    ('fields', 'a', 'type')
+    """
+    try:
+        value = json.loads(text, parse_int=_Number, parse_float=_Number)
+    except (ValueError, RecursionError):
+        return ()
+    steps = []
+    for step in pointer.removeprefix("#").strip("/").split("/"):
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+            steps.append(_key(value) or step)
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
+            steps.append(step)
+        else:
+            break
+    return tuple(steps)
+
+
 class _Number(str):
     """A number as it is written."""
 
@@ -68,31 +111,35 @@ def _changes(old: Any, new: Any, path: tuple[str, ...], depth: int) -> Iterator[
             for step, before, after in pairs:
                 yield from _changed_member(step, before, after, path, depth)
             return
-    yield Change(_path(path), f"{_what(path)} changed: {_value(old)} → {_value(new)}")
+    yield Change(path, f"{_what(path)} changed: {_value(old)} → {_value(new)}")
 
 
 _NOTHING = object()
 
 
-def _changed_member(step: str, before: Any, after: Any, path: tuple[str, ...], depth: int) -> Iterator[Change]:
+def _changed_member(
+    step: str, before: Any, after: Any, path: tuple[str, ...], depth: int
+) -> Iterator[Change]:
     inner = (*path, step)
     if before is _NOTHING:
-        yield Change(_path(inner), f"{_named(inner)} added{_told(after, inner)}")
+        yield Change(inner, f"{_named(inner)} added{_told(after, inner)}")
     elif after is _NOTHING:
-        yield Change(_path(inner), f"{_named(inner)} removed{_told(before, inner)}")
+        yield Change(inner, f"{_named(inner)} removed{_told(before, inner)}")
     else:
         yield from _changes(before, after, inner, depth + 1)
 
 
 def _members(old: Any, new: Any) -> list[tuple[str, Any, Any]] | None:
     """Return the members of two objects or of two arrays in pairs; None if they have none that match."""
+    left: dict[str, Any]
+    right: dict[str, Any]
     if isinstance(old, dict) and isinstance(new, dict):
         left, right = old, new
     elif isinstance(old, list) and isinstance(new, list):
-        keyed = _keyed(old), _keyed(new)
-        if keyed[0] is None or keyed[1] is None:
+        known = _keyed(old), _keyed(new)
+        if known[0] is None or known[1] is None:
             return None
-        left, right = keyed
+        left, right = known
     else:
         return None
     return [(key, left.get(key, _NOTHING), right.get(key, _NOTHING)) for key in {**left, **right}]
@@ -102,13 +149,18 @@ def _keyed(items: list[Any]) -> dict[str, Any] | None:
     """Return the members of an array by their names, or by what they are; None if some are twice there or neither."""
     found: dict[str, Any] = {}
     for each in items:
-        key = each.get("name") if isinstance(each, dict) else each
-        if isinstance(each, dict) and key is None and isinstance(each.get("type"), str):
-            key = each["type"]
-        if not isinstance(key, str) or key in found:
+        key = _key(each)
+        if key is None or key in found:
             return None
         found[key] = each
     return found
+
+
+def _key(item: Any) -> str | None:
+    """Return what a member of an array is known by."""
+    if isinstance(item, dict):
+        item = item.get("name") or item.get("type")
+    return item if isinstance(item, str) else None
 
 
 #: What members of these arrays and objects are called.
@@ -159,10 +211,6 @@ def _told(value: Any, path: tuple[str, ...]) -> str:
         default = value.get("default", _NOTHING)
         return "" if default is _NOTHING else f" (default {_value(default)})"
     return "" if isinstance(value, dict | list) or is_named else f": {_value(value)}"
-
-
-def _path(path: tuple[str, ...]) -> str:
-    return "/" + "/".join(_value(step) for step in path)
 
 
 def _value(value: Any) -> str:

@@ -44,7 +44,7 @@ class Row(NamedTuple):
 class Gap(NamedTuple):
     """Lines that are the same in both texts and left out."""
 
-    count: int
+    lines: int
 
 
 def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
@@ -57,7 +57,8 @@ def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
     >>> [(row.kind, row.old, row.new) for row in rows]
     [('same', 1, 1), ('removed', 2, None), ('added', None, 2), ('same', 3, 3)]
     """
-    left, right = [text_of(line) for line in old], [text_of(line) for line in new]
+    # What follows a member of an array or an object is no change of the member.
+    left, right = ([text_of(line).rstrip(",") for line in lines] for lines in (old, new))
     if left == right:
         return []
     start = 0
@@ -80,7 +81,8 @@ def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
             continue
         pairs = list(_pairs(before, after))
         rows += (
-            Row(start + i1 + at + 1, None, "removed", line) for at, (line, _) in enumerate(pairs[: len(before)])
+            Row(start + i1 + at + 1, None, "removed", line)
+            for at, (line, _) in enumerate(pairs[: len(before)])
         )
         rows += (
             Row(None, start + j1 + at + 1, "added", line) for at, (_, line) in enumerate(pairs[: len(after)])
@@ -93,11 +95,11 @@ def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
 
 
 def _pairs(before: list[Line], after: list[Line]) -> Iterator[tuple[Markup, Markup]]:
-    """Return changed lines in pairs, with the words that changed marked where as many lines stand on both sides."""
+    """Return changed lines in pairs, with the words that changed marked where the lines are alike."""
     for at in range(max(len(before), len(after))):
         left = before[at] if at < len(before) else []
         right = after[at] if at < len(after) else []
-        if len(before) == len(after) and len(left) + len(right) <= _MAX_TOKENS:
+        if left and right and len(left) + len(right) <= _MAX_TOKENS:
             yield _marked(left, right)
         else:
             yield markup(left), markup(right)
@@ -105,7 +107,7 @@ def _pairs(before: list[Line], after: list[Line]) -> Iterator[tuple[Markup, Mark
 
 def _marked(left: Line, right: Line) -> tuple[Markup, Markup]:
     matcher = SequenceMatcher(None, left, right, autojunk=False)
-    if matcher.ratio() < 0.5:
+    if matcher.ratio() < 0.6:
         return markup(left), markup(right)
     sides: tuple[list[str], list[str]] = ([], [])
     for kind, i1, i2, j1, j2 in matcher.get_opcodes():
@@ -119,7 +121,7 @@ def _marked(left: Line, right: Line) -> tuple[Markup, Markup]:
 
 def _folded(rows: list[Row]) -> Iterator[Row | Gap]:
     """Leave out what is the same far from any change."""
-    near = set()
+    near: set[int] = set()
     for at, row in enumerate(rows):
         if row.kind != "same":
             near.update(range(at - _AROUND, at + _AROUND + 1))

@@ -14,7 +14,18 @@ from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, SchemaRegist
 from kcodec.registry.references import InContext, named_texts
 from kcodec.wire.framing import decode_message_indexes
 
-__all__ = ["ENCODINGS", "MAX_BYTES", "Message", "Part", "dump", "home_of", "inside", "read_bytes", "read_message", "read_name"]
+__all__ = [
+    "ENCODINGS",
+    "MAX_BYTES",
+    "Message",
+    "Part",
+    "dump",
+    "home_of",
+    "inside",
+    "read_bytes",
+    "read_message",
+    "read_name",
+]
 
 ENCODINGS = ("auto", "hex", "base64")
 
@@ -26,6 +37,12 @@ _MAX_ROWS = 32
 
 #: What stands between digits or before them, as tools print bytes.
 _SEPARATORS = re.compile(r"0[xX]|\\x|[\s:,;_-]+")
+
+
+_NO_FRAME = (
+    "No frame: the first byte is neither 00, before a schema id, nor 01, before a GUID. Name the schema if the message "
+    "has no frame, or if a header tells its id."
+)
 
 
 class Part(NamedTuple):
@@ -85,8 +102,8 @@ def read_bytes(text: str, encoding: str = "auto") -> bytes:
 
     Examples
     --------
-    >>> read_bytes("00 00 00 00 07 68 69") == read_bytes("AAAAAAdoaQ") == read_bytes(r"\x00\x00\x00\x00\x07hi"[:20] + "6869")
-    True
+    >>> read_bytes("00 00 00 00 07 68 69"), read_bytes(r"\x00\x01"), read_bytes("AAAAAAdoaQ")
+    (b'\x00\x00\x00\x00\x07hi', b'\x00\x01', b'\x00\x00\x00\x00\x07hi')
     """
     kinds = {"hex": _hex, "base64": _base64}
     if encoding in kinds:
@@ -169,10 +186,7 @@ def read_message(
         return Message(
             data,
             [Part("payload", 0, len(data))],
-            problem="No frame: the first byte is neither 00, before a schema id, nor 01, before a GUID. Name the schema "
-            "below if the message has no frame, or its schema id stands in a header."
-            if data
-            else "There are no bytes here.",
+            problem=_NO_FRAME if data else "There are no bytes here.",
             offset=0,
         )
     kind = "id" if size == 5 else "guid"
@@ -198,7 +212,8 @@ def _value(registry: SchemaRegistry, message: Message, start: int) -> Message:
     """Add message indexes and the value, which begin at a byte."""
     assert message.found is not None
     schema, data = message.found.schema, message.data
-    parts, indexes = message.parts, ()
+    parts = message.parts
+    indexes: tuple[int, ...] = ()
     try:
         known = schema_format(schema.type)
         parsed = known.parse_known(schema.text, named_texts(InContext(registry, message.context), schema))
@@ -244,7 +259,9 @@ def dump(message: Message) -> tuple[list[DumpRow], int]:
     if message.offset is not None and message.offset >= 16 * _MAX_ROWS:
         first = message.offset // 16 * 16 - 8 * _MAX_ROWS
     last = min(len(data), first + 16 * _MAX_ROWS)
-    kinds = {at: part.kind for part in message.parts for at in range(max(part.start, first), min(part.end, last))}
+    kinds = {
+        at: part.kind for part in message.parts for at in range(max(part.start, first), min(part.end, last))
+    }
     rows = []
     for start in range(first, last, 16):
         row = data[start : min(start + 16, last)]

@@ -43,7 +43,7 @@ def static_file(name: str) -> tuple[bytes, str] | None:
     """Return a file that pages use, and its type; None if there is none."""
     if name not in _STATIC:
         return None
-    return files("kcodec.registry.server.page").joinpath("static", name).read_bytes(), _STATIC[name]
+    return files("kcodec.registry.server.page").joinpath("static").joinpath(name).read_bytes(), _STATIC[name]
 
 
 def link(page: str, /, **fields: Any) -> str:
