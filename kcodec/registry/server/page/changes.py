@@ -37,16 +37,24 @@ def form(visit: Visit) -> Response:
         if number or visit.alive(name):
             schema = visit.registry.get_version(name, number or "latest", deleted=bool(number)).schema
             shown = "\n".join("".join(token.text for token in line) for line in code_lines(schema.text))
-            properties = () if schema.metadata is None else schema.metadata.properties
-            if not visit.can("write", name):
-                properties = tuple(each for each in properties if each[0] not in schema.metadata.sensitive)
+            properties = "" if schema.metadata is None else _properties(visit, name, schema.metadata)
             values |= {
                 "text": shown,
                 "type": schema.type,
                 "references": [(each.name, each.subject, str(each.version)) for each in schema.references],
-                "properties": "".join(f"{key} = {value}\n" for key, value in properties),
+                "properties": properties,
             }
     return _form(visit, **values)
+
+
+def _properties(visit: Visit, name: str, metadata: Metadata) -> str:
+    """Return the properties as the form has them; those that are secret only for who may register them."""
+    is_writer = visit.can("write", name)
+    return "".join(
+        f"{key} = {value}\n"
+        for key, value in metadata.properties
+        if is_writer or key not in metadata.sensitive
+    )
 
 
 def check(visit: Visit) -> Response:

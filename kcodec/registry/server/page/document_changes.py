@@ -131,16 +131,13 @@ def _changed_member(
 
 def _members(old: Any, new: Any) -> list[tuple[str, Any, Any]] | None:
     """Return the members of two objects or of two arrays in pairs; None if they have none that match."""
-    left: dict[str, Any]
-    right: dict[str, Any]
-    if isinstance(old, dict) and isinstance(new, dict):
+    if isinstance(old, list) and isinstance(new, list):
+        left, right = _keyed(old), _keyed(new)
+    elif isinstance(old, dict) and isinstance(new, dict):
         left, right = old, new
-    elif isinstance(old, list) and isinstance(new, list):
-        known = _keyed(old), _keyed(new)
-        if known[0] is None or known[1] is None:
-            return None
-        left, right = known
     else:
+        return None
+    if left is None or right is None:
         return None
     return [(key, left.get(key, _NOTHING), right.get(key, _NOTHING)) for key in {**left, **right}]
 
