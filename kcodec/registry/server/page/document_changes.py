@@ -109,7 +109,13 @@ def _changes(old: Any, new: Any, path: tuple[str, ...], depth: int) -> Iterator[
         pairs = _members(old, new)
         if pairs is not None:
             for step, before, after in pairs:
-                yield from _changed_member(step, before, after, path, depth)
+                inner = (*path, step)
+                if before is _NOTHING:
+                    yield Change(inner, _gained(after, inner, isinstance(new, list), "added", "to"))
+                elif after is _NOTHING:
+                    yield Change(inner, _gained(before, inner, isinstance(old, list), "removed", "from"))
+                else:
+                    yield from _changes(before, after, inner, depth + 1)
             return
     yield Change(path, f"{_what(path)} changed: {_value(old)} → {_value(new)}")
 
@@ -117,16 +123,11 @@ def _changes(old: Any, new: Any, path: tuple[str, ...], depth: int) -> Iterator[
 _NOTHING = object()
 
 
-def _changed_member(
-    step: str, before: Any, after: Any, path: tuple[str, ...], depth: int
-) -> Iterator[Change]:
-    inner = (*path, step)
-    if before is _NOTHING:
-        yield Change(inner, f"{_named(inner)} added{_told(after, inner)}")
-    elif after is _NOTHING:
-        yield Change(inner, f"{_named(inner)} removed{_told(before, inner)}")
-    else:
-        yield from _changes(before, after, inner, depth + 1)
+def _gained(value: Any, path: tuple[str, ...], is_member: bool, how: str, preposition: str) -> str:
+    """Return the words for what is there on one side alone."""
+    if is_member and path[-2:-1] and path[-2] not in _NOUNS:
+        return f"{_value(path[-1])} {how} {preposition} {_what(path[:-1])}"
+    return f"{_named(path)} {how}{_told(value, path)}"
 
 
 def _members(old: Any, new: Any) -> list[tuple[str, Any, Any]] | None:

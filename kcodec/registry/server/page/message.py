@@ -211,27 +211,24 @@ def read_message(
 def _value(registry: SchemaRegistry, message: Message, start: int) -> Message:
     """Add message indexes and the value, which begin at a byte."""
     assert message.found is not None
-    schema, data = message.found.schema, message.data
-    parts = message.parts
+    schema, data, parts = message.found.schema, message.data, message.parts
     indexes: tuple[int, ...] = ()
+    message = message._replace(parts=[*parts, Part("payload", start, len(data))])
     try:
         known = schema_format(schema.type)
         parsed = known.parse_known(schema.text, named_texts(InContext(registry, message.context), schema))
         # They belong to the frame.
         if known.message_indexes and parts:
-            indexes, end = decode_message_indexes(data, start)
-            parts = [*parts, Part("indexes", start, end)]
-            start = end
-        message = message._replace(parts=[*parts, Part("payload", start, len(data))], indexes=indexes)
+            try:
+                indexes, end = decode_message_indexes(data, start)
+            except DecodeError as error:
+                return message._replace(problem=f"{error.code}: {error.reason}.", offset=start)
+            parts = [*parts, Part("indexes", start, end), Part("payload", end, len(data))]
+            message, start = message._replace(parts=parts, indexes=indexes), end
         return message._replace(value=known.json_text(parsed, data, start, indexes))
     except DecodeError as error:
-        if len(message.parts) == len(parts):
-            message = message._replace(parts=[*parts, Part("payload", start, len(data))])
-        return message._replace(
-            problem=f"{error.code}: {error.reason}.",
-            offset=start if error.offset is None else error.offset,
-            place=error.path,
-        )
+        offset = start if error.offset is None else error.offset
+        return message._replace(problem=f"{error.code}: {error.reason}.", offset=offset, place=error.path)
     except (SchemaError, RegistryError, ConfigError) as error:
         return message._replace(problem=f"{one_line(error)}.")
 

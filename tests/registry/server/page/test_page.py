@@ -14,25 +14,22 @@ from kcodec.registry.server.page.visit import link
 INT, LONG, TEXT = '"int"', '"long"', '"string"'
 
 
-def crawl(browser, address=""):
-    """Return all pages that links lead to."""
-    waiting, seen = [browser.get(address)], {}
-    while waiting:
-        page = waiting.pop()
-        seen[page.address] = page
-        for each in page.links:
-            each = each.partition("#")[0]
-            if each not in seen and "/ui/text?" not in each:
-                seen[each] = None
-                waiting.append(browser.get(each))
-    return {address: page for address, page in seen.items() if page is not None}
-
-
 def test_every_link_leads_to_a_whole_page(browser):
-    pages = crawl(browser)
+    pages = browser.crawl()
     assert {page.status for page in pages.values()} == {200}
     names = {re.sub(r".*/ui/([a-z]*).*", r"\1", address) for address in pages}
-    assert names == {"", "subjects", "subject", "version", "schema", "compare", "check", "settings", "delete", "decode"}
+    assert names == {
+        "",
+        "subjects",
+        "subject",
+        "version",
+        "schema",
+        "compare",
+        "check",
+        "settings",
+        "delete",
+        "decode",
+    }
     assert len({page.titles[0] for page in pages.values()}) > len(names)
 
 
@@ -110,7 +107,10 @@ def test_many_versions_come_in_parts(registry, browser):
 def test_a_version_shows_what_it_refers_to_and_what_refers_to_it(browser):
     page = browser.get("version?subject=customers-value&version=1")
     assert any(each.endswith("version?subject=shop%2Faddress.proto&version=1") for each in page.links)
-    assert 'href="version?subject=shop%2Faddress.proto&amp;version=1">&#34;shop/address.proto&#34;</a>' in page.html
+    assert (
+        'href="version?subject=shop%2Faddress.proto&amp;version=1">&#34;shop/address.proto&#34;</a>'
+        in page.html
+    )
     page = browser.get("version?subject=shop%2Faddress.proto&version=1")
     assert "Referred to by 1 customers-value , version 1" in page.text
 
@@ -118,7 +118,12 @@ def test_a_version_shows_what_it_refers_to_and_what_refers_to_it(browser):
 def test_references_stay_in_their_context(registry, browser):
     registry.register(":.lab:a.proto", Schema('syntax = "proto3"; message A { }', "PROTOBUF"))
     registry.register(
-        ":.lab:b", Schema('syntax = "proto3"; import "a.proto"; message B { A a = 1; }', "PROTOBUF", (Reference("a.proto", "a.proto", 1),))
+        ":.lab:b",
+        Schema(
+            'syntax = "proto3"; import "a.proto"; message B { A a = 1; }',
+            "PROTOBUF",
+            (Reference("a.proto", "a.proto", 1),),
+        ),
     )
     page = browser.get(link("version", subject=":.lab:b", version=1))
     target = next(each for each in page.links if "a.proto" in each)
@@ -139,7 +144,9 @@ def test_forms_of_a_text(browser):
     plain = browser.request("GET", "text?subject=customers-value&version=1")
     assert plain.headers["content-type"] == "text/plain; charset=utf-8"
     assert plain.text.startswith('syntax = "proto3";')
-    assert browser.request("GET", "text?subject=customers-value&form=serialized").text in page.text.replace(" ", "")
+    assert browser.request("GET", "text?subject=customers-value&form=serialized").text in page.text.replace(
+        " ", ""
+    )
 
 
 def test_versions_are_compared_in_words(browser):
@@ -158,7 +165,9 @@ def test_messages_are_compared_in_words(registry, browser):
     registry.set_config(Config("NONE"), "shop/address.proto")
     registry.register(
         "shop/address.proto",
-        Schema('syntax = "proto3"; package shop; message Address { int32 city = 1; bool new = 2; }', "PROTOBUF"),
+        Schema(
+            'syntax = "proto3"; package shop; message Address { int32 city = 1; bool new = 2; }', "PROTOBUF"
+        ),
     )
     text = browser.get("compare?subject=shop%2Faddress.proto").text
     assert "field scalar kind changed: city BACKWARD breaks FORWARD breaks #/Address/1" in text
@@ -184,7 +193,10 @@ def test_the_form_begins_with_the_latest_version(browser):
 
 
 def verdicts(page):
-    return {level: re.search(rf"{level}(?: in force)? (. \w+)", page.text.replace("_ ", "_"))[1] for level in LEVELS}
+    return {
+        level: re.search(rf"{level}(?: in force)? (. \w+)", page.text.replace("_ ", "_"))[1]
+        for level in LEVELS
+    }
 
 
 @pytest.mark.parametrize(
@@ -201,7 +213,8 @@ def verdicts(page):
 def test_a_check_gives_the_verdicts_of_all_levels(registry, browser, schema):
     page = browser.post("check", subject="orders-value", type="AVRO", schema=schema)
     expected = {
-        level: "✓ passes" if registry.check_compatibility("orders-value", Schema(schema), level, None).compatible
+        level: "✓ passes"
+        if registry.check_compatibility("orders-value", Schema(schema), level, None).compatible
         else "✕ breaks"
         for level in LEVELS
     }
@@ -264,8 +277,13 @@ def test_a_schema_with_references_and_metadata_is_registered(registry, browser):
 
 def test_a_new_version_keeps_rules_and_tags(registry, browser):
     registry.set_config(Config("NONE"), "orders-value")
-    browser.post("check", subject="orders-value", type="AVRO", schema=INT, properties="owner = x", action="register")
-    found, before = registry.get_version("orders-value").schema, registry.get_version("orders-value", 3).schema
+    browser.post(
+        "check", subject="orders-value", type="AVRO", schema=INT, properties="owner = x", action="register"
+    )
+    found, before = (
+        registry.get_version("orders-value").schema,
+        registry.get_version("orders-value", 3).schema,
+    )
     assert found.text == INT
     assert found.rules == before.rules
     assert (found.metadata.tags, found.metadata.properties) == (before.metadata.tags, (("owner", "x"),))
@@ -283,7 +301,10 @@ def test_a_new_version_keeps_rules_and_tags(registry, browser):
             {"schema": INT, "reference_name": "a", "reference_subject": "nothing", "reference_version": "1"},
             "No schema reference found",
         ),
-        ({"schema": INT, "reference_name": "a", "reference_subject": "b", "reference_version": "x"}, "not a number"),
+        (
+            {"schema": INT, "reference_name": "a", "reference_subject": "b", "reference_version": "x"},
+            "not a number",
+        ),
         ({"schema": INT, "reference_name": "a", "reference_subject": "", "reference_version": ""}, "42201"),
     ],
 )
@@ -298,15 +319,27 @@ def test_what_is_no_schema_is_told_beside_the_form(browser, fields, words, actio
 def test_more_rows_for_references(browser):
     page = browser.get("check")
     assert page.html.count('name="reference_name"') == 2
-    page = browser.post("check", subject="s", type="AVRO", schema="{", action="rows", reference_name=["a", "b"],
-                        reference_subject=["c", "d"], reference_version=["1", "2"])
+    page = browser.post(
+        "check",
+        subject="s",
+        type="AVRO",
+        schema="{",
+        action="rows",
+        reference_name=["a", "b"],
+        reference_subject=["c", "d"],
+        reference_version=["1", "2"],
+    )
     assert page.html.count('name="reference_name"') == 6
     assert page.fields["schema"] == "{"
 
 
 def test_settings_are_set_and_cleared(registry, browser):
     page = browser.post(
-        "settings", subject="clicks-value", compatibility="FULL", compatibility_policy="LENIENT", normalize="true"
+        "settings",
+        subject="clicks-value",
+        compatibility="FULL",
+        compatibility_policy="LENIENT",
+        normalize="true",
     )
     assert "Settings saved" in page.text
     assert registry.config("clicks-value") == Config("FULL", None, "LENIENT", True)
