@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from concurrent.futures import ThreadPoolExecutor
 
@@ -76,8 +77,8 @@ class RegistryPage:
         Where it is mounted, such as ``"/ui"``; empty at the root of a server.
     allows : callable, optional
         Called as ``allows(scope, action, subject)``; returns whether the user of a request may ``"read"``, ``"write"``
-        (register) or ``"admin"`` (delete, set configuration and mode) a subject, or the registry as a whole for None.
-        By default everyone may do everything.
+        (register, delete softly) or ``"admin"`` (delete for good, set configuration and mode) a subject, a context
+        (``":.lab:"``), or all there is for None. By default everyone may do everything.
     max_body : int
         Bytes that a form may have.
 
@@ -142,7 +143,9 @@ class RegistryPage:
         except Refused as refused:
             request = Request(scope, "GET", "", {}, Fields(), Fields())
             return _problem(Visit(request, self._registry, self._allows), refused)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, request)
+        # What a server knows of the request's user may stand in the context.
+        run = contextvars.copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run, self._answer, request)
 
     def _answer(self, request: Request) -> Response:
         folder, _, name = request.path.partition("/")

@@ -59,7 +59,7 @@ def overview(visit: Visit) -> Response:
     return visit.page(
         "overview",
         counts=counts,
-        contexts=registry.contexts(),
+        contexts=visit.contexts(),
         newest=newest,
         config=registry.config(),
         mode=registry.mode(),
@@ -88,7 +88,7 @@ def subjects(visit: Visit) -> Response:
         wanted=wanted,
         context=context,
         deleted=deleted,
-        contexts=registry.contexts(),
+        contexts=visit.contexts(),
         fields={"q": wanted, "context": context, "deleted": "1" if deleted else ""},
     )
 

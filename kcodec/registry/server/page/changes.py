@@ -7,7 +7,7 @@ from typing import Any
 
 from kcodec.errors import RegistryError, one_line
 from kcodec.formats.schema_format import schema_format, schema_types
-from kcodec.registry.base import DEFAULT_TYPE, Metadata, Reference, Schema, context_of
+from kcodec.registry.base import DEFAULT_TYPE, Metadata, Reference, Schema, context_of, qualified
 from kcodec.registry.compatibility.levels import LEVELS
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.server.page.code import code_lines
@@ -216,13 +216,10 @@ def settings(visit: Visit) -> Response:
 
 def _settings(visit: Visit, place: str | None, status: int = 200, problem: str = "") -> Response:
     registry = visit.registry
-    visit.need("read", place)
-    own, own_mode = Config(), None
-    try:
-        own = registry.config(place)
-    except RegistryError as error:
-        if error.error_code != 40408:
-            raise
+    # What holds for all may be read by all.
+    if place is not None:
+        visit.need("read", place)
+    own, own_mode = _own(visit, place), None
     try:
         own_mode = registry.mode(place)
     except RegistryError as error:
@@ -240,9 +237,19 @@ def _settings(visit: Visit, place: str | None, status: int = 200, problem: str =
         levels=LEVELS,
         policies=POLICIES,
         modes=MODES,
-        contexts=registry.contexts(),
+        contexts=visit.contexts(),
         problem=problem,
     )
+
+
+def _own(visit: Visit, place: str | None) -> Config:
+    """Return what is set in a place itself."""
+    try:
+        return visit.registry.config(place)
+    except RegistryError as error:
+        if error.error_code != 40408:
+            raise
+        return Config()
 
 
 def set_settings(visit: Visit) -> Response:
@@ -257,7 +264,8 @@ def set_settings(visit: Visit) -> Response:
             elif place is not None:
                 _clear(registry.delete_mode, place, 40409)
         else:
-            config = Config(
+            config = replace(
+                _own(visit, place),
                 compatibility=given.text("compatibility") or None,
                 compatibility_group=given.text("compatibility_group").strip() or None,
                 compatibility_policy=given.text("compatibility_policy") or None,
@@ -265,6 +273,9 @@ def set_settings(visit: Visit) -> Response:
                 validate_fields=_choice(given.text("validate_fields")),
                 alias=given.text("alias").strip() or None,
             )
+            if config.alias is not None:
+                # Who reads the alias reads what it stands for.
+                visit.need("admin", qualified(config.alias, context_of(place or "")))
             _clear(registry.delete_config, place, 40408)
             if config != Config():
                 registry.set_config(config, place)
@@ -298,7 +309,7 @@ def deletion(visit: Visit) -> Response:
 
 
 def _deletion(visit: Visit, name: str, number: str, status: int = 200, problem: str = "") -> Response:
-    visit.need("admin", name)
+    visit.need("write", name)
     versions = visit.registry.versions(name, deleted=True)
     alive = visit.alive(name)
     if number:
@@ -308,6 +319,8 @@ def _deletion(visit: Visit, name: str, number: str, status: int = 200, problem: 
         versions = alive = [int(number)]
     else:
         permanent = not alive
+    if permanent:
+        visit.need("admin", name)
     referrers = []
     for each in [] if permanent else alive:
         ids = visit.registry.referenced_by(name, each)
@@ -330,7 +343,7 @@ def delete(visit: Visit) -> Response:
     """Delete what the form names."""
     given = visit.request.form
     name, number, permanent = given.text("subject"), given.text("version"), bool(given.text("permanent"))
-    visit.need("admin", name)
+    visit.need("admin" if permanent else "write", name)
     try:
         if number:
             if not number.isdecimal():

@@ -73,6 +73,4 @@ def _page(visit: Visit, status: int = 200, **values: Any) -> Response:
         "name_problem": "",
         "message": None,
     }
-    return visit.page(
-        "decode", status, contexts=visit.registry.contexts(), encodings=ENCODINGS, **defaults | values
-    )
+    return visit.page("decode", status, contexts=visit.contexts(), encodings=ENCODINGS, **defaults | values)

@@ -108,7 +108,7 @@ class Visit:
     def need(self, action: Action, subject: str | None = None) -> None:
         """Refuse a request whose user may not do something."""
         if not self.can(action, subject):
-            what = {"read": "read", "write": "register schemas in", "admin": "change"}[action]
+            what = {"read": "read", "write": "register or delete schemas in", "admin": "administer"}[action]
             raise Refused(403, f"You may not {what} {'this registry' if subject is None else subject}.")
 
     def can_see(self, schema_id: int | None, context: str) -> bool:
@@ -125,6 +125,13 @@ class Visit:
         return [each for each in found if self.can("read", each.subject)]
 
     # What the registry says
+
+    def contexts(self) -> list[str]:
+        """Return the contexts in which the user may read anything; the default one is there for all."""
+        if not self.is_limited:
+            return self.registry.contexts()
+        names = self.registry.subjects(deleted=True)
+        return sorted({DEFAULT_CONTEXT, *(context_of(each) for each in names if self.can("read", each))})
 
     def alive(self, subject: str) -> list[int]:
         """Return the versions of a subject that are not softly deleted; none if there is no such subject."""

@@ -282,12 +282,13 @@ def test_who_may_read_one_subject_sees_no_other(registry, limited):
         "text?subject=clicks-value",
         "check?subject=clicks-value",
         "settings?subject=clicks-value",
-        "settings",
         f"schema?id={registry.get_version('clicks-value').id}",
         f"schema?guid={registry.get_version('clicks-value').guid}",
         "delete?subject=orders-value",
     ):
         assert browser.get(address).status == 403, address
+    for address in ("", "subjects", "settings", "decode"):
+        assert ".lab" not in browser.get(address).text
     assert browser.get(link("find", q="clicks-value")).address.endswith("subjects?q=clicks-value")
     page = browser.post("check", subject="clicks-value", schema='"int"', type="AVRO")
     assert page.status == 403
@@ -312,11 +313,16 @@ def test_who_may_only_read_is_offered_nothing_else(registry, limited):
     assert "s3cret" not in browser.get("check?subject=orders-value").html
 
 
-def test_who_may_write_a_subject_registers_there_alone(registry, limited):
+def test_who_may_write_a_subject_registers_and_deletes_there_alone(registry, limited):
     browser = limited(("read", "new"), ("write", "new"), ("read", "orders-value"))
     assert browser.post("check", **FORMS["check"]).status == 200
     assert registry.versions("new") == [1]
     assert browser.post("check", **{**FORMS["check"], "subject": "orders-value"}).status == 403
+    assert browser.post("delete", subject="orders-value").status == 403
+    assert browser.post("delete", subject="new").status == 200
+    assert browser.post("delete", subject="new", permanent="1").status == 403
+    assert browser.get("delete?subject=new").status == 403
+    assert (registry.versions("new", deleted=True), registry.subjects("new")) == ([1], [])
     # A reference is read too.
     page = browser.post(
         "check", **FORMS["check"], reference_name="a", reference_subject="clicks-value", reference_version="1"
@@ -330,9 +336,13 @@ def test_who_may_change_a_subject_changes_no_other(registry, limited):
     assert registry.config("orders-value").compatibility == "NONE"
     for subject in ("", "clicks-value", ":.lab:", "orders"):
         assert browser.post("settings", subject=subject, compatibility="NONE").status == 403
-    assert browser.post("delete", subject="clicks-value").status == 403
-    browser.post("delete", subject="orders-value")
-    assert "orders-value" not in registry.subjects()
+    # An alias of what another may read would be read.
+    assert browser.post("settings", subject="orders-value", alias="clicks-value").status == 403
+    assert registry.config("orders-value").alias is None
+    registry.delete_subject("orders-value")
+    assert browser.post("delete", subject="clicks-value", permanent="1").status == 403
+    browser.post("delete", subject="orders-value", permanent="1")
+    assert "orders-value" not in registry.subjects(deleted=True)
 
 
 # Sizes
