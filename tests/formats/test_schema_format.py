@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from toy_format import BoxedToyFormat, ToyFormat
 from toy_plugin import install
 
 import kcodec
@@ -221,3 +222,117 @@ def test_columns_of_nearly_the_right_name(impl):
     record = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
     _, report = AvroCodec(record).encode(pa.table({"ID": [1]}), errors="report")
     assert report["reason"][0].as_py() == "the record R has no field for the column ID: did you mean 'id'?"
+
+
+RECORD = (
+    '{"type":"record","name":"R","fields":[{"name":"a","type":["null","long"]},{"name":"b","type":"bytes"}]}'
+)
+MESSAGES = 'syntax = "proto3"; message A { int64 big_id = 1; } message B { A a = 1; repeated string t = 2; }'
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "payload", "indexes", "text"),
+    [
+        ("AVRO", RECORD, b"\2\x08\4\xff\0", (), '{"a":{"long":4},"b":"ÿ\\u0000"}'),
+        ("AVRO", '"null"', b"", (), "null"),
+        ("AVRO", '"bytes"', b"ab", (), '"ab"'),
+        ("PROTOBUF", MESSAGES, b"\x08\5", (), '{"bigId":"5"}'),
+        ("PROTOBUF", MESSAGES, b"\x0a\2\x08\5\x12\1x", (1,), '{"a":{"bigId":"5"},"t":["x"]}'),
+        ("JSON", "{}", b'{"a": 1.50, "b": 1e400}', (), '{"a": 1.50, "b": 1e400}'),
+        ("JSON", "{}", b"9" * 5000, (), "9" * 5000),
+    ],
+)
+def test_a_payload_as_json(impl, kind, schema, payload, indexes, text):
+    known = seam.schema_format(kind)
+    parsed = known.parse(schema)
+    assert known.json_text(parsed, payload, 0, indexes) == text
+    assert known.json_text(parsed, b"frame" + payload, 5, indexes) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "payload", "indexes", "code", "offset", "path"),
+    [
+        ("AVRO", RECORD, b"\2", (), "truncated", 1, "a"),
+        ("AVRO", RECORD, b"\4", (), "union_index", 0, "a"),
+        ("AVRO", RECORD, b"\0\0\0", (), "trailing_bytes", 2, ""),
+        ("PROTOBUF", MESSAGES, b"\x0a\5\x08\5", (1,), "truncated", 1, "a"),
+        ("PROTOBUF", MESSAGES, b"\x12\1\xff", (1,), "invalid_utf8", 2, "t[0]"),
+        ("JSON", "{}", b"", (), "json_syntax", 0, ""),
+        ("JSON", "{}", '"ü" x'.encode(), (), "json_syntax", 5, ""),
+        ("JSON", "{}", b'"\xff"', (), "invalid_utf8", 1, ""),
+        ("JSON", "{}", b"[" * 100_000, (), "depth_limit", 0, ""),
+    ],
+)
+def test_what_is_wrong_with_a_payload(impl, kind, schema, payload, indexes, code, offset, path):
+    known = seam.schema_format(kind)
+    for frame in (b"", b"frame"):
+        with pytest.raises(DecodeError) as caught:
+            known.json_text(known.parse(schema), frame + payload, len(frame), indexes)
+        error = caught.value
+        assert (error.code, error.offset, error.path) == (code, len(frame) + offset, path)
+
+
+def test_a_payload_of_no_message_is_refused():
+    known = seam.schema_format("PROTOBUF")
+    with pytest.raises(SchemaError, match=r"indexes \[7\]"):
+        known.json_text(known.parse(MESSAGES), b"", 0, (7,))
+
+
+def test_payloads_of_a_plugin_as_json():
+    assert ToyFormat().json_text(2, b"\0\7") == "7"
+    assert BoxedToyFormat().json_text(2, b"....\0\7", 4, (1, 2)) == "10"
+    with pytest.raises(DecodeError, match="ends inside"):
+        ToyFormat().json_text(4, b"\0\7")
+
+
+@pytest.mark.parametrize(
+    ("kind", "reader", "writer", "sentence"),
+    [
+        (
+            "AVRO",
+            '"int"',
+            '"long"',
+            "The type (path '/') of a field in the my schema does not match with the your schema",
+        ),
+        (
+            "PROTOBUF",
+            MESSAGES.replace("A a = 1;", "int32 a = 1;"),
+            MESSAGES,
+            "The type of a field at path '#/B/1' in the my schema does not match the your schema",
+        ),
+        (
+            "JSON",
+            '{"maximum": 1}',
+            '{"maximum": 2}',
+            "The value at path '#/maximum' in the my schema is less than its value in the your schema",
+        ),
+    ],
+)
+def test_a_difference_in_a_sentence(kind, reader, writer, sentence):
+    known = seam.schema_format(kind)
+    [difference] = known.differences(known.parse(reader), known.parse(writer))
+    assert known.describe(difference, "my", "your") == sentence
+    assert sentence in known.explain(difference, "my", "your")
+
+
+def test_a_difference_of_a_plugin_in_a_sentence():
+    [difference] = ToyFormat().differences(2, 4)
+    assert ToyFormat().describe(difference, "new", "old") == "4 bytes (path '' of the new schema)"
+    assert ToyFormat().changes(2, 4) == []
+
+
+def test_changes_of_messages_name_their_fields():
+    known = seam.schema_format("PROTOBUF")
+    old = known.parse(
+        'syntax = "proto3"; package p; message M { message N { int32 a = 1; int32 gone = 2; } }'
+    )
+    new = known.parse(
+        'syntax = "proto3"; package p; message M { message N { int64 b = 1; int32 more = 3; } } enum E { Z = 0; }'
+    )
+    found = {(each.type, each.path, each.message) for each in known.changes(old, new)}
+    assert found == {
+        ("FIELD_NAME_CHANGED", "#/M/N/1", "b"),
+        ("FIELD_REMOVED", "#/M/N/2", "gone"),
+        ("FIELD_ADDED", "#/M/N/3", "more"),
+        ("ENUM_ADDED", "#/E", ""),
+    }
