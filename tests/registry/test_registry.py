@@ -664,3 +664,27 @@ def test_nothing_optional_is_imported():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=os.environ
     )
     assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("url", ["memory://counts", "sqlite:///counts.db"])
+def test_counts_and_newest(url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    embedded = registries.open(url)
+    assert (embedded.counts(), embedded.newest(5)) == ((0, 0, {}), [])
+    embedded.set_config(Config("NONE"))
+    for subject, schema in (
+        ("a", Schema('"int"')),
+        ("b", Schema('"int"')),
+        ("a", Schema('"string"')),
+        (":.lab:a", Schema('"int"')),
+        ("j", Schema("{}", "JSON")),
+        ("gone", Schema("true", "JSON")),
+    ):
+        embedded.register(subject, schema)
+    embedded.delete_subject("gone")
+    assert embedded.counts() == (4, 5, {"AVRO": 3, "JSON": 1})
+    newest = [(each.id, each.subject, each.version, each.schema.text) for each in embedded.newest(3)]
+    assert newest == [(3, "j", 1, "{}"), (1, ":.lab:a", 1, '"int"'), (2, "a", 2, '"string"')]
+    embedded.delete_version("a", 1)
+    assert embedded.counts() == (4, 4, {"AVRO": 3, "JSON": 1})
+    assert [each.subject for each in embedded.newest(9)] == ["j", ":.lab:a", "a", "b"]

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.formats.schema_format import Difference, schema_format
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of
+from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
+    RegisteredSchema,
+    Schema,
+    SubjectVersion,
+    context_of,
+    qualified,
+)
 from kcodec.registry.compatibility.levels import Earlier, check
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.server.page.code import code_lines
@@ -28,8 +35,9 @@ __all__ = ["compare", "find", "overview", "schema", "subject", "subjects", "text
 #: Rows of a table that is shown in parts.
 _PAGE = 50
 
-#: Schemas that refer to a version, of those that are listed.
-_MAX_REFERRERS = 100
+#: Versions that are shown with what they need or are needed by, and steps from the one at hand.
+_MAX_NODES = 100
+_MAX_DEPTH = 10
 
 #: Texts of a schema that a registry can give beside the one that it keeps.
 _FORMS = ("resolved", "ignore_extensions", "serialized")
@@ -150,6 +158,7 @@ def version(visit: Visit) -> Response:
     numbers = visit.alive(name)
     is_alive = found.version in numbers
     context = context_of(found.subject or name)
+    here = SubjectVersion(found.subject or name, found.version or 0)
     text = None
     if form:
         text = registry.get_version(name, found.version or 0, deleted=True, form=form).schema.text
@@ -168,7 +177,8 @@ def version(visit: Visit) -> Response:
         elsewhere=[
             each for each in visit.places(found.id, context) if each != (found.subject, found.version)
         ],
-        referrers=_referrers(visit, name, found, context) if is_alive else [],
+        needed=_needed(visit, found.schema, context, set()),
+        needing=_needing(visit, here, context, {here}) if is_alive else [],
         rules={} if found.schema.rules is None else found.schema.rules.json,
     )
 
@@ -197,23 +207,63 @@ def _forms(visit: Visit, found: RegisteredSchema) -> list[str]:
     return forms
 
 
-def _referrers(visit: Visit, name: str, found: RegisteredSchema, context: str) -> list[dict[str, Any]]:
-    """Return the schemas that refer to a version, and where they are."""
-    ids = visit.registry.referenced_by(name, found.version or 0)
-    rows = []
-    for number in ids[:_MAX_REFERRERS]:
+class Node(NamedTuple):
+    """A version that another one needs, or that needs another one, and those beyond it.
+
+    Attributes
+    ----------
+    place : SubjectVersion
+        Where it is.
+    note : str
+        What the reference calls it.
+    can_read : bool
+        Whether the user may look at it.
+    beyond : list of Node
+        What it needs itself, or what needs it; empty where that is shown already, or would be too much.
+    """
+
+    place: SubjectVersion
+    note: str
+    can_read: bool
+    beyond: list[Node]
+
+
+def _needed(
+    visit: Visit, schema: Schema, context: str, seen: set[SubjectVersion], depth: int = 0
+) -> list[Node]:
+    """Return what a schema refers to, and what that refers to in turn."""
+    nodes = []
+    for each in schema.references:
+        place = SubjectVersion(qualified(each.subject, context), each.version)
+        can_read = visit.can("read", place.subject)
+        beyond = []
+        if can_read and place not in seen and len(seen) < _MAX_NODES and depth < _MAX_DEPTH:
+            seen.add(place)
+            found = visit.registry.get_version(*place, deleted=True)
+            beyond = _needed(visit, found.schema, context_of(place.subject), seen, depth + 1)
+        nodes.append(Node(place, each.name, can_read, beyond))
+    return nodes
+
+
+def _needing(
+    visit: Visit, target: SubjectVersion, context: str, seen: set[SubjectVersion], depth: int = 0
+) -> list[Node]:
+    """Return what refers to a version, and what refers to that in turn; other contexts cannot be asked for ids."""
+    nodes = []
+    for schema_id in visit.registry.referenced_by(*target)[:_MAX_NODES]:
         try:
-            places = [
-                each
-                for each in visit.registry.schema_versions(number, inside(context))
-                if visit.can("read", each.subject)
-            ]
+            places = visit.registry.schema_versions(schema_id, inside(context))
         except RegistryError:
-            # A schema of another context.
-            places = []
-        if places or not visit.is_limited:
-            rows.append({"id": number, "places": places})
-    return rows
+            continue
+        for place in places:
+            if not visit.can("read", place.subject):
+                continue
+            beyond = []
+            if place not in seen and len(seen) < _MAX_NODES and depth < _MAX_DEPTH:
+                seen.add(place)
+                beyond = _needing(visit, place, context, seen, depth + 1)
+            nodes.append(Node(place, f"id {schema_id}", True, beyond))
+    return nodes
 
 
 def schema(visit: Visit) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -125,14 +126,10 @@ def _folded(rows: list[Row]) -> Iterator[Row | Gap]:
     for at, row in enumerate(rows):
         if row.kind != "same":
             near.update(range(at - _AROUND, at + _AROUND + 1))
-    left_out = 0
-    for at, row in enumerate(rows):
-        if at in near:
-            if left_out:
-                yield Gap(left_out)
-            left_out = 0
-            yield row
+    for is_near, group in groupby(enumerate(rows), lambda each: each[0] in near):
+        shown = [row for _, row in group]
+        # The words for one line take a line themselves.
+        if is_near or len(shown) == 1:
+            yield from shown
         else:
-            left_out += 1
-    if left_out:
-        yield Gap(left_out)
+            yield Gap(len(shown))

@@ -171,6 +171,17 @@ def test_pages_are_accessible(opened, scheme):
         page.goto(address)
         found = axe.run(page)
         assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page.goto("check?subject=orders-value")
+    page.get_by_label("Schema", exact=True).fill('"int"')
+    page.get_by_role("button", name="Check all levels").click()
+    page.get_by_text("Text, line by line, beside").click()
+    assert page.get_by_text("NAME_MISMATCH").or_(page.get_by_text("TYPE_MISMATCH")).count() >= 2
+    assert axe.run(page).violations_count == 0, axe.run(page).generate_report()
+    page.goto("decode")
+    page.get_by_label("Message").fill("00 00000002 0206 736b75 04")
+    page.get_by_role("button", name="Decode").click()
+    assert page.get_by_role("alert").is_visible()
+    assert axe.run(page).violations_count == 0, axe.run(page).generate_report()
     backgrounds = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert backgrounds == {"light": "rgb(246, 247, 249)", "dark": "rgb(15, 18, 24)"}[scheme]
 

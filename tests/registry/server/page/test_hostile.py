@@ -345,7 +345,33 @@ def test_who_may_change_a_subject_changes_no_other(registry, limited):
     assert "orders-value" not in registry.subjects(deleted=True)
 
 
+def test_references_to_what_may_not_be_read_lead_nowhere(limited):
+    browser = limited(("read", "customers-value"))
+    page = browser.get("version?subject=customers-value&version=1")
+    assert page.status == 200
+    assert "Refers to 1 shop/address.proto , version 1 shop/address.proto" in page.text
+    browser = limited(("read", "shop/address.proto"))
+    page = browser.get("version?subject=shop%2Faddress.proto&version=1")
+    assert "customers" not in page.html
+
+
 # Sizes
+
+
+def test_many_references_are_bounded():
+    registry = MemoryRegistry("references")
+    registry.set_config(Config("NONE"))
+    registry.register("s0", Schema('syntax = "proto3"; message M { }', "PROTOBUF"))
+    for number in range(1, 60):
+        names = [f"s{each}" for each in range(max(0, number - 8), number)]
+        text = "".join(f'import "{each}"; ' for each in names) + f"message M{number} {{ }}"
+        references = tuple(Reference(each, each, 1) for each in names)
+        registry.register(f"s{number}", Schema('syntax = "proto3"; ' + text, "PROTOBUF", references))
+    browser = Browser(RegistryPage(registry, root_path="/ui"))
+    for subject in ("s0", "s59"):
+        page = browser.get(f"version?subject={subject}&version=1")
+        assert page.status == 200
+        assert len(page.html) < 500_000
 
 
 @pytest.mark.parametrize(

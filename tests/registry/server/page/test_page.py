@@ -115,6 +115,17 @@ def test_a_version_shows_what_it_refers_to_and_what_refers_to_it(browser):
     assert "Referred to by 1 customers-value , version 1" in page.text
 
 
+def test_references_of_references_are_shown_both_ways(registry, browser):
+    for name, needs in (("a", ""), ("b", "a"), ("c", "b")):
+        field = f'{{"name":"x","type":"{needs}"}}' if needs else ""
+        text = f'{{"type":"record","name":"{name}","fields":[{field}]}}'
+        registry.register(name, Schema(text, references=(Reference(needs, needs, 1),) if needs else ()))
+    page = browser.get("version?subject=c&version=1")
+    assert re.search("Refers to 1 b , version 1 b a , version 1 a Referred to by 0", page.text)
+    page = browser.get("version?subject=a&version=1")
+    assert re.search(r"Referred to by 1 b , version 1 id \d+ c , version 1 id \d+ ", page.text)
+
+
 def test_references_stay_in_their_context(registry, browser):
     registry.register(":.lab:a.proto", Schema('syntax = "proto3"; message A { }', "PROTOBUF"))
     registry.register(
