@@ -58,6 +58,11 @@ class Reference:
     subject: str
     version: int
 
+    @property
+    def json(self) -> dict[str, Any]:
+        """The reference as servers write it."""
+        return {"name": self.name, "subject": self.subject, "version": self.version}
+
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
@@ -101,6 +106,16 @@ class Metadata:
         object.__setattr__(self, "tags", tuple(tags))
         object.__setattr__(self, "sensitive", tuple(sorted(set(self.sensitive))))
 
+    @property
+    def json(self) -> dict[str, Any]:
+        """The metadata as servers write them, without what is empty."""
+        parts = {
+            "tags": {path: list(tags) for path, tags in self.tags},
+            "properties": dict(self.properties),
+            "sensitive": list(self.sensitive),
+        }
+        return {key: value for key, value in parts.items() if value}
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:
@@ -128,6 +143,47 @@ class Schema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "references", tuple(self.references))
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "Schema":
+        """Make one of a server's JSON: what is missing there is empty, or None in a reference.
+
+        Raises
+        ------
+        AttributeError, TypeError, ValueError
+            If it is something else.
+
+        Examples
+        --------
+        >>> Schema.of({"schema": '"int"', "references": [], "id": 7})
+        Schema(text='"int"', type='AVRO', references=(), metadata=None, rules=None)
+        """
+        text, kind = body.get("schema") or "", body.get("schemaType") or DEFAULT_TYPE
+        for value, name in ((text, "schema"), (kind, "schemaType")):
+            if not isinstance(value, str):
+                raise TypeError(f"{name} is not text")
+        references = tuple(
+            Reference(each.get("name"), each.get("subject"), each.get("version"))
+            for each in body.get("references") or ()
+        )
+        metadata, rules = body.get("metadata"), body.get("ruleSet")
+        if metadata is not None:
+            metadata = Metadata.of(
+                metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")
+            )
+        return cls(text, kind, references, metadata, None if rules is None else RuleSet.of(rules))
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The schema as servers write it, without what is empty."""
+        body: dict[str, Any] = {"schemaType": self.type}
+        if self.references:
+            body["references"] = [each.json for each in self.references]
+        if self.metadata is not None:
+            body["metadata"] = self.metadata.json
+        if self.rules is not None:
+            body["ruleSet"] = self.rules.json
+        return {**body, "schema": self.text}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import base64
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import quote
@@ -11,8 +11,6 @@ from urllib.parse import quote
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.base import (
-    DEFAULT_TYPE,
-    Metadata,
     Reference,
     RegisteredSchema,
     Schema,
@@ -24,7 +22,6 @@ from kcodec.registry.base import (
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
 from kcodec.registry.compatibility.levels import Compatibility, check_level
-from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config, check_mode
 
 __all__ = ["HttpRegistry"]
@@ -149,7 +146,7 @@ class HttpRegistry:
         if version is not None:
             place += f"/{_quoted('latest' if version == -1 else version)}"
         query = {"normalize": _flag(normalize), "verbose": "true"}
-        answer = self._ask("POST", place, query, _sent(schema), kind=dict)
+        answer = self._ask("POST", place, query, schema.json, kind=dict)
         return Compatibility(bool(answer.get("is_compatible")), (), tuple(answer.get("messages") or ()))
 
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
@@ -365,7 +362,7 @@ class HttpRegistry:
         subject: str,
         asked: Mapping[str, int] | None = None,
     ) -> RegisteredSchema:
-        body = None if sent is None else {**_sent(sent), **(asked or {})}
+        body = None if sent is None else {**sent.json, **(asked or {})}
         fields = self._ask(method, path, query, body, kind=dict)
         number, version, identity = fields.get("id"), fields.get("version"), fields.get("guid")
         if not _is_number(number):
@@ -376,22 +373,21 @@ class HttpRegistry:
 
     def _schema(self, fields: Mapping[str, Any], path: str) -> Schema:
         """Return the schema that an answer holds."""
-        text, kind = fields.get("schema"), fields.get("schemaType") or DEFAULT_TYPE
         try:
-            metadata = None
-            if fields.get("metadata") is not None:
-                kept = fields["metadata"]
-                metadata = Metadata.of(kept.get("properties"), kept.get("tags"), kept.get("sensitive"))
-            rules = RuleSet.of(fields["ruleSet"]) if fields.get("ruleSet") else None
-            references = tuple(
-                Reference(str(each["name"]), str(each["subject"]), int(each["version"]))
-                for each in fields.get("references") or ()
-            )
-        except (AttributeError, KeyError, TypeError, ValueError):
-            text = None
-        if not isinstance(text, str) or not isinstance(kind, str):
+            found = Schema.of(fields)
+        except (AttributeError, TypeError, ValueError):
+            found = None
+        if found is None or not isinstance(fields.get("schema"), str) or not _complete(found.references):
             self._open().client.unknown(f"GET /{path}", what="the answer has no schema")
-        return Schema(text, kind, references, metadata, rules)
+        return found
+
+
+def _complete(references: Iterable[Reference]) -> bool:
+    """Return whether references have all their parts."""
+    return all(
+        isinstance(each.name, str) and isinstance(each.subject, str) and _is_number(each.version)
+        for each in references
+    )
 
 
 def _unpickled(given: bytes) -> HttpRegistry:
@@ -421,21 +417,3 @@ def _page(deleted: bool, deleted_only: bool, offset: int, limit: int) -> dict[st
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _sent(schema: Schema) -> dict[str, Any]:
-    """Return the body of a request that sends a schema."""
-    body: dict[str, Any] = {"schema": schema.text, "schemaType": schema.type}
-    body["references"] = [
-        {"name": each.name, "subject": each.subject, "version": each.version} for each in schema.references
-    ]
-    if schema.metadata is not None:
-        kept = schema.metadata
-        body["metadata"] = {
-            "tags": {path: list(tags) for path, tags in kept.tags},
-            "properties": dict(kept.properties),
-            "sensitive": list(kept.sensitive),
-        }
-    if schema.rules is not None:
-        body["ruleSet"] = schema.rules.json
-    return body

@@ -9,16 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry.base import (
-    DEFAULT_TYPE,
-    Metadata,
-    Reference,
-    Schema,
-    SchemaRegistry,
-    context_of,
-    qualified,
-)
-from kcodec.registry.rules import RuleSet
+from kcodec.registry.base import Schema, SchemaRegistry, context_of, qualified
 from kcodec.registry.settings import Config
 
 __all__ = ["Entry", "Settings", "copy", "entries", "load", "read_entries", "write_entries"]
@@ -44,25 +35,8 @@ class Entry(NamedTuple):
     @property
     def json(self) -> dict[str, Any]:
         """The entry as an answer of a server has it."""
-        schema = self.schema
-        body: dict[str, Any] = {"subject": self.subject, "version": self.version, "id": self.id}
-        body["schemaType"] = schema.type
-        if schema.references:
-            body["references"] = [
-                {"name": each.name, "subject": each.subject, "version": each.version}
-                for each in schema.references
-            ]
-        if schema.metadata is not None:
-            body["metadata"] = {
-                "properties": dict(schema.metadata.properties),
-                "tags": {path: list(tags) for path, tags in schema.metadata.tags},
-                "sensitive": list(schema.metadata.sensitive),
-            }
-        if schema.rules is not None:
-            body["ruleSet"] = schema.rules.json
-        if self.deleted:
-            body["deleted"] = True
-        return {**body, "schema": schema.text}
+        place = {"subject": self.subject, "version": self.version, "id": self.id}
+        return {**place, **({"deleted": True} if self.deleted else {}), **self.schema.json}
 
 
 class Settings(NamedTuple):
@@ -241,16 +215,7 @@ def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
 def _entry(body: Mapping[str, Any]) -> Entry | Settings:
     if "config" in body:
         return Settings(body["subject"], Config.of(body["config"]), body.get("mode"))
-    metadata = body.get("metadata")
-    schema = Schema(
-        body["schema"],
-        body.get("schemaType") or DEFAULT_TYPE,
-        tuple(
-            Reference(each["name"], each["subject"], each["version"]) for each in body.get("references", ())
-        ),
-        metadata and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
-        RuleSet.of(body["ruleSet"]) if "ruleSet" in body else None,
-    )
+    schema = Schema.of({**body, "schema": body["schema"]})
     return Entry(body["subject"], int(body["version"]), int(body["id"]), schema, bool(body.get("deleted")))
 
 
