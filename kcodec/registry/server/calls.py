@@ -1,0 +1,295 @@
+"""The calls of the API: each asks the registry and returns the JSON of its answer."""
+
+from typing import Any
+
+from kcodec.errors import RegistryError
+from kcodec.formats.schema_format import schema_types
+from kcodec.registry.base import RegisteredSchema, context_of
+from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server.request import Request
+from kcodec.registry.server.router import Route
+from kcodec.registry.settings import Config
+
+__all__ = ["ROUTES"]
+
+
+def _registered(found: RegisteredSchema, *, subject: bool = True) -> dict[str, Any]:
+    """Return a version of a subject as the server writes it."""
+    place = {"subject": found.subject} if subject else {}
+    return {**place, "version": found.version, "id": found.id, "guid": found.guid, **found.schema.json}
+
+
+def _alone(found: RegisteredSchema) -> dict[str, Any]:
+    """Return a schema that was asked for by its id or GUID."""
+    return {"guid": found.guid, **found.schema.json}
+
+
+# Subjects
+
+
+def register(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Register a schema."""
+    found = registry.register(
+        request.path["subject"],
+        request.schema(),
+        normalize=request.flag("normalize"),
+        schema_id=request.optional_number("id"),
+        version=request.optional_number("version"),
+    )
+    return _registered(found, subject=False)
+
+
+def lookup(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Find a schema under a subject."""
+    found = registry.lookup(
+        request.path["subject"],
+        request.schema(),
+        normalize=request.flag("normalize"),
+        deleted=request.flag("deleted"),
+    )
+    return _registered(found)
+
+
+def subjects(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the subjects."""
+    how = {"deleted": request.flag("deleted"), "deleted_only": request.flag("deletedOnly")}
+    prefixes = request.values("subjectPrefix") or [_ALL_CONTEXTS]
+    names = sorted({name for prefix in prefixes for name in _with_prefix(registry, prefix, **how)})
+    return request.page()(names)
+
+
+#: A prefix that stands for every context.
+_ALL_CONTEXTS = ":*:"
+
+
+def _with_prefix(registry: EmbeddedRegistry, prefix: str, **how: bool) -> list[str]:
+    """Return the subjects with a prefix: in the default context, unless it names another or stands for all."""
+    if prefix.startswith(_ALL_CONTEXTS):
+        own = prefix.removeprefix(_ALL_CONTEXTS)
+        return [name for name in registry.subjects(**how) if _own_name(name).startswith(own)]
+    prefix = prefix.removeprefix(":.:")
+    found = registry.subjects(prefix, **how)
+    return found if prefix.startswith(":.") else [name for name in found if context_of(name) == "."]
+
+
+def _own_name(subject: str) -> str:
+    return subject if context_of(subject) == "." else subject[subject.index(":", 1) + 1 :]
+
+
+def delete_subject(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Delete a subject."""
+    return registry.delete_subject(request.path["subject"], permanent=request.flag("permanent"))
+
+
+def latest_with_metadata(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Find the latest version with some metadata."""
+    wanted = dict(zip(request.values("key"), request.values("value"), strict=False))
+    found = registry.get_latest_with_metadata(
+        request.path["subject"], wanted, deleted=request.flag("deleted")
+    )
+    return _registered(found)
+
+
+# Versions
+
+
+def versions(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the versions of a subject."""
+    found = registry.versions(
+        request.path["subject"], deleted=request.flag("deleted"), deleted_only=request.flag("deletedOnly")
+    )
+    return request.page()(found)
+
+
+def version(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Find a version."""
+    return _registered(_version(registry, request))
+
+
+def version_text(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Return the text of a version."""
+    return _version(registry, request).schema.text
+
+
+def _version(registry: EmbeddedRegistry, request: Request) -> RegisteredSchema:
+    return registry.get_version(
+        request.path["subject"],
+        request.version,
+        deleted=request.flag("deleted"),
+        form=request.text("format"),
+    )
+
+
+def referenced_by(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the ids of the schemas that refer to a version."""
+    found = registry.referenced_by(request.path["subject"], request.version, deleted=request.flag("deleted"))
+    return request.page()(found)
+
+
+def delete_version(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Delete a version."""
+    return registry.delete_version(
+        request.path["subject"], request.version, permanent=request.flag("permanent")
+    )
+
+
+# Schemas
+
+
+def schema(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Find a schema by its id."""
+    subject = request.optional("subject")
+    found = registry.get(request.id, subject, form=request.text("format"))
+    return _alone(found)
+
+
+def schema_text(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Return the text of a schema."""
+    return registry.get(
+        request.id, request.optional("subject"), form=request.text("format")
+    ).schema.text
+
+
+def schema_versions(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List where a schema is registered."""
+    found = registry.schema_versions(
+        request.id, request.optional("subject"), deleted=request.flag("deleted")
+    )
+    return request.page()([each._asdict() for each in found])
+
+
+def schema_subjects(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the subjects where a schema is registered."""
+    found = registry.schema_versions(
+        request.id, request.optional("subject"), deleted=request.flag("deleted")
+    )
+    return request.page()(sorted({each.subject for each in found}))
+
+
+def schema_by_guid(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Find a schema by its GUID."""
+    return _alone(registry.get_by_guid(request.path["guid"], form=request.text("format")))
+
+
+def types(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the types of schemas."""
+    return schema_types()
+
+
+# Compatibility, settings
+
+
+def compatibility(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Check whether a schema may become a version."""
+    verbose = request.flag("verbose")
+    try:
+        found = registry.check_compatibility(
+            request.path["subject"],
+            request.schema(),
+            version=request.version if "version" in request.path else None,
+            normalize=request.flag("normalize"),
+        )
+    except RegistryError as error:
+        if error.error_code != 42201 or not verbose:
+            raise
+        return {"is_compatible": False, "messages": [str(error)]}
+    verdict = {"is_compatible": found.compatible}
+    return {**verdict, "messages": list(found.messages)} if verbose else verdict
+
+
+def config(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Return the configuration of a subject or of all."""
+    return _read(registry.config(request.subject, default_to_global=request.flag("defaultToGlobal")))
+
+
+def set_config(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Change the configuration of a subject or of all."""
+    return registry.set_config(Config.of(request.json), request.subject).json
+
+
+def delete_config(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Drop the configuration of a subject or of all."""
+    return _read(registry.delete_config(request.subject))
+
+
+def _read(found: Config) -> dict[str, Any]:
+    """Return a configuration as it is read, where the level has another key than where it is written."""
+    body = found.json
+    if "compatibility" in body:
+        body["compatibilityLevel"] = body.pop("compatibility")
+    return body
+
+
+def mode(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Return the mode of a subject or of all."""
+    return {"mode": registry.mode(request.subject, default_to_global=request.flag("defaultToGlobal"))}
+
+
+def set_mode(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Change the mode of a subject or of all."""
+    wanted = request.json.get("mode")
+    return {"mode": registry.set_mode(wanted, request.subject, force=request.flag("force"))}
+
+
+def delete_mode(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Drop the mode of a subject or of all."""
+    return {"mode": registry.delete_mode(request.subject)}
+
+
+# The server
+
+
+def contexts(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the contexts."""
+    prefix = request.text("contextPrefix")
+    return request.page()([name for name in registry.contexts() if name.startswith(prefix)])
+
+
+def root(registry: EmbeddedRegistry, request: Request) -> Any:
+    """Return nothing, as the root of Confluent's server."""
+    return {}
+
+
+def associations(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the subjects that are associated with a topic."""
+    is_key = request.text("associationType") == "key"
+    found = registry.associated_subjects(request.path["topic"], is_key, request.path["cluster"])
+    return [{"subject": each} for each in found]
+
+
+ROUTES = (
+    Route("GET", "/", root),
+    Route("POST", "/", root),
+    Route("GET", "/subjects", subjects),
+    Route("POST", "/subjects/{subject}", lookup),
+    Route("DELETE", "/subjects/{subject}", delete_subject, "write"),
+    Route("GET", "/subjects/{subject}/metadata", latest_with_metadata),
+    Route("GET", "/subjects/{subject}/versions", versions),
+    Route("POST", "/subjects/{subject}/versions", register, "write"),
+    Route("GET", "/subjects/{subject}/versions/{version}", version),
+    Route("DELETE", "/subjects/{subject}/versions/{version}", delete_version, "write"),
+    Route("GET", "/subjects/{subject}/versions/{version}/schema", version_text),
+    Route("GET", "/subjects/{subject}/versions/{version}/referencedby", referenced_by),
+    Route("GET", "/schemas/types", types),
+    Route("GET", "/schemas/ids/{id}", schema),
+    Route("GET", "/schemas/ids/{id}/schema", schema_text),
+    Route("GET", "/schemas/ids/{id}/subjects", schema_subjects),
+    Route("GET", "/schemas/ids/{id}/versions", schema_versions),
+    Route("GET", "/schemas/guids/{guid}", schema_by_guid),
+    Route("POST", "/compatibility/subjects/{subject}/versions", compatibility),
+    Route("POST", "/compatibility/subjects/{subject}/versions/{version}", compatibility),
+    Route("GET", "/config", config),
+    Route("PUT", "/config", set_config, "admin"),
+    Route("DELETE", "/config", delete_config, "admin"),
+    Route("GET", "/config/{subject}", config),
+    Route("PUT", "/config/{subject}", set_config, "admin"),
+    Route("DELETE", "/config/{subject}", delete_config, "admin"),
+    Route("GET", "/mode", mode),
+    Route("PUT", "/mode", set_mode, "admin"),
+    Route("DELETE", "/mode", delete_mode, "admin"),
+    Route("GET", "/mode/{subject}", mode),
+    Route("PUT", "/mode/{subject}", set_mode, "admin"),
+    Route("DELETE", "/mode/{subject}", delete_mode, "admin"),
+    Route("GET", "/contexts", contexts),
+    Route("GET", "/associations/resources/{cluster}/{topic}", associations),
+)

@@ -1,0 +1,160 @@
+"""What a client asks of the server: the parts of its path, its query, its body."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Literal, NoReturn
+from urllib.parse import parse_qs
+
+from kcodec.errors import RegistryError
+from kcodec.registry.base import Schema
+
+__all__ = ["Request", "refuse"]
+
+_MAX_QUERY_FIELDS = 100
+
+_STATUS_TEXTS = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    406: "Not Acceptable",
+    408: "Request Timeout",
+    413: "Request Entity Too Large",
+    415: "Unsupported Media Type",
+    503: "Service Unavailable",
+}
+
+_INT32 = range(-(2**31), 2**31)
+
+
+def refuse(status: int, message: str | None = None, code: int | None = None) -> NoReturn:
+    """Raise what the server says of a request that reaches no call of the registry."""
+    raise RegistryError(message or f"HTTP {status} {_STATUS_TEXTS[status]}", status, code or status)
+
+
+class Request:
+    """A request that has found its route.
+
+    Attributes
+    ----------
+    path : mapping
+        What stands in the path for the names of its template.
+    """
+
+    def __init__(self, path: Mapping[str, str], query: bytes = b"", body: bytes = b"") -> None:
+        self.path = path
+        self.body = body
+        try:
+            self._query = parse_qs(
+                query.decode("ascii"),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=_MAX_QUERY_FIELDS,
+            )
+        except ValueError:
+            refuse(400)
+
+    @property
+    def subject(self) -> str | None:
+        """The subject in the path."""
+        return self.path.get("subject")
+
+    @property
+    def version(self) -> int | Literal["latest"]:
+        """The version in the path: ``latest`` in any case, -1, or a number."""
+        text = self.path["version"].strip()
+        if text.lower() == "latest":
+            return "latest"
+        try:
+            found = int(text) if text.isascii() else 0
+        except ValueError:
+            found = 0
+        if found == 0:
+            raise RegistryError(
+                f"The specified version '{self.path['version']}' is not a valid version id. Allowed values are "
+                'between [1, 2^31-1] and the string "latest"',
+                422,
+                42202,
+            )
+        return found
+
+    @property
+    def id(self) -> int:
+        """The id in the path; what is no number is no page either, as JAX-RS has it."""
+        return self._int(self.path["id"])
+
+    def values(self, name: str) -> list[str]:
+        """Return all values of a field of the query."""
+        return self._query.get(name, [])
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the first value of a field of the query."""
+        return self._query.get(name, [default])[0]
+
+    def optional(self, name: str) -> str | None:
+        """Return the first value of a field of the query, None if it is not there."""
+        return self._query.get(name, [None])[0]
+
+    def flag(self, name: str) -> bool:
+        """Return whether a field of the query is ``true``, in any case."""
+        return self.text(name).lower() == "true"
+
+    def number(self, name: str, default: int) -> int:
+        """Return a number of the query."""
+        text = self.text(name)
+        return self._int(text) if text else default
+
+    def page(self) -> Callable[[list[Any]], list[Any]]:
+        """Return what cuts the page that is asked for out of a list; a limit below 1 is none."""
+        offset, limit = self.number("offset", 0), self.number("limit", -1)
+        start = max(offset, 0)
+        return lambda found: found[start : start + limit if limit > 0 else None]
+
+    @cached_property
+    def json(self) -> dict[str, Any]:
+        """The body, an object of JSON."""
+        try:
+            found = json.loads(self.body, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            refuse(400, "The body of the request is not JSON" if self.body else "The request has no body")
+        if not isinstance(found, dict):
+            refuse(400, "The body of the request is not a JSON object")
+        return found
+
+    def schema(self) -> Schema:
+        """Return the schema that the body holds."""
+        try:
+            return Schema.of(self.json)
+        except (AttributeError, TypeError, ValueError) as error:
+            told = f": {error}" if isinstance(error, TypeError) and str(error).endswith("is not text") else ""
+            refuse(400, f"The body of the request is not a schema{told}")
+
+    def optional_number(self, name: str) -> int | None:
+        """Return a number of the body; Jackson takes one that is written as text."""
+        value = self.json.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            refuse(400, f"{name} is not a number")
+        try:
+            found = int(value)
+        except ValueError:
+            refuse(400, f"{name} is not a number")
+        if found not in _INT32:
+            refuse(400, f"{name} is not a number of 32 bits")
+        return found
+
+    def _int(self, text: str) -> int:
+        try:
+            found = int(text) if text.isascii() and "_" not in text and text.strip() == text else None
+        except ValueError:
+            found = None
+        if found is None or found not in _INT32:
+            refuse(404)
+        return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
