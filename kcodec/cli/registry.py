@@ -1,6 +1,7 @@
-"""``kcodec registry``: schemas from one registry to another."""
+"""``kcodec registry``: schemas from one registry to another, and a server."""
 
 import argparse
+import sys
 
 __all__ = ["add"]
 
@@ -8,7 +9,9 @@ __all__ = ["add"]
 def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command to a parser's."""
     registry = commands.add_parser(
-        "registry", help="copy schemas between registries and files", description="Work on schema registries."
+        "registry",
+        help="copy schemas between registries and files, serve them",
+        description="Work on schema registries.",
     )
     actions = registry.add_subparsers(dest="action", required=True)
     copy = actions.add_parser(
@@ -30,6 +33,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         help="a setting of servers, such as basic.auth.user.info=user:password",
     )
     copy.set_defaults(run=_copy)
+    _add_serve(actions)
 
 
 def _copy(given: argparse.Namespace) -> int:
@@ -38,4 +42,31 @@ def _copy(given: argparse.Namespace) -> int:
     config = dict(each.partition("=")[::2] for each in given.property)
     count = copy(given.source, given.target, config or None)
     print(f"{count} version{'s' * (count != 1)} copied")
+    return 0
+
+
+def _add_serve(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    serve = actions.add_parser(
+        "serve",
+        help="answer Confluent's REST API over a registry in a file",
+        description="Serves a registry until it is interrupted. Needs kcodec[server].",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    serve.add_argument("url", nargs="?", default="sqlite:///schemas.db", help="sqlite:///file or memory://")
+    serve.add_argument("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 is everywhere")
+    serve.add_argument("--port", type=int, default=8081, help="the port, 0 for a free one")
+    serve.add_argument("--workers", type=int, default=1, help="processes that share the file")
+    serve.set_defaults(run=_serve)
+
+
+def _serve(given: argparse.Namespace) -> int:
+    try:
+        from kcodec.registry.server.process import serve
+    except ModuleNotFoundError as error:
+        print(f"kcodec registry serve needs {error.name}: pip install 'kcodec[server]'", file=sys.stderr)
+        return 2
+    from kcodec.registry.server.settings import ServerSettings
+
+    names = ("url", "host", "port", "workers")
+    serve(ServerSettings(**{name: getattr(given, name) for name in names}))
     return 0

@@ -161,6 +161,21 @@ class EmbeddedRegistry(Database):
         context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
         return self._get("context = ? AND id = ?", (context, schema_id), schema_id, form)
 
+    def schema_ids(self, guid: str) -> list[tuple[str, int]]:
+        """Return the contexts that have a schema, and its ids there."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT context, id FROM schemas WHERE guid = ? ORDER BY context, id", (str(guid).lower(),)
+            )
+            return rows.fetchall()
+
+    def max_id(self, subject: str | None = None) -> int:
+        """Return the highest id that was given in the context of a subject."""
+        context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
+        with self._transaction() as connection:
+            row = connection.execute("SELECT last_id FROM contexts WHERE name = ?", (context,)).fetchone()
+            return 0 if row is None else int(row[0])
+
     def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID."""
         return self._get("guid = ?", (str(guid).lower(),), guid, form)

@@ -53,8 +53,7 @@ def lookup(registry: EmbeddedRegistry, request: Request) -> Any:
 def subjects(registry: EmbeddedRegistry, request: Request) -> Any:
     """List the subjects."""
     how = {"deleted": request.flag("deleted"), "deleted_only": request.flag("deletedOnly")}
-    prefixes = request.values("subjectPrefix") or [_ALL_CONTEXTS]
-    names = sorted({name for prefix in prefixes for name in _with_prefix(registry, prefix, **how)})
+    names = sorted({name for prefix in request.prefixes for name in _with_prefix(registry, prefix, **how)})
     return request.page()(names)
 
 
@@ -138,37 +137,37 @@ def delete_version(registry: EmbeddedRegistry, request: Request) -> Any:
 
 def schema(registry: EmbeddedRegistry, request: Request) -> Any:
     """Find a schema by its id."""
-    subject = request.optional("subject")
-    found = registry.get(request.id, subject, form=request.text("format"))
-    return _alone(found)
+    found = _alone(registry.get(request.id, request.within, form=request.text("format")))
+    return {**found, "maxId": registry.max_id(request.within)} if request.flag("fetchMaxId") else found
 
 
 def schema_text(registry: EmbeddedRegistry, request: Request) -> Any:
     """Return the text of a schema."""
-    return registry.get(
-        request.id, request.optional("subject"), form=request.text("format")
-    ).schema.text
+    return registry.get(request.id, request.within, form=request.text("format")).schema.text
 
 
 def schema_versions(registry: EmbeddedRegistry, request: Request) -> Any:
     """List where a schema is registered."""
-    found = registry.schema_versions(
-        request.id, request.optional("subject"), deleted=request.flag("deleted")
-    )
+    found = registry.schema_versions(request.id, request.within, deleted=request.flag("deleted"))
     return request.page()([each._asdict() for each in found])
 
 
 def schema_subjects(registry: EmbeddedRegistry, request: Request) -> Any:
     """List the subjects where a schema is registered."""
-    found = registry.schema_versions(
-        request.id, request.optional("subject"), deleted=request.flag("deleted")
-    )
+    found = registry.schema_versions(request.id, request.within, deleted=request.flag("deleted"))
     return request.page()(sorted({each.subject for each in found}))
 
 
 def schema_by_guid(registry: EmbeddedRegistry, request: Request) -> Any:
     """Find a schema by its GUID."""
     return _alone(registry.get_by_guid(request.path["guid"], form=request.text("format")))
+
+
+def schema_ids(registry: EmbeddedRegistry, request: Request) -> Any:
+    """List the ids of a schema in the contexts."""
+    return [
+        {"context": context, "id": number} for context, number in registry.schema_ids(request.path["guid"])
+    ]
 
 
 def types(registry: EmbeddedRegistry, request: Request) -> Any:
@@ -276,6 +275,7 @@ ROUTES = (
     Route("GET", "/schemas/ids/{id}/subjects", schema_subjects),
     Route("GET", "/schemas/ids/{id}/versions", schema_versions),
     Route("GET", "/schemas/guids/{guid}", schema_by_guid),
+    Route("GET", "/schemas/guids/{guid}/ids", schema_ids),
     Route("POST", "/compatibility/subjects/{subject}/versions", compatibility),
     Route("POST", "/compatibility/subjects/{subject}/versions/{version}", compatibility),
     Route("GET", "/config", config),

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 from kcodec.errors import RegistryError
 from kcodec.registry.base import Schema
+from kcodec.registry.server.settings import ServerSettings
 
 __all__ = ["Request", "refuse"]
 
@@ -41,11 +42,26 @@ class Request:
     ----------
     path : mapping
         What stands in the path for the names of its template.
+    body : bytes
+        The body.
+    context : str or None
+        What subjects begin with that the query names without a context (``:.lab:``), where the path begins with one.
+    settings : ServerSettings
+        The limits.
     """
 
-    def __init__(self, path: Mapping[str, str], query: bytes = b"", body: bytes = b"") -> None:
+    def __init__(
+        self,
+        path: Mapping[str, str],
+        query: bytes = b"",
+        body: bytes = b"",
+        context: str | None = None,
+        settings: ServerSettings | None = None,
+    ) -> None:
         self.path = path
         self.body = body
+        self.context = context
+        self.settings = settings or ServerSettings()
         try:
             self._query = parse_qs(
                 query.decode("ascii"),
@@ -85,6 +101,22 @@ class Request:
         """The id in the path; what is no number is no page either, as JAX-RS has it."""
         return self._int(self.path["id"])
 
+    @property
+    def within(self) -> str | None:
+        """The subject of the query, in whose context an id is meant."""
+        subject = self._query.get("subject", [None])[0]
+        if not self.context or (subject or "").startswith((":.", ":*:")):
+            return subject
+        return self.context + (subject or "")
+
+    @property
+    def prefixes(self) -> list[str]:
+        """The prefixes of subjects that are asked for; :*: stands for every context."""
+        given = self.values("subjectPrefix")
+        if self.context is None:
+            return given or [":*:"]
+        return [each if each.startswith((":.", ":*:")) else self.context + each for each in given or [""]]
+
     def values(self, name: str) -> list[str]:
         """Return all values of a field of the query."""
         return self._query.get(name, [])
@@ -92,10 +124,6 @@ class Request:
     def text(self, name: str, default: str = "") -> str:
         """Return the first value of a field of the query."""
         return self._query.get(name, [default])[0]
-
-    def optional(self, name: str) -> str | None:
-        """Return the first value of a field of the query, None if it is not there."""
-        return self._query.get(name, [None])[0]
 
     def flag(self, name: str) -> bool:
         """Return whether a field of the query is ``true``, in any case."""
@@ -126,10 +154,17 @@ class Request:
     def schema(self) -> Schema:
         """Return the schema that the body holds."""
         try:
-            return Schema.of(self.json)
+            found = Schema.of(self.json)
         except (AttributeError, TypeError, ValueError) as error:
             told = f": {error}" if isinstance(error, TypeError) and str(error).endswith("is not text") else ""
             refuse(400, f"The body of the request is not a schema{told}")
+        if len(found.text) > self.settings.max_schema:
+            raise RegistryError("Register operation failed because schema is too large", 422, 42209)
+        if len(found.references) > self.settings.max_references:
+            raise RegistryError(
+                f"Invalid schema: more than {self.settings.max_references} references", 422, 42201
+            )
+        return found
 
     def optional_number(self, name: str) -> int | None:
         """Return a number of the body; Jackson takes one that is written as text."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import unquote_to_bytes
 
+from kcodec.registry.base import DEFAULT_CONTEXT
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.request import Request, refuse
 
@@ -51,9 +52,10 @@ class Router:
     Examples
     --------
     >>> router = Router([Route("GET", "/subjects/{subject}/versions", lambda registry, request: None)])
-    >>> route, path = router.find("GET", b"/subjects/a%2Fversions/versions")
-    >>> path
+    >>> router.find("GET", b"/subjects/a%2Fversions/versions")[1]
     {'subject': 'a/versions'}
+    >>> router.find("GET", b"/contexts/.lab/subjects/orders/versions")[1]
+    {'subject': ':.lab:orders'}
     """
 
     def __init__(self, routes: Iterable[Route]) -> None:
@@ -69,8 +71,8 @@ class Router:
                     node = node.literals.setdefault(step, _Node())
             node.routes[route.method] = (route, names)
 
-    def find(self, method: str, raw_path: bytes) -> tuple[Route, dict[str, str]]:
-        """Return the route of a path and what stands there for its names.
+    def find(self, method: str, raw_path: bytes) -> tuple[Route, dict[str, str], str | None]:
+        """Return the route of a path, what stands there for its names, and the context that the path begins with.
 
         Raises
         ------
@@ -84,6 +86,9 @@ class Router:
             texts = [unquote_to_bytes(step).decode() for step in steps]
         except UnicodeDecodeError:
             refuse(400)
+        context = None
+        if texts[0] == "contexts" and len(texts) > 2:
+            context, texts = _in_context(texts[1], texts[2:])
         node: _Node | None = self._root
         values = []
         for text in texts:
@@ -102,4 +107,20 @@ class Router:
         if found is None:
             refuse(405)
         route, names = found
-        return route, dict(zip(names, values, strict=True))
+        return route, dict(zip(names, values, strict=True)), context
+
+
+def _in_context(name: str, steps: list[str]) -> tuple[str, list[str]]:
+    """Return what subjects of a context begin with, and a path within it with whole names of subjects."""
+    own = name.strip(":")
+    own = own if own.startswith(".") else f".{own}"
+    prefix = "" if own == DEFAULT_CONTEXT else f":{own}:"
+    place = 1 if steps[0] in ("config", "mode") else steps.index("subjects") + 1 if "subjects" in steps else 0
+    if not place:
+        return prefix, steps
+    if place == len(steps):
+        return prefix, [*steps, prefix] if prefix and steps[0] != "subjects" else steps
+    subject = steps[place]
+    if not subject.startswith((":.", ":*:")):
+        subject = prefix + subject
+    return prefix, [*steps[:place], subject, *steps[place + 1 :]]

@@ -1,0 +1,74 @@
+"""What the server is told at its start."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from kcodec.errors import ConfigError
+
+__all__ = ["ServerSettings"]
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How a registry is served.
+
+    Attributes
+    ----------
+    url : str
+        The registry: ``sqlite:///file`` or ``memory://scope``.
+    host, port : str, int
+        Where the server listens.
+    workers : int
+        How many processes answer; more than one share a file.
+    access : str or None
+        A file with users and roles, see `kcodec.registry.server.access`; without it everybody may do everything.
+    certificate, key, key_password : str or None
+        Files in PEM for TLS, and what the key is encrypted with.
+    client_authority : str or None
+        Certificates in PEM: clients then need one that these have signed.
+    max_body : int
+        Bytes that the body of a request may have.
+    max_schema : int
+        Characters that a schema's text may have.
+    max_references : int
+        References that a schema may have.
+    max_connections : int
+        Connections that a worker keeps open at once; further ones are answered with 503.
+    timeout : float
+        Seconds in which a request has come in, is answered, and its answer is taken.
+    idle_timeout : float
+        Seconds that a connection stays open between requests.
+    access_log : bool
+        Whether each request is written to the standard output, as a line of JSON.
+    """
+
+    url: str = "sqlite:///schemas.db"
+    host: str = "127.0.0.1"
+    port: int = 8081
+    workers: int = 1
+    access: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+    key_password: str | None = None
+    client_authority: str | None = None
+    max_body: int = 16 << 20
+    max_schema: int = 8 << 20
+    max_references: int = 1000
+    max_connections: int = 1000
+    timeout: float = 60.0
+    idle_timeout: float = 75.0
+    access_log: bool = True
+
+    def __post_init__(self) -> None:
+        scheme = self.url.partition("://")[0]
+        if scheme not in ("sqlite", "memory"):
+            raise ConfigError(f"a server serves sqlite:///file or memory://scope, not {scheme}://")
+        if self.workers > 1 and scheme == "memory":
+            raise ConfigError("several workers need sqlite:///file: what is in memory is each one's own")
+        if self.workers < 1:
+            raise ConfigError("a server has at least one worker")
+
+    @property
+    def json(self) -> str:
+        """The settings as text, for another process."""
+        return json.dumps(asdict(self))
