@@ -2,13 +2,19 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import RegistryError
 
 __all__ = ["Database"]
+
+_Result = TypeVar("_Result")
+
+#: What SQLite raises; the latter two of a parameter that it does not take.
+_REFUSED = (sqlite3.Error, OverflowError, UnicodeError)
 
 #: Seconds that a process waits for the others' transactions.
 _BUSY_TIMEOUT = 60.0
@@ -125,6 +131,43 @@ class Database:
                     session.connection.close()
                     session.connection = None
 
+    def write_ahead(self) -> None:
+        """Have changes written beside the file first, from now on by all that use it.
+
+        Then none that reads waits for one that writes, and a change is on the disk sooner.
+        """
+        with self._transaction():
+            pass
+        with self._session.lock:
+            assert self._session.connection is not None
+            try:
+                self._session.connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.Error as error:
+                raise self._failed(error) from error
+
+    def together(self, calls: Sequence[Callable[[], _Result]]) -> list[_Result | RegistryError]:
+        """Run calls as one transaction, which is on the disk when this returns.
+
+        A call that fails leaves nothing behind; its error stands for its result.
+        """
+        results: list[_Result | RegistryError] = []
+        with self._transaction(write=True) as connection:
+            for call in calls:
+                connection.execute("SAVEPOINT one")
+                try:
+                    results.append(call())
+                except (RegistryError, *_REFUSED) as error:
+                    if not connection.in_transaction:
+                        # The database has given up all of it.
+                        raise
+                    connection.execute("ROLLBACK TO one")
+                    results.append(error if isinstance(error, RegistryError) else self._failed(error))
+                connection.execute("RELEASE one")
+        return results
+
+    def _failed(self, error: Exception) -> RegistryError:
+        return RegistryError(f"{self.url}: {error}", 500, 50001)
+
     @contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
         """Run a block as one transaction; a block within another of the same thread belongs to that."""
@@ -152,9 +195,8 @@ class Database:
                     raise
                 finally:
                     session.depth = 0
-            except (sqlite3.Error, OverflowError, UnicodeError) as error:
-                # The latter two: a parameter that the database does not take.
-                raise RegistryError(f"{self.url}: {error}", 500, 50001) from error
+            except _REFUSED as error:
+                raise self._failed(error) from error
 
     def _forked(self, session: _Session) -> _Session:
         new = _Session()

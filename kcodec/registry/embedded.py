@@ -29,7 +29,7 @@ from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import DEFAULTS, Config, check_mode
 
-__all__ = ["Counts", "EmbeddedRegistry"]
+__all__ = ["Counts", "EmbeddedRegistry", "Registration"]
 
 _MAX_VERSION = 2**31 - 1
 
@@ -58,6 +58,16 @@ class Counts(NamedTuple):
     types: dict[str, int]
 
 
+class Registration(NamedTuple):
+    """A schema on its way into a registry: its text is canonical, its references are resolved."""
+
+    subject: str
+    schema: Schema
+    importing: bool
+    id: int | None
+    version: int | None
+
+
 class EmbeddedRegistry(Database):
     """A `SchemaRegistry` over an SQLite database.
 
@@ -79,6 +89,19 @@ class EmbeddedRegistry(Database):
         version: int | None = None,
     ) -> RegisteredSchema:
         """Register a schema under a subject; what is registered there already keeps its id and version."""
+        found = self.prepare(subject, schema, normalize=normalize, schema_id=schema_id, version=version)
+        return found if isinstance(found, RegisteredSchema) else self.store(found)
+
+    def prepare(
+        self,
+        subject: str,
+        schema: Schema,
+        *,
+        normalize: bool = False,
+        schema_id: int | None = None,
+        version: int | None = None,
+    ) -> "RegisteredSchema | Registration":
+        """Do the part of a registration that only reads; return what is registered already, or what `store` takes."""
         with self._transaction() as connection:
             subject = self._subject(connection, subject)
             config = self._effective(connection, subject)
@@ -93,12 +116,18 @@ class EmbeddedRegistry(Database):
                     found = self._find(connection, subject, plain)
                 if found is not None:
                     return found
+        return Registration(subject, kept, importing, schema_id, version)
+
+    def store(self, registration: "Registration") -> RegisteredSchema:
+        """Register what was prepared."""
+        subject, kept, importing, schema_id, version = registration
         with self._transaction(write=True) as connection:
             if importing:
                 return self._import(connection, subject, kept, schema_id, version)
             found = self._find(connection, subject, kept)
             if found is not None:
                 return found
+            self._check_mode(connection, subject)
             self._check_compatible(connection, subject, kept, self._effective(connection, subject))
             key, number = self._store(connection, context_of(subject), kept, None)
             return self._add_version(connection, subject, kept, key, number, None)

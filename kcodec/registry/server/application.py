@@ -4,6 +4,7 @@ import asyncio
 import functools
 import json
 import logging
+import pickle
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,10 @@ from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.calls import ROUTES
 from kcodec.registry.server.request import Request, refuse
-from kcodec.registry.server.router import Route, Router
+from kcodec.registry.server.router import Route, Router, Write
 from kcodec.registry.server.settings import ServerSettings
+from kcodec.registry.server.writer import Writer
+from kcodec.registry.sqlite import SqliteRegistry
 
 __all__ = ["Receive", "RegistryApplication", "Scope", "Send"]
 
@@ -74,6 +77,7 @@ class RegistryApplication:
 
     def __init__(self, registry: EmbeddedRegistry, settings: ServerSettings | None = None) -> None:
         self._registry = registry
+        self._writer = Writer(_another(registry))
         self._settings = settings or ServerSettings(registry.url)
         self._threads = ThreadPoolExecutor(_THREADS, "registry")
 
@@ -89,6 +93,7 @@ class RegistryApplication:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
                 self._threads.shutdown()
+                self._writer.close()
                 self._registry.close()
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
@@ -132,7 +137,10 @@ class RegistryApplication:
             exchange.phase = "answer"
             request = Request(path, scope["query_string"], body, context, self._settings)
             loop = asyncio.get_running_loop()
-            return 200, await loop.run_in_executor(self._threads, _called, route, self._registry, request)
+            found = await loop.run_in_executor(self._threads, _called, route, self._registry, request)
+            if isinstance(found, Write):
+                found = _json(await self._writer.write(found.change))
+            return 200, found
         except RegistryError as error:
             return error.status or 500, _json({"error_code": error.error_code, "message": str(error)})
         except Exception:
@@ -172,8 +180,18 @@ class RegistryApplication:
         await send({"type": "http.response.body", "body": data})
 
 
-def _called(route: Route, registry: EmbeddedRegistry, request: Request) -> bytes:
+def _another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
+    """Return a handle of the same registry that need not wait for this one, if it is in a file."""
+    if isinstance(registry, SqliteRegistry):
+        registry.write_ahead()
+        return pickle.loads(pickle.dumps(registry))
+    return registry
+
+
+def _called(route: Route, registry: EmbeddedRegistry, request: Request) -> bytes | Write:
     found = route.call(registry, request)
+    if isinstance(found, Write):
+        return found
     return found.encode(errors="replace") if isinstance(found, str) else _json(found)
 
 

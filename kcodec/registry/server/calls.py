@@ -7,7 +7,7 @@ from kcodec.formats.schema_format import schema_types
 from kcodec.registry.base import RegisteredSchema, context_of
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.request import Request
-from kcodec.registry.server.router import Route
+from kcodec.registry.server.router import Route, Write
 from kcodec.registry.settings import Config
 
 __all__ = ["ROUTES"]
@@ -29,14 +29,16 @@ def _alone(found: RegisteredSchema) -> dict[str, Any]:
 
 def register(registry: EmbeddedRegistry, request: Request) -> Any:
     """Register a schema."""
-    found = registry.register(
+    found = registry.prepare(
         request.path["subject"],
         request.schema(),
         normalize=request.flag("normalize"),
         schema_id=request.optional_number("id"),
         version=request.optional_number("version"),
     )
-    return _registered(found, subject=False)
+    if isinstance(found, RegisteredSchema):
+        return _registered(found, subject=False)
+    return Write(lambda registry: _registered(registry.store(found), subject=False))
 
 
 def lookup(registry: EmbeddedRegistry, request: Request) -> Any:
@@ -77,7 +79,8 @@ def _own_name(subject: str) -> str:
 
 def delete_subject(registry: EmbeddedRegistry, request: Request) -> Any:
     """Delete a subject."""
-    return registry.delete_subject(request.path["subject"], permanent=request.flag("permanent"))
+    subject, permanent = request.path["subject"], request.flag("permanent")
+    return Write(lambda registry: registry.delete_subject(subject, permanent=permanent))
 
 
 def latest_with_metadata(registry: EmbeddedRegistry, request: Request) -> Any:
@@ -127,9 +130,8 @@ def referenced_by(registry: EmbeddedRegistry, request: Request) -> Any:
 
 def delete_version(registry: EmbeddedRegistry, request: Request) -> Any:
     """Delete a version."""
-    return registry.delete_version(
-        request.path["subject"], request.version, permanent=request.flag("permanent")
-    )
+    subject, number, permanent = request.path["subject"], request.version, request.flag("permanent")
+    return Write(lambda registry: registry.delete_version(subject, number, permanent=permanent))
 
 
 # Schemas
@@ -203,12 +205,13 @@ def config(registry: EmbeddedRegistry, request: Request) -> Any:
 
 def set_config(registry: EmbeddedRegistry, request: Request) -> Any:
     """Change the configuration of a subject or of all."""
-    return registry.set_config(Config.of(request.json), request.subject).json
+    wanted = Config.of(request.json)
+    return Write(lambda registry: registry.set_config(wanted, request.subject).json)
 
 
 def delete_config(registry: EmbeddedRegistry, request: Request) -> Any:
     """Drop the configuration of a subject or of all."""
-    return _read(registry.delete_config(request.subject))
+    return Write(lambda registry: _read(registry.delete_config(request.subject)))
 
 
 def _read(found: Config) -> dict[str, Any]:
@@ -226,13 +229,13 @@ def mode(registry: EmbeddedRegistry, request: Request) -> Any:
 
 def set_mode(registry: EmbeddedRegistry, request: Request) -> Any:
     """Change the mode of a subject or of all."""
-    wanted = request.json.get("mode")
-    return {"mode": registry.set_mode(wanted, request.subject, force=request.flag("force"))}
+    wanted, force = request.json.get("mode"), request.flag("force")
+    return Write(lambda registry: {"mode": registry.set_mode(wanted, request.subject, force=force)})
 
 
 def delete_mode(registry: EmbeddedRegistry, request: Request) -> Any:
     """Drop the mode of a subject or of all."""
-    return {"mode": registry.delete_mode(request.subject)}
+    return Write(lambda registry: {"mode": registry.delete_mode(request.subject)})
 
 
 # The server

@@ -9,10 +9,17 @@ from kcodec.registry.base import DEFAULT_CONTEXT
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.request import Request, refuse
 
-__all__ = ["Call", "Route", "Router"]
+__all__ = ["Call", "Route", "Router", "Write"]
 
-#: ``call(registry, request)`` returns what the answer holds: a value of JSON, or text as it is.
+#: ``call(registry, request)`` returns what the answer holds: a value of JSON, text as it is; or a `Write` that does.
 Call = Callable[[EmbeddedRegistry, Request], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What is left to do of a call: a change, which is done together with those of other requests."""
+
+    change: Callable[[EmbeddedRegistry], Any]
 
 
 @dataclass(frozen=True, slots=True)

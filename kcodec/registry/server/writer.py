@@ -1,0 +1,64 @@
+"""The one that changes the registry: what several requests change meanwhile is one transaction."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from kcodec.errors import RegistryError
+from kcodec.registry.embedded import EmbeddedRegistry
+
+__all__ = ["Writer"]
+
+#: Changes that are one transaction at most: while it lasts, no other process changes anything.
+_MOST = 64
+
+_Change = Callable[[EmbeddedRegistry], Any]
+
+
+class Writer:
+    """Changes a registry for the requests of an event loop.
+
+    A disk takes milliseconds to keep a transaction: those that wait for one meanwhile share the next one.
+    """
+
+    def __init__(self, registry: EmbeddedRegistry) -> None:
+        self._registry = registry
+        self._thread = ThreadPoolExecutor(1, "registry-writer")
+        self._waiting: list[tuple[_Change, asyncio.Future[Any]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def write(self, change: _Change) -> Any:
+        """Return what a change returns, once it is on the disk."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((change, done))
+        if self._task is None:
+            self._task = loop.create_task(self._run())
+        return await done
+
+    def close(self) -> None:
+        """Await the change that is under way."""
+        self._thread.shutdown()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            # Nobody waits any more for what took too long.
+            batch = [each for each in self._waiting[:_MOST] if not each[1].done()]
+            del self._waiting[:_MOST]
+            try:
+                results = await loop.run_in_executor(self._thread, self._written, [each[0] for each in batch])
+            except Exception as error:
+                results = [error] * len(batch)
+            for (_, done), result in zip(batch, results, strict=True):
+                if done.done():
+                    continue
+                if isinstance(result, Exception):
+                    done.set_exception(result)
+                else:
+                    done.set_result(result)
+        self._task = None
+
+    def _written(self, changes: list[_Change]) -> list[Any | RegistryError]:
+        return self._registry.together([lambda each=each: each(self._registry) for each in changes])
