@@ -30,7 +30,9 @@ SUBJECTS = 50
 
 def order(fields: int, name: str = "Order") -> str:
     """Return an Avro schema of an order with a number of fields."""
-    made = [{"name": f"field_{number}", "type": ["null", "string"], "default": None} for number in range(fields)]
+    made = [
+        {"name": f"field_{number}", "type": ["null", "string"], "default": None} for number in range(fields)
+    ]
     return json.dumps({"type": "record", "name": name, "namespace": "shop", "fields": made})
 
 
@@ -199,7 +201,9 @@ def measure(servers: list[Server], rounds: int, seconds: float) -> None:
         first = found[servers[0].name]
         for name, rates in found.items():
             ratio = statistics.median(rate / other for rate, other in zip(rates, first, strict=True))
-            print(f"{kind:15} {name:15} {statistics.median(rates):8,.0f} requests/s  {ratio:5.2f}", flush=True)
+            print(
+                f"{kind:15} {name:15} {statistics.median(rates):8,.0f} requests/s  {ratio:5.2f}", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
 from kcodec.registry.database import Database
+from kcodec.registry.recent import Recent
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import DEFAULTS, Config, check_mode
@@ -33,8 +34,8 @@ __all__ = ["Counts", "EmbeddedRegistry", "Registration"]
 
 _MAX_VERSION = 2**31 - 1
 
-#: Characters of a text whose parsed form is remembered.
-_MAX_REMEMBERED = 50_000
+#: Characters of texts whose parsed forms are kept.
+_MAX_REMEMBERED = 2_000_000
 
 #: Where the settings of the whole registry are kept.
 _GLOBAL = ""
@@ -63,6 +64,7 @@ class Registration(NamedTuple):
 
     subject: str
     schema: Schema
+    parsed: Any
     importing: bool
     id: int | None
     version: int | None
@@ -107,20 +109,20 @@ class EmbeddedRegistry(Database):
             config = self._effective(connection, subject)
             importing = self._check_mode(connection, subject, importing=schema_id is not None)
             normalize = normalize or bool(config.normalize and not importing)
-            kept = self._canonical(schema, context_of(subject), config=config, normalize=normalize)
+            kept, parsed = self._canonical(schema, context_of(subject), config=config, normalize=normalize)
             if not importing:
                 found = self._find(connection, subject, kept)
                 if found is None and normalize:
                     # What is registered in the same words keeps its id and version, normalized or not.
-                    plain = self._canonical(schema, context_of(subject), config=config)
+                    plain, _ = self._canonical(schema, context_of(subject), config=config)
                     found = self._find(connection, subject, plain)
                 if found is not None:
                     return found
-        return Registration(subject, kept, importing, schema_id, version)
+        return Registration(subject, kept, parsed, importing, schema_id, version)
 
     def store(self, registration: "Registration") -> RegisteredSchema:
         """Register what was prepared."""
-        subject, kept, importing, schema_id, version = registration
+        subject, kept, parsed, importing, schema_id, version = registration
         with self._transaction(write=True) as connection:
             if importing:
                 return self._import(connection, subject, kept, schema_id, version)
@@ -128,7 +130,15 @@ class EmbeddedRegistry(Database):
             if found is not None:
                 return found
             self._check_mode(connection, subject)
-            self._check_compatible(connection, subject, kept, self._effective(connection, subject))
+            config = self._effective(connection, subject)
+            found_compatible = self._compatibility(connection, subject, kept, parsed, config)
+            if not found_compatible.compatible:
+                raise RegistryError(
+                    "Schema being registered is incompatible with an earlier schema for subject "
+                    f'"{subject}", details: [{", ".join(found_compatible.messages)}]',
+                    409,
+                    40901,
+                )
             key, number = self._store(connection, context_of(subject), kept, None)
             return self._add_version(connection, subject, kept, key, number, None)
 
@@ -144,10 +154,10 @@ class EmbeddedRegistry(Database):
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=deleted)
             config = self._effective(connection, subject)
-            kept = self._canonical(schema, context_of(subject), config=config, new=False)
+            kept, _ = self._canonical(schema, context_of(subject), config=config, new=False)
             found = None
             if normalize or config.normalize:
-                normal = self._canonical(
+                normal, _ = self._canonical(
                     schema, context_of(subject), config=config, normalize=True, new=False
                 )
                 found = self._find(connection, subject, normal, deleted=deleted)
@@ -177,13 +187,17 @@ class EmbeddedRegistry(Database):
             if level is not None:
                 config = Config(check_level(level)).over(config)
             normalize = normalize or bool(config.normalize)
-            kept = self._canonical(schema, context_of(subject), config=config, normalize=normalize, new=False)
+            kept, parsed = self._canonical(
+                schema, context_of(subject), config=config, normalize=normalize, new=False
+            )
             only = None
             if version not in ("latest", -1, None):
                 self._check_subject_exists(connection, subject)
                 only = int(version or 0)
                 self._row(connection, subject, only, deleted=False)
-            return self._compatibility(connection, subject, kept, config, only, all_versions=version is None)
+            return self._compatibility(
+                connection, subject, kept, parsed, config, only, all_versions=version is None
+            )
 
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its id; `form` is the server's ``format`` of the text."""
@@ -565,8 +579,8 @@ class EmbeddedRegistry(Database):
 
     def _canonical(
         self, schema: Schema, context: str, *, config: Config, normalize: bool = False, new: bool = True
-    ) -> Schema:
-        """Return the schema as it is kept: canonical text, references with their versions."""
+    ) -> tuple[Schema, Any]:
+        """Return the schema as it is kept, with canonical text and references' versions, and its parsed form."""
         references = []
         for each in check_schema(schema).references:
             target = check_subject(qualified(each.subject, context))
@@ -582,42 +596,33 @@ class EmbeddedRegistry(Database):
         known = schema_format(schema.type)
         how = (normalize, new, new and bool(config.validate_fields))
         try:
-            if kept.references or len(kept.text) > _MAX_REMEMBERED:
-                text = _text(known, kept.text, named_texts(InContext(self, context), kept), *how)
+            if kept.references:
+                text, parsed = _text(known, kept.text, named_texts(InContext(self, context), kept), *how)
             else:
-                text = _text_alone(known, kept.text, *how)
+                text, parsed = _texts.get(
+                    (known, kept.text, *how), len(kept.text), lambda: _text(known, kept.text, (), *how)
+                )
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
-        kept = replace(kept, text=text)
-        guid(kept)
-        return kept
+        schema = replace(kept, text=text)
+        guid(schema)
+        return schema, parsed
 
     def _parsed(self, known: SchemaFormat, schema: Schema, context: str) -> Any:
         """Return the parsed form of a schema as it is kept."""
         try:
-            if schema.references or len(schema.text) > _MAX_REMEMBERED:
+            if schema.references:
                 return known.parse_known(schema.text, named_texts(InContext(self, context), schema))
-            return _parsed_alone(known, schema.text)
+            return _parsed.get((known, schema.text), len(schema.text), lambda: known.parse_known(schema.text))
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
-
-    def _check_compatible(
-        self, connection: sqlite3.Connection, subject: str, kept: Schema, config: Config
-    ) -> None:
-        found = self._compatibility(connection, subject, kept, config)
-        if not found.compatible:
-            raise RegistryError(
-                f'Schema being registered is incompatible with an earlier schema for subject "{subject}", details: '
-                f"[{', '.join(found.messages)}]",
-                409,
-                40901,
-            )
 
     def _compatibility(
         self,
         connection: sqlite3.Connection,
         subject: str,
         kept: Schema,
+        parsed: Any,
         config: Config,
         only: int | None = None,
         all_versions: bool = True,
@@ -644,7 +649,7 @@ class EmbeddedRegistry(Database):
             found = check(
                 known,
                 level,
-                self._parsed(known, kept, context),
+                parsed,
                 earlier(),
                 config.compatibility_policy or "STRICT",
             )
@@ -823,22 +828,22 @@ class EmbeddedRegistry(Database):
             connection.execute("DELETE FROM schemas WHERE key = ?", (key,))
 
 
-def _text(known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool) -> str:
-    """Return the text that a registry keeps of a schema."""
+def _text(
+    known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool
+) -> tuple[str, Any]:
+    """Return the text that a registry keeps of a schema, and the parsed form of that."""
     schema = (known.parse if new else known.parse_known)(text, references)
     if fields:
         known.check_fields(schema)
-    return known.normalized(schema) if normalize else known.canonical(schema)
+    if not normalize:
+        return known.canonical(schema), schema
+    normal = known.normalized(schema)
+    return normal, known.parse_known(normal, references)
 
 
-@functools.lru_cache(256)
-def _text_alone(known: SchemaFormat, text: str, normalize: bool, new: bool, fields: bool) -> str:
-    return _text(known, text, (), normalize, new, fields)
+_texts: Recent[tuple[str, Any]] = Recent(_MAX_REMEMBERED)
 
-
-@functools.lru_cache(256)
-def _parsed_alone(known: SchemaFormat, text: str) -> Any:
-    return known.parse_known(text)
+_parsed: Recent[Any] = Recent(_MAX_REMEMBERED)
 
 
 def _around(subject: str) -> tuple[str, ...]:

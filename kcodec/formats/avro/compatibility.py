@@ -7,7 +7,7 @@ must match (the simple name, or an alias), and that all of a union must be reada
 from collections import defaultdict
 
 from kcodec.errors import SchemaError
-from kcodec.formats.avro.schema import NAMED, Field, Schema
+from kcodec.formats.avro.schema import NAMED, PRIMITIVES, Field, Schema
 from kcodec.formats.schema_format import Difference
 
 __all__ = ["MAX_DIFFERENCES", "differences"]
@@ -57,6 +57,8 @@ class _Comparison:
         self.branches: dict[int, dict[tuple[str, str], list[Schema]]] = {}
 
     def compare(self, reader: Schema, writer: Schema, path: str) -> list[Difference]:
+        if reader.type == writer.type and reader.type in PRIMITIVES:
+            return []
         pair = (id(reader), id(writer))
         if pair not in self.known:
             # While a pair of recursive types is compared, it is taken to fit.
@@ -89,6 +91,10 @@ class _Comparison:
         return []
 
     def writer_union(self, reader: Schema, writer: Schema, path: str) -> list[Difference]:
+        if reader.type == "union":
+            read = {branch.type for branch in reader.branches}
+            if all(branch.type in PRIMITIVES and branch.type in read for branch in writer.branches):
+                return []
         result: list[Difference] = []
         for i, branch in enumerate(writer.branches):
             result += self.compare(reader, branch, f"{path}/{i}")

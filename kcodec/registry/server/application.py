@@ -210,11 +210,9 @@ def _answer_type(accept: str) -> str:
     """Return the type of an answer to a client that takes some."""
     taken = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
     if not accept or "*/*" in taken or "application/*" in taken:
-        return next((each for each in taken if each in _TYPES), _TYPES[0])
-    for each in _TYPES:
-        if each in taken:
-            return each
-    refuse(406)
+        taken = [*taken, _TYPES[0]]
+    found = next((each for each in taken if each in _TYPES), None)
+    return found or refuse(406)
 
 
 @functools.lru_cache(256)
