@@ -5,7 +5,6 @@ from typing import Any
 
 from kcodec.errors import ConfigError
 from kcodec.registry.base import (
-    Metadata,
     Reference,
     RegisteredSchema,
     Schema,
@@ -14,6 +13,7 @@ from kcodec.registry.base import (
     guid,
 )
 from kcodec.registry.compatibility.levels import Compatibility
+from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import Resolved, resolve
 from kcodec.registry.rules import Rule, RuleSet
 from kcodec.registry.settings import Config

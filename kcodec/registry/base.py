@@ -3,20 +3,20 @@
 import hashlib
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkable
 
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.registry.compatibility.levels import Compatibility
+from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config
 
 __all__ = [
     "DEFAULT_CONTEXT",
     "DEFAULT_TYPE",
-    "Metadata",
     "Reference",
     "RegisteredSchema",
     "Schema",
@@ -62,59 +62,6 @@ class Reference:
     def json(self) -> dict[str, Any]:
         """The reference as servers write it."""
         return {"name": self.name, "subject": self.subject, "version": self.version}
-
-
-@dataclass(frozen=True, slots=True)
-class Metadata:
-    """What else is registered with a schema; part of its identity.
-
-    The attributes are sorted tuples whatever they are made of: mappings and lists in any order too.
-
-    Attributes
-    ----------
-    properties : tuple of (str, str)
-        By key.
-    tags : tuple of (str, tuple of str)
-        By path.
-    sensitive : tuple of str
-        Names of the properties that are secret.
-
-    Examples
-    --------
-    >>> Metadata.of({"owner": "billing", "app": "2"}).properties
-    (('app', '2'), ('owner', 'billing'))
-    """
-
-    properties: tuple[tuple[str, str], ...] = ()
-    tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    sensitive: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        properties: Mapping[str, str] | None = None,
-        tags: Mapping[str, Iterable[str]] | None = None,
-        sensitive: Iterable[str] | None = None,
-    ) -> "Metadata":
-        """Make one of plain mappings, None for what there is none of."""
-        named = tuple((path, tuple(values)) for path, values in (tags or {}).items())
-        return cls(tuple((properties or {}).items()), named, tuple(sensitive or ()))
-
-    def __post_init__(self) -> None:
-        tags = sorted((path, tuple(sorted(set(values)))) for path, values in dict(self.tags).items())
-        object.__setattr__(self, "properties", tuple(sorted(dict(self.properties).items())))
-        object.__setattr__(self, "tags", tuple(tags))
-        object.__setattr__(self, "sensitive", tuple(sorted(set(self.sensitive))))
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """The metadata as servers write them, without what is empty."""
-        parts = {
-            "tags": {path: list(tags) for path, tags in self.tags},
-            "properties": dict(self.properties),
-            "sensitive": list(self.sensitive),
-        }
-        return {key: value for key, value in parts.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +114,13 @@ class Schema:
             for each in body.get("references") or ()
         )
         metadata, rules = body.get("metadata"), body.get("ruleSet")
-        if metadata is not None:
-            metadata = Metadata.of(
-                metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")
-            )
-        return cls(text, kind, references, metadata, None if rules is None else RuleSet.of(rules))
+        return cls(
+            text,
+            kind,
+            references,
+            None if metadata is None else Metadata.of_json(metadata),
+            None if rules is None else RuleSet.of(rules),
+        )
 
     @property
     def json(self) -> dict[str, Any]:

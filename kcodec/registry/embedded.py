@@ -3,15 +3,14 @@
 import functools
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
     DEFAULT_CONTEXT,
-    Metadata,
     Reference,
     RegisteredSchema,
     Schema,
@@ -25,12 +24,15 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
 from kcodec.registry.database import Database
+from kcodec.registry.metadata import Metadata
 from kcodec.registry.recent import Recent
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import DEFAULTS, Config, check_mode
 
 __all__ = ["Counts", "EmbeddedRegistry", "Registration"]
+
+_Setting = TypeVar("_Setting")
 
 _MAX_VERSION = 2**31 - 1
 
@@ -68,6 +70,7 @@ class Registration(NamedTuple):
     importing: bool
     id: int | None
     version: int | None
+    force: bool
 
 
 class EmbeddedRegistry(Database):
@@ -102,13 +105,21 @@ class EmbeddedRegistry(Database):
         normalize: bool = False,
         schema_id: int | None = None,
         version: int | None = None,
+        force: bool = False,
     ) -> "RegisteredSchema | Registration":
-        """Do the part of a registration that only reads; return what is registered already, or what `store` takes."""
+        """Do the part of a registration that only reads; return what is registered already, or what `store` takes.
+
+        Without metadata, rules or a text of its own a schema has those of the latest version. ``force`` leaves out the
+        check of compatibility.
+        """
         with self._transaction() as connection:
             subject = self._subject(connection, subject)
             config = self._effective(connection, subject)
             importing = self._check_mode(connection, subject, importing=schema_id is not None)
             normalize = normalize or bool(config.normalize and not importing)
+            given = check_schema(schema)
+            if not importing:
+                schema = self._populated(connection, subject, given, config)
             kept, parsed = self._canonical(schema, context_of(subject), config=config, normalize=normalize)
             if not importing:
                 found = self._find(connection, subject, kept)
@@ -116,13 +127,40 @@ class EmbeddedRegistry(Database):
                     # What is registered in the same words keeps its id and version, normalized or not.
                     plain, _ = self._canonical(schema, context_of(subject), config=config)
                     found = self._find(connection, subject, plain)
+                if found is None and schema != given and given.text:
+                    # What is registered without metadata and rules is still found so.
+                    bare = replace(kept, metadata=given.metadata, rules=given.rules)
+                    found = self._find(connection, subject, bare)
+                if found is None and not kept.references:
+                    found = self._find_inlined(connection, subject, kept, deleted=False)
                 if found is not None:
                     return found
-        return Registration(subject, kept, parsed, importing, schema_id, version)
+        return Registration(subject, kept, parsed, importing, schema_id, version, force)
+
+    def _populated(
+        self, connection: sqlite3.Connection, subject: str, schema: Schema, config: Config
+    ) -> Schema:
+        """Return a schema with what it has of the latest version and of the configuration."""
+        latest = next(self._versions(connection, subject), None)
+        previous = None if latest is None else latest.schema
+        if not schema.text.strip():
+            if previous is None:
+                invalid("Empty schema")
+            schema = replace(schema, text=previous.text, type=previous.type, references=previous.references)
+        metadata, rules = schema.metadata, schema.rules
+        if previous is not None:
+            metadata, rules = metadata or previous.metadata, rules or previous.rules
+        metadata = config.default_metadata if metadata is None else metadata.over(config.default_metadata)
+        if config.override_metadata is not None:
+            metadata = config.override_metadata.over(metadata)
+        rules = config.default_rule_set if rules is None else rules.over(config.default_rule_set)
+        if config.override_rule_set is not None:
+            rules = config.override_rule_set.over(rules)
+        return replace(schema, metadata=metadata, rules=rules)
 
     def store(self, registration: "Registration") -> RegisteredSchema:
         """Register what was prepared."""
-        subject, kept, parsed, importing, schema_id, version = registration
+        subject, kept, parsed, importing, schema_id, version, force = registration
         with self._transaction(write=True) as connection:
             if importing:
                 return self._import(connection, subject, kept, schema_id, version)
@@ -131,11 +169,11 @@ class EmbeddedRegistry(Database):
                 return found
             self._check_mode(connection, subject)
             config = self._effective(connection, subject)
-            found_compatible = self._compatibility(connection, subject, kept, parsed, config)
-            if not found_compatible.compatible:
+            verdict = None if force else self._compatibility(connection, subject, kept, parsed, config)
+            if verdict is not None and not verdict.compatible:
                 raise RegistryError(
-                    "Schema being registered is incompatible with an earlier schema for subject "
-                    f'"{subject}", details: [{", ".join(found_compatible.messages)}]',
+                    f'Schema being registered is incompatible with an earlier schema for subject "{subject}", '
+                    f"details: [{', '.join(verdict.messages)}]",
                     409,
                     40901,
                 )
@@ -165,6 +203,9 @@ class EmbeddedRegistry(Database):
                 found = self._find(connection, subject, kept, deleted=deleted)
             if found is None and not kept.references:
                 found = self._find_inlined(connection, subject, kept, deleted=deleted)
+            if found is None:
+                full = self._populated(connection, subject, kept, config)
+                found = self._find(connection, subject, full, deleted=deleted)
             if found is None:
                 raise RegistryError("Schema not found", 404, 40403)
             return found
@@ -349,6 +390,15 @@ class EmbeddedRegistry(Database):
             )
             return [row[0] for row in rows]
 
+    def counts(self) -> dict[str, int]:
+        """Return how many subjects, versions and schemas there are; softly deleted ones count."""
+        with self._transaction() as connection:
+            subjects, versions, schemas = connection.execute(
+                "SELECT (SELECT count(DISTINCT subject) FROM versions), (SELECT count(*) FROM versions), "
+                "(SELECT count(*) FROM schemas)"
+            ).fetchone()
+        return {"subjects": subjects, "versions": versions, "schemas": schemas}
+
     def contexts(self) -> list[str]:
         """Return the names of the contexts."""
         with self._transaction() as connection:
@@ -469,18 +519,23 @@ class EmbeddedRegistry(Database):
                 )
             return found
 
-    def set_config(self, config: Config, subject: str | None = None) -> Config:
-        """Set what is given of a configuration, and leave the rest as it is; returns what is given."""
+    def set_config(
+        self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
+    ) -> Config:
+        """Set what is given of a configuration, and leave the rest as it is; returns what is given.
+
+        What stands under the ``cleared`` keys of the server is then no longer set.
+        """
         place = _GLOBAL if subject is None else check_subject(subject, whole=False)
         with self._transaction(write=True) as connection:
-            kept = config.over(self._config(connection, place))
+            kept = config.over(self._config(connection, place).without(cleared))
             self._set(connection, place, "config", json.dumps(kept.json))
         return config
 
     def delete_config(self, subject: str | None = None) -> Config:
         """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
         with self._transaction(write=True) as connection:
-            found = self.config(subject)
+            found = self._own(self.config, subject, 40408)
             self._set(
                 connection,
                 _GLOBAL if subject is None else check_subject(subject, whole=False),
@@ -488,6 +543,15 @@ class EmbeddedRegistry(Database):
                 None,
             )
         return found
+
+    def _own(self, ask: Callable[[str | None], _Setting], subject: str | None, missing: int) -> _Setting:
+        """Return what is set and will be dropped."""
+        try:
+            return ask(subject)
+        except RegistryError as error:
+            if error.error_code != missing:
+                raise
+            raise RegistryError(f"Subject '{subject}' not found.", 404, 40401) from None
 
     def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
         """Return the mode of a subject, or of the registry as a whole."""
@@ -526,7 +590,7 @@ class EmbeddedRegistry(Database):
     def delete_mode(self, subject: str | None = None) -> str:
         """Set a subject back to the mode that holds for all; returns what was set."""
         with self._transaction(write=True) as connection:
-            found = self.mode(subject)
+            found = self._own(self.mode, subject, 40409)
             place = _GLOBAL if subject is None else check_subject(subject, whole=False)
             self._set(connection, place, "mode", None)
         return found

@@ -84,6 +84,17 @@ class RuleSet:
         """Make one of a server's JSON."""
         return cls(*(tuple(Rule.of(each) for each in body.get(key) or ()) for key in _KINDS))
 
+    def over(self, other: "RuleSet | None") -> "RuleSet":
+        """Return these rules, after those of others that have other names."""
+        if other is None:
+            return self
+        pairs = zip(
+            (other.migration, other.domain, other.encoding),
+            (self.migration, self.domain, self.encoding),
+            strict=True,
+        )
+        return RuleSet(*(_merged(old, new) for old, new in pairs))
+
     @property
     def json(self) -> dict[str, Any]:
         """The rules under the server's keys."""
@@ -92,3 +103,8 @@ class RuleSet:
 
 
 _KINDS = ("migrationRules", "domainRules", "encodingRules")
+
+
+def _merged(old: tuple[Rule, ...], new: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    names = {each.name for each in new}
+    return (*(each for each in old if each.name not in names), *new)

@@ -1,11 +1,13 @@
 """What a registry, a context or a subject is set to: its compatibility, its mode."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.registry.compatibility.levels import check_level
+from kcodec.registry.metadata import Metadata
+from kcodec.registry.rules import RuleSet
 
 __all__ = ["DEFAULTS", "MODES", "POLICIES", "Config", "check_mode"]
 
@@ -14,7 +16,7 @@ MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
 POLICIES = ("STRICT", "LENIENT", "LOGICAL")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Config:
     """The configuration of a registry, a context or a subject; None stands for what is not set there.
 
@@ -32,12 +34,15 @@ class Config:
         Whether names of fields that are reserved are refused.
     alias : str or None
         The subject that is meant where this one is named.
+    default_metadata, override_metadata : Metadata or None
+        What a new version's metadata have where they lack it; what they have whatever they say.
+    default_rule_set, override_rule_set : RuleSet or None
+        The same of rules.
 
     Examples
     --------
     >>> Config.of({"compatibilityLevel": "full"})
-    Config(compatibility='FULL', compatibility_group=None, compatibility_policy=None, normalize=None, \
-validate_fields=None, alias=None)
+    Config(compatibility='FULL')
     >>> Config(normalize=True).json
     {'normalize': True}
     """
@@ -48,6 +53,14 @@ validate_fields=None, alias=None)
     normalize: bool | None = None
     validate_fields: bool | None = None
     alias: str | None = None
+    default_metadata: Metadata | None = None
+    override_metadata: Metadata | None = None
+    default_rule_set: RuleSet | None = None
+    override_rule_set: RuleSet | None = None
+
+    def __repr__(self) -> str:
+        given = ((name, getattr(self, name)) for name in _KEYS)
+        return f"Config({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
     def __post_init__(self) -> None:
         if self.compatibility is not None:
@@ -65,6 +78,10 @@ validate_fields=None, alias=None)
             ("normalize", bool),
             ("validate_fields", bool),
             ("alias", str),
+            ("default_metadata", Metadata),
+            ("override_metadata", Metadata),
+            ("default_rule_set", RuleSet),
+            ("override_rule_set", RuleSet),
         ):
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
@@ -76,12 +93,27 @@ validate_fields=None, alias=None)
         found = {name: body[key] for name, key in _KEYS.items() if body.get(key) is not None}
         if "compatibility" not in found and body.get("compatibilityLevel") is not None:
             found["compatibility"] = body["compatibilityLevel"]
+        for name, make in _OBJECTS.items():
+            if name in found:
+                try:
+                    found[name] = make(found[name])
+                except (AttributeError, TypeError, ValueError):
+                    raise RegistryError(f"{_KEYS[name]} is not an object of its kind", 400, 400) from None
         return cls(**found)
 
     @property
     def json(self) -> dict[str, Any]:
         """What is set, under the server's keys."""
-        return {key: value for name, key in _KEYS.items() if (value := getattr(self, name)) is not None}
+        found = {key: value for name, key in _KEYS.items() if (value := getattr(self, name)) is not None}
+        for name in _OBJECTS:
+            if _KEYS[name] in found:
+                found[_KEYS[name]] = found[_KEYS[name]].json
+        return found
+
+    def without(self, keys: Iterable[str]) -> "Config":
+        """Return this configuration without what stands under some of the server's keys."""
+        names = {key: name for name, key in _KEYS.items()} | {"compatibilityLevel": "compatibility"}
+        return replace(self, **{names[key]: None for key in keys if key in names})
 
     def over(self, other: "Config") -> "Config":
         """Return this configuration, with what is not set here as it is in another one."""
@@ -95,6 +127,18 @@ _KEYS = {
     "normalize": "normalize",
     "validate_fields": "validateFields",
     "alias": "alias",
+    "default_metadata": "defaultMetadata",
+    "override_metadata": "overrideMetadata",
+    "default_rule_set": "defaultRuleSet",
+    "override_rule_set": "overrideRuleSet",
+}
+
+#: What is an object in JSON, and what makes one of it.
+_OBJECTS: dict[str, Callable[[Any], Any]] = {
+    "default_metadata": Metadata.of_json,
+    "override_metadata": Metadata.of_json,
+    "default_rule_set": RuleSet.of,
+    "override_rule_set": RuleSet.of,
 }
 
 #: What holds where nothing is set.

@@ -1,36 +1,34 @@
 """The server as an ASGI application."""
 
 import asyncio
+import contextvars
 import functools
 import json
 import logging
 import pickle
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server.access import Access
+from kcodec.registry.server.access_log import log_exchange
 from kcodec.registry.server.calls import ROUTES
+from kcodec.registry.server.exchange import TYPES, Exchange, Receive, Scope, Send
+from kcodec.registry.server.guard import GuardedRegistry, ServedRegistry, current_user
+from kcodec.registry.server.metrics import CONTENT_TYPE, Metrics
 from kcodec.registry.server.request import Request, refuse
 from kcodec.registry.server.router import Route, Router, Write
 from kcodec.registry.server.settings import ServerSettings
 from kcodec.registry.server.writer import Writer
 from kcodec.registry.sqlite import SqliteRegistry
 
-__all__ = ["Receive", "RegistryApplication", "Scope", "Send"]
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-#: The types that answers may have, the one that a client gets who takes any first.
-_TYPES = ("application/vnd.schemaregistry.v1+json", "application/vnd.schemaregistry+json", "application/json")
+__all__ = ["RegistryApplication"]
 
 #: The types that bodies of requests may have.
-_TAKEN = frozenset([*_TYPES, "application/octet-stream"])
+_TAKEN = frozenset([*TYPES, "application/octet-stream"])
 
 #: Threads that ask the registry: one at a time has it, the others' requests are read and answers written.
 _THREADS = 4
@@ -40,53 +38,47 @@ _ROUTER = Router(ROUTES)
 _log = logging.getLogger(__name__)
 
 
-@dataclass
-class _Exchange:
-    """A request under way, and its answer as far as it is known."""
-
-    scope: Scope
-    start: float
-    route: Route | None = None
-    type: str = _TYPES[0]
-    #: What the server waits for: ``body``, ``answer`` or ``send``.
-    phase: str = "body"
-    expired: bool = False
-    status: int = 500
-    size: int = 0
-
-    def header(self, name: bytes) -> str:
-        """Return a header, or nothing."""
-        for key, value in self.scope["headers"]:
-            if key == name:
-                return str(value, "latin-1")
-        return ""
-
-
 class RegistryApplication:
     """Confluent's REST API over an embedded registry.
 
     It is an application as ASGI 3 has it; any server that gives the path as it was sent (``raw_path``) may run it.
+    Beside the API it answers ``/health`` (200 while the registry answers), ``/health/live`` and ``/metrics``.
 
     Parameters
     ----------
     registry : EmbeddedRegistry
         What answers.
-    settings : ServerSettings
+    settings : ServerSettings, optional
         Its limits, and who may do what.
     """
 
     def __init__(self, registry: EmbeddedRegistry, settings: ServerSettings | None = None) -> None:
-        self._registry = registry
-        self._writer = Writer(_another(registry))
         self._settings = settings or ServerSettings(registry.url)
+        self._registry = registry
+        self._access = None if self._settings.access is None else Access(self._settings.access)
+        writing = _another(registry)
+        self._served = self._guarded(registry)
+        self._writer = Writer(writing, self._guarded(writing))
         self._threads = ThreadPoolExecutor(_THREADS, "registry")
+        self._metrics = Metrics()
+
+    def _guarded(self, registry: EmbeddedRegistry) -> ServedRegistry:
+        access = self._access
+        return registry if access is None else GuardedRegistry(registry, lambda: access.roles)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, as ASGI has it."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
-            await self._exchange(scope, receive, send)
+            exchange = Exchange(scope, time.perf_counter())
+            try:
+                await self._exchange(exchange, receive, send)
+            finally:
+                seconds = time.perf_counter() - exchange.start
+                self._metrics.count(scope["method"], exchange.route, exchange.status, seconds)
+                if self._settings.access_log:
+                    log_exchange(exchange, seconds)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
@@ -99,55 +91,65 @@ class RegistryApplication:
             if message["type"] == "lifespan.shutdown":
                 return
 
-    async def _exchange(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = _Exchange(scope, time.perf_counter())
-        loop = asyncio.get_running_loop()
+    async def _exchange(self, exchange: Exchange, receive: Receive, send: Send) -> None:
+        """Answer within the time that there is for it."""
         task = asyncio.current_task()
+        assert task is not None
 
         def expire() -> None:
             exchange.expired = True
-            assert task is not None
             task.cancel()
 
-        timer = loop.call_later(self._settings.timeout, expire)
+        timer = asyncio.get_running_loop().call_later(self._settings.timeout, expire)
         try:
             status, data = await self._answer(exchange, receive)
-            exchange.phase = "send"
             await self._send(exchange, send, status, data)
         except asyncio.CancelledError:
             if not exchange.expired:
                 raise
-            # Where the client does not take the answer, its connection is closed for want of one.
+            # The connection of a client that does not take its answer is closed, for the answer is not complete.
             if exchange.phase != "send":
                 status, data = _timed_out(exchange)
-                await self._send(exchange, send, status, data, close=True)
+                await self._send(exchange, send, status, data)
         finally:
             timer.cancel()
 
-    async def _answer(self, exchange: _Exchange, receive: Receive) -> tuple[int, bytes]:
+    async def _answer(self, exchange: Exchange, receive: Receive) -> tuple[int, bytes]:
         """Return status and body of an answer, whatever happens."""
         scope = exchange.scope
+        method, path = scope["method"], scope["raw_path"]
         try:
+            service = _SERVICES.get(path)
+            if service is not None and method in ("GET", "HEAD"):
+                return await service(self, exchange)
             exchange.type = _answer_type(exchange.header(b"accept"))
-            route, path, context = _ROUTER.find(scope["method"], scope["raw_path"])
-            exchange.route = route
+            if self._access is not None:
+                authorization = exchange.header(b"authorization")
+                current_user.set(await self._asked(self._access.user, authorization))
+            route, names, context = _ROUTER.find(method, path)
+            exchange.route = route.template
             if route.method in ("POST", "PUT") and not _is_taken(exchange.header(b"content-type")):
                 refuse(415)
             body = await self._body(exchange, receive)
             exchange.phase = "answer"
-            request = Request(path, scope["query_string"], body, context, self._settings)
-            loop = asyncio.get_running_loop()
-            found = await loop.run_in_executor(self._threads, _called, route, self._registry, request)
+            request = Request(names, scope["query_string"], body, context, self._settings)
+            found = await self._asked(_called, route, self._served, request)
             if isinstance(found, Write):
                 found = _json(await self._writer.write(found.change))
             return 200, found
         except RegistryError as error:
             return error.status or 500, _json({"error_code": error.error_code, "message": str(error)})
         except Exception:
-            _log.exception("%s %s failed", scope["method"], scope["path"])
+            _log.exception("%s %s failed", method, scope["path"])
             return 500, _json({"error_code": 50001, "message": "Internal Server Error"})
 
-    async def _body(self, exchange: _Exchange, receive: Receive) -> bytes:
+    async def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function returns, which may have to wait; it knows who asks."""
+        if self._access is not None:
+            function = functools.partial(contextvars.copy_context().run, function)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    async def _body(self, exchange: Exchange, receive: Receive) -> bytes:
         most = self._settings.max_body
         length = exchange.header(b"content-length")
         if length.isdecimal() and int(length) > most:
@@ -165,30 +167,61 @@ class RegistryApplication:
             if not message.get("more_body"):
                 return b"".join(parts)
 
-    async def _send(
-        self, exchange: _Exchange, send: Send, status: int, data: bytes, *, close: bool = False
-    ) -> None:
+    async def _send(self, exchange: Exchange, send: Send, status: int, data: bytes) -> None:
         exchange.status, exchange.size = status, len(data)
         headers = [
             (b"content-type", exchange.type.encode()),
             (b"content-length", str(len(data)).encode()),
         ]
-        if close or exchange.phase == "body" or status in (408, 413):
+        if status == 401 and self._access is not None:
+            headers.append((b"www-authenticate", self._access.challenge.encode()))
+        if (
+            exchange.phase == "body" and exchange.header(b"content-length") not in ("", "0")
+        ) or exchange.expired:
             # What is left of the body is not read.
             headers.append((b"connection", b"close"))
+        exchange.phase = "send"
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": data})
+
+    # What is no part of Confluent's API
+
+    async def _live(self, exchange: Exchange) -> tuple[int, bytes]:
+        exchange.type = "application/json"
+        return 200, b'{"status":"UP"}'
+
+    async def _ready(self, exchange: Exchange) -> tuple[int, bytes]:
+        exchange.type = "application/json"
+        try:
+            await self._asked(self._registry.mode)
+        except RegistryError:
+            _log.exception("the registry does not answer")
+            return 503, b'{"status":"DOWN"}'
+        return 200, b'{"status":"UP"}'
+
+    async def _measured(self, exchange: Exchange) -> tuple[int, bytes]:
+        exchange.type = CONTENT_TYPE
+        return 200, await self._asked(self._metrics.text, self._registry)
+
+
+_SERVICES = {
+    b"/health": RegistryApplication._ready,
+    b"/health/ready": RegistryApplication._ready,
+    b"/health/live": RegistryApplication._live,
+    b"/metrics": RegistryApplication._measured,
+}
 
 
 def _another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
     """Return a handle of the same registry that need not wait for this one, if it is in a file."""
-    if isinstance(registry, SqliteRegistry):
-        registry.write_ahead()
-        return pickle.loads(pickle.dumps(registry))
-    return registry
+    if not isinstance(registry, SqliteRegistry):
+        return registry
+    registry.write_ahead()
+    found: SqliteRegistry = pickle.loads(pickle.dumps(registry))
+    return found
 
 
-def _called(route: Route, registry: EmbeddedRegistry, request: Request) -> bytes | Write:
+def _called(route: Route, registry: ServedRegistry, request: Request) -> bytes | Write:
     found = route.call(registry, request)
     if isinstance(found, Write):
         return found
@@ -199,7 +232,7 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
-def _timed_out(exchange: _Exchange) -> tuple[int, bytes]:
+def _timed_out(exchange: Exchange) -> tuple[int, bytes]:
     if exchange.phase == "body":
         return 408, _json({"error_code": 408, "message": "HTTP 408 Request Timeout"})
     return 500, _json({"error_code": 50002, "message": "The operation timed out"})
@@ -210,8 +243,8 @@ def _answer_type(accept: str) -> str:
     """Return the type of an answer to a client that takes some."""
     taken = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
     if not accept or "*/*" in taken or "application/*" in taken:
-        taken = [*taken, _TYPES[0]]
-    found = next((each for each in taken if each in _TYPES), None)
+        taken = [*taken, TYPES[0]]
+    found = next((each for each in taken if each in TYPES), None)
     return found or refuse(406)
 
 

@@ -1,14 +1,16 @@
 """The calls of the API: each asks the registry and returns the JSON of its answer."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.formats.schema_format import schema_types
 from kcodec.registry.base import RegisteredSchema, context_of
-from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request
 from kcodec.registry.server.router import Route, Write
-from kcodec.registry.settings import Config
+from kcodec.registry.settings import Config, check_mode
 
 __all__ = ["ROUTES"]
 
@@ -27,7 +29,7 @@ def _alone(found: RegisteredSchema) -> dict[str, Any]:
 # Subjects
 
 
-def register(registry: EmbeddedRegistry, request: Request) -> Any:
+def register(registry: ServedRegistry, request: Request) -> Any:
     """Register a schema."""
     found = registry.prepare(
         request.path["subject"],
@@ -35,13 +37,14 @@ def register(registry: EmbeddedRegistry, request: Request) -> Any:
         normalize=request.flag("normalize"),
         schema_id=request.optional_number("id"),
         version=request.optional_number("version"),
+        force=request.flag("force"),
     )
     if isinstance(found, RegisteredSchema):
         return _registered(found, subject=False)
     return Write(lambda registry: _registered(registry.store(found), subject=False))
 
 
-def lookup(registry: EmbeddedRegistry, request: Request) -> Any:
+def lookup(registry: ServedRegistry, request: Request) -> Any:
     """Find a schema under a subject."""
     found = registry.lookup(
         request.path["subject"],
@@ -52,10 +55,12 @@ def lookup(registry: EmbeddedRegistry, request: Request) -> Any:
     return _registered(found)
 
 
-def subjects(registry: EmbeddedRegistry, request: Request) -> Any:
+def subjects(registry: ServedRegistry, request: Request) -> Any:
     """List the subjects."""
-    how = {"deleted": request.flag("deleted"), "deleted_only": request.flag("deletedOnly")}
-    names = sorted({name for prefix in request.prefixes for name in _with_prefix(registry, prefix, **how)})
+    ask = functools.partial(
+        registry.subjects, deleted=request.flag("deleted"), deleted_only=request.flag("deletedOnly")
+    )
+    names = sorted({name for prefix in request.prefixes for name in _with_prefix(ask, prefix)})
     return request.page()(names)
 
 
@@ -63,13 +68,13 @@ def subjects(registry: EmbeddedRegistry, request: Request) -> Any:
 _ALL_CONTEXTS = ":*:"
 
 
-def _with_prefix(registry: EmbeddedRegistry, prefix: str, **how: bool) -> list[str]:
+def _with_prefix(ask: Callable[[str], list[str]], prefix: str) -> list[str]:
     """Return the subjects with a prefix: in the default context, unless it names another or stands for all."""
     if prefix.startswith(_ALL_CONTEXTS):
         own = prefix.removeprefix(_ALL_CONTEXTS)
-        return [name for name in registry.subjects(**how) if _own_name(name).startswith(own)]
+        return [name for name in ask("") if _own_name(name).startswith(own)]
     prefix = prefix.removeprefix(":.:")
-    found = registry.subjects(prefix, **how)
+    found = ask(prefix)
     return found if prefix.startswith(":.") else [name for name in found if context_of(name) == "."]
 
 
@@ -77,13 +82,13 @@ def _own_name(subject: str) -> str:
     return subject if context_of(subject) == "." else subject[subject.index(":", 1) + 1 :]
 
 
-def delete_subject(registry: EmbeddedRegistry, request: Request) -> Any:
+def delete_subject(registry: ServedRegistry, request: Request) -> Any:
     """Delete a subject."""
     subject, permanent = request.path["subject"], request.flag("permanent")
     return Write(lambda registry: registry.delete_subject(subject, permanent=permanent))
 
 
-def latest_with_metadata(registry: EmbeddedRegistry, request: Request) -> Any:
+def latest_with_metadata(registry: ServedRegistry, request: Request) -> Any:
     """Find the latest version with some metadata."""
     wanted = dict(zip(request.values("key"), request.values("value"), strict=False))
     found = registry.get_latest_with_metadata(
@@ -95,7 +100,7 @@ def latest_with_metadata(registry: EmbeddedRegistry, request: Request) -> Any:
 # Versions
 
 
-def versions(registry: EmbeddedRegistry, request: Request) -> Any:
+def versions(registry: ServedRegistry, request: Request) -> Any:
     """List the versions of a subject."""
     found = registry.versions(
         request.path["subject"], deleted=request.flag("deleted"), deleted_only=request.flag("deletedOnly")
@@ -103,17 +108,17 @@ def versions(registry: EmbeddedRegistry, request: Request) -> Any:
     return request.page()(found)
 
 
-def version(registry: EmbeddedRegistry, request: Request) -> Any:
+def version(registry: ServedRegistry, request: Request) -> Any:
     """Find a version."""
     return _registered(_version(registry, request))
 
 
-def version_text(registry: EmbeddedRegistry, request: Request) -> Any:
+def version_text(registry: ServedRegistry, request: Request) -> Any:
     """Return the text of a version."""
     return _version(registry, request).schema.text
 
 
-def _version(registry: EmbeddedRegistry, request: Request) -> RegisteredSchema:
+def _version(registry: ServedRegistry, request: Request) -> RegisteredSchema:
     return registry.get_version(
         request.path["subject"],
         request.version,
@@ -122,13 +127,13 @@ def _version(registry: EmbeddedRegistry, request: Request) -> RegisteredSchema:
     )
 
 
-def referenced_by(registry: EmbeddedRegistry, request: Request) -> Any:
+def referenced_by(registry: ServedRegistry, request: Request) -> Any:
     """List the ids of the schemas that refer to a version."""
     found = registry.referenced_by(request.path["subject"], request.version, deleted=request.flag("deleted"))
     return request.page()(found)
 
 
-def delete_version(registry: EmbeddedRegistry, request: Request) -> Any:
+def delete_version(registry: ServedRegistry, request: Request) -> Any:
     """Delete a version."""
     subject, number, permanent = request.path["subject"], request.version, request.flag("permanent")
     return Write(lambda registry: registry.delete_version(subject, number, permanent=permanent))
@@ -137,42 +142,42 @@ def delete_version(registry: EmbeddedRegistry, request: Request) -> Any:
 # Schemas
 
 
-def schema(registry: EmbeddedRegistry, request: Request) -> Any:
+def schema(registry: ServedRegistry, request: Request) -> Any:
     """Find a schema by its id."""
     found = _alone(registry.get(request.id, request.within, form=request.text("format")))
     return {**found, "maxId": registry.max_id(request.within)} if request.flag("fetchMaxId") else found
 
 
-def schema_text(registry: EmbeddedRegistry, request: Request) -> Any:
+def schema_text(registry: ServedRegistry, request: Request) -> Any:
     """Return the text of a schema."""
     return registry.get(request.id, request.within, form=request.text("format")).schema.text
 
 
-def schema_versions(registry: EmbeddedRegistry, request: Request) -> Any:
+def schema_versions(registry: ServedRegistry, request: Request) -> Any:
     """List where a schema is registered."""
     found = registry.schema_versions(request.id, request.within, deleted=request.flag("deleted"))
     return request.page()([each._asdict() for each in found])
 
 
-def schema_subjects(registry: EmbeddedRegistry, request: Request) -> Any:
+def schema_subjects(registry: ServedRegistry, request: Request) -> Any:
     """List the subjects where a schema is registered."""
     found = registry.schema_versions(request.id, request.within, deleted=request.flag("deleted"))
     return request.page()(sorted({each.subject for each in found}))
 
 
-def schema_by_guid(registry: EmbeddedRegistry, request: Request) -> Any:
+def schema_by_guid(registry: ServedRegistry, request: Request) -> Any:
     """Find a schema by its GUID."""
     return _alone(registry.get_by_guid(request.path["guid"], form=request.text("format")))
 
 
-def schema_ids(registry: EmbeddedRegistry, request: Request) -> Any:
+def schema_ids(registry: ServedRegistry, request: Request) -> Any:
     """List the ids of a schema in the contexts."""
     return [
         {"context": context, "id": number} for context, number in registry.schema_ids(request.path["guid"])
     ]
 
 
-def types(registry: EmbeddedRegistry, request: Request) -> Any:
+def types(registry: ServedRegistry, request: Request) -> Any:
     """List the types of schemas."""
     return schema_types()
 
@@ -180,7 +185,7 @@ def types(registry: EmbeddedRegistry, request: Request) -> Any:
 # Compatibility, settings
 
 
-def compatibility(registry: EmbeddedRegistry, request: Request) -> Any:
+def compatibility(registry: ServedRegistry, request: Request) -> Any:
     """Check whether a schema may become a version."""
     verbose = request.flag("verbose")
     try:
@@ -198,18 +203,19 @@ def compatibility(registry: EmbeddedRegistry, request: Request) -> Any:
     return {**verdict, "messages": list(found.messages)} if verbose else verdict
 
 
-def config(registry: EmbeddedRegistry, request: Request) -> Any:
+def config(registry: ServedRegistry, request: Request) -> Any:
     """Return the configuration of a subject or of all."""
     return _read(registry.config(request.subject, default_to_global=request.flag("defaultToGlobal")))
 
 
-def set_config(registry: EmbeddedRegistry, request: Request) -> Any:
+def set_config(registry: ServedRegistry, request: Request) -> Any:
     """Change the configuration of a subject or of all."""
     wanted = Config.of(request.json)
-    return Write(lambda registry: registry.set_config(wanted, request.subject).json)
+    cleared = [key for key, value in request.json.items() if value is None]
+    return Write(lambda registry: registry.set_config(wanted, request.subject, cleared=cleared).json)
 
 
-def delete_config(registry: EmbeddedRegistry, request: Request) -> Any:
+def delete_config(registry: ServedRegistry, request: Request) -> Any:
     """Drop the configuration of a subject or of all."""
     return Write(lambda registry: _read(registry.delete_config(request.subject)))
 
@@ -222,18 +228,18 @@ def _read(found: Config) -> dict[str, Any]:
     return body
 
 
-def mode(registry: EmbeddedRegistry, request: Request) -> Any:
+def mode(registry: ServedRegistry, request: Request) -> Any:
     """Return the mode of a subject or of all."""
     return {"mode": registry.mode(request.subject, default_to_global=request.flag("defaultToGlobal"))}
 
 
-def set_mode(registry: EmbeddedRegistry, request: Request) -> Any:
+def set_mode(registry: ServedRegistry, request: Request) -> Any:
     """Change the mode of a subject or of all."""
-    wanted, force = request.json.get("mode"), request.flag("force")
+    wanted, force = check_mode(request.json.get("mode")), request.flag("force")
     return Write(lambda registry: {"mode": registry.set_mode(wanted, request.subject, force=force)})
 
 
-def delete_mode(registry: EmbeddedRegistry, request: Request) -> Any:
+def delete_mode(registry: ServedRegistry, request: Request) -> Any:
     """Drop the mode of a subject or of all."""
     return Write(lambda registry: {"mode": registry.delete_mode(request.subject)})
 
@@ -241,18 +247,18 @@ def delete_mode(registry: EmbeddedRegistry, request: Request) -> Any:
 # The server
 
 
-def contexts(registry: EmbeddedRegistry, request: Request) -> Any:
+def contexts(registry: ServedRegistry, request: Request) -> Any:
     """List the contexts."""
     prefix = request.text("contextPrefix")
     return request.page()([name for name in registry.contexts() if name.startswith(prefix)])
 
 
-def root(registry: EmbeddedRegistry, request: Request) -> Any:
+def root(registry: ServedRegistry, request: Request) -> Any:
     """Return nothing, as the root of Confluent's server."""
     return {}
 
 
-def associations(registry: EmbeddedRegistry, request: Request) -> Any:
+def associations(registry: ServedRegistry, request: Request) -> Any:
     """List the subjects that are associated with a topic."""
     is_key = request.text("associationType") == "key"
     found = registry.associated_subjects(request.path["topic"], is_key, request.path["cluster"])
@@ -264,12 +270,12 @@ ROUTES = (
     Route("POST", "/", root),
     Route("GET", "/subjects", subjects),
     Route("POST", "/subjects/{subject}", lookup),
-    Route("DELETE", "/subjects/{subject}", delete_subject, "write"),
+    Route("DELETE", "/subjects/{subject}", delete_subject),
     Route("GET", "/subjects/{subject}/metadata", latest_with_metadata),
     Route("GET", "/subjects/{subject}/versions", versions),
-    Route("POST", "/subjects/{subject}/versions", register, "write"),
+    Route("POST", "/subjects/{subject}/versions", register),
     Route("GET", "/subjects/{subject}/versions/{version}", version),
-    Route("DELETE", "/subjects/{subject}/versions/{version}", delete_version, "write"),
+    Route("DELETE", "/subjects/{subject}/versions/{version}", delete_version),
     Route("GET", "/subjects/{subject}/versions/{version}/schema", version_text),
     Route("GET", "/subjects/{subject}/versions/{version}/referencedby", referenced_by),
     Route("GET", "/schemas/types", types),
@@ -282,17 +288,17 @@ ROUTES = (
     Route("POST", "/compatibility/subjects/{subject}/versions", compatibility),
     Route("POST", "/compatibility/subjects/{subject}/versions/{version}", compatibility),
     Route("GET", "/config", config),
-    Route("PUT", "/config", set_config, "admin"),
-    Route("DELETE", "/config", delete_config, "admin"),
+    Route("PUT", "/config", set_config),
+    Route("DELETE", "/config", delete_config),
     Route("GET", "/config/{subject}", config),
-    Route("PUT", "/config/{subject}", set_config, "admin"),
-    Route("DELETE", "/config/{subject}", delete_config, "admin"),
+    Route("PUT", "/config/{subject}", set_config),
+    Route("DELETE", "/config/{subject}", delete_config),
     Route("GET", "/mode", mode),
-    Route("PUT", "/mode", set_mode, "admin"),
-    Route("DELETE", "/mode", delete_mode, "admin"),
+    Route("PUT", "/mode", set_mode),
+    Route("DELETE", "/mode", delete_mode),
     Route("GET", "/mode/{subject}", mode),
-    Route("PUT", "/mode/{subject}", set_mode, "admin"),
-    Route("DELETE", "/mode/{subject}", delete_mode, "admin"),
+    Route("PUT", "/mode/{subject}", set_mode),
+    Route("DELETE", "/mode/{subject}", delete_mode),
     Route("GET", "/contexts", contexts),
     Route("GET", "/associations/resources/{cluster}/{topic}", associations),
 )

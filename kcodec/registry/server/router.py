@@ -2,24 +2,24 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from kcodec.registry.base import DEFAULT_CONTEXT
-from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request, refuse
 
 __all__ = ["Call", "Route", "Router", "Write"]
 
 #: ``call(registry, request)`` returns what the answer holds: a value of JSON, text as it is; or a `Write` that does.
-Call = Callable[[EmbeddedRegistry, Request], Any]
+Call = Callable[[ServedRegistry, Request], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
     """What is left to do of a call: a change, which is done together with those of other requests."""
 
-    change: Callable[[EmbeddedRegistry], Any]
+    change: Callable[[ServedRegistry], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,11 @@ class Route:
         The path, with names in braces for what differs.
     call : callable
         What answers.
-    role : str
-        The role that a user needs for it: ``read``, ``write`` or ``admin``.
     """
 
     method: str
     template: str
     call: Call
-    role: Literal["read", "write", "admin"] = "read"
 
 
 @dataclass

@@ -1,38 +1,49 @@
 """The one that changes the registry: what several requests change meanwhile is one transaction."""
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server.guard import ServedRegistry
 
 __all__ = ["Writer"]
 
 #: Changes that are one transaction at most: while it lasts, no other process changes anything.
 _MOST = 64
 
-_Change = Callable[[EmbeddedRegistry], Any]
+_Change = Callable[[ServedRegistry], Any]
 
 
 class Writer:
     """Changes a registry for the requests of an event loop.
 
     A disk takes milliseconds to keep a transaction: those that wait for one meanwhile share the next one.
+
+    Parameters
+    ----------
+    registry : EmbeddedRegistry
+        The registry.
+    served : ServedRegistry
+        What the changes are given: the same, guarded if it is.
     """
 
-    def __init__(self, registry: EmbeddedRegistry) -> None:
+    def __init__(self, registry: EmbeddedRegistry, served: ServedRegistry) -> None:
         self._registry = registry
+        self._served = served
         self._thread = ThreadPoolExecutor(1, "registry-writer")
-        self._waiting: list[tuple[_Change, asyncio.Future[Any]]] = []
+        self._waiting: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def write(self, change: _Change) -> Any:
         """Return what a change returns, once it is on the disk."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((change, done))
+        # Who asks is known in the context of the request.
+        context = contextvars.copy_context()
+        self._waiting.append((lambda: context.run(change, self._served), done))
         if self._task is None:
             self._task = loop.create_task(self._run())
         return await done
@@ -48,7 +59,10 @@ class Writer:
             batch = [each for each in self._waiting[:_MOST] if not each[1].done()]
             del self._waiting[:_MOST]
             try:
-                results = await loop.run_in_executor(self._thread, self._written, [each[0] for each in batch])
+                changes = [change for change, _ in batch]
+                results: list[Any] = await loop.run_in_executor(
+                    self._thread, self._registry.together, changes
+                )
             except Exception as error:
                 results = [error] * len(batch)
             for (_, done), result in zip(batch, results, strict=True):
@@ -59,6 +73,3 @@ class Writer:
                 else:
                     done.set_result(result)
         self._task = None
-
-    def _written(self, changes: list[_Change]) -> list[Any | RegistryError]:
-        return self._registry.together([lambda each=each: each(self._registry) for each in changes])

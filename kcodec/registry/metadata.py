@@ -1,0 +1,81 @@
+"""What is registered with a schema beside its text."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Metadata"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What else is registered with a schema; part of its identity.
+
+    The attributes are sorted tuples whatever they are made of: mappings and lists in any order too.
+
+    Attributes
+    ----------
+    properties : tuple of (str, str)
+        By key.
+    tags : tuple of (str, tuple of str)
+        By path.
+    sensitive : tuple of str
+        Names of the properties that are secret.
+
+    Examples
+    --------
+    >>> Metadata.of({"owner": "billing", "app": "2"}).properties
+    (('app', '2'), ('owner', 'billing'))
+    """
+
+    properties: tuple[tuple[str, str], ...] = ()
+    tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    sensitive: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        properties: Mapping[str, str] | None = None,
+        tags: Mapping[str, Iterable[str]] | None = None,
+        sensitive: Iterable[str] | None = None,
+    ) -> "Metadata":
+        """Make one of plain mappings, None for what there is none of."""
+        named = tuple((path, tuple(values)) for path, values in (tags or {}).items())
+        return cls(tuple((properties or {}).items()), named, tuple(sensitive or ()))
+
+    @classmethod
+    def of_json(cls, body: Mapping[str, Any]) -> "Metadata":
+        """Make one of a server's JSON."""
+        return cls.of(body.get("properties"), body.get("tags"), body.get("sensitive"))
+
+    def over(self, other: "Metadata | None") -> "Metadata":
+        """Return these metadata, and of others what is not here.
+
+        Examples
+        --------
+        >>> Metadata.of({"a": "1"}).over(Metadata.of({"a": "0", "b": "0"})).properties
+        (('a', '1'), ('b', '0'))
+        """
+        if other is None:
+            return self
+        return Metadata(
+            (*other.properties, *self.properties),
+            (*other.tags, *self.tags),
+            (*other.sensitive, *self.sensitive),
+        )
+
+    def __post_init__(self) -> None:
+        tags = sorted((path, tuple(sorted(set(values)))) for path, values in dict(self.tags).items())
+        object.__setattr__(self, "properties", tuple(sorted(dict(self.properties).items())))
+        object.__setattr__(self, "tags", tuple(tags))
+        object.__setattr__(self, "sensitive", tuple(sorted(set(self.sensitive))))
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The metadata as servers write them, without what is empty."""
+        parts = {
+            "tags": {path: list(tags) for path, tags in self.tags},
+            "properties": dict(self.properties),
+            "sensitive": list(self.sensitive),
+        }
+        return {key: value for key, value in parts.items() if value}

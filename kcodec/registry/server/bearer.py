@@ -1,0 +1,127 @@
+"""Bearer tokens: JSON Web Tokens that an issuer has signed with one of its published keys."""
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jwt
+
+from kcodec._fork import fork_safe_lock
+from kcodec.errors import ConfigError, RegistryError
+from kcodec.registry.server.roles import User
+
+__all__ = ["Tokens"]
+
+#: Signatures by a private key: whoever checks them cannot make them.
+_ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA"),
+)
+
+#: Seconds after which keys are fetched again, and at least between two times that an unknown one is looked for.
+_FRESH, _PAUSE = 300, 30
+
+#: Seconds by which clocks may differ.
+_LEEWAY = 30
+
+_MAX_TOKEN = 16 << 10
+
+_SETTINGS = {"jwks", "issuer", "audience", "algorithms", "user", "groups"}
+
+
+class Tokens:
+    """What a token has to be, and whom it names.
+
+    Parameters
+    ----------
+    settings : mapping
+        ``jwks``: the address (``https://``) or the file of the issuer's keys; ``issuer`` and ``audience``: what the
+        token has to say; ``algorithms``: by default those with private keys; ``user`` and ``groups``: the claims that
+        hold the name (``sub``) and the groups (``groups``).
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        unknown = sorted(settings.keys() - _SETTINGS)
+        if unknown:
+            raise ConfigError(f"tokens have no setting {unknown[0]!r}")
+        for name in ("jwks", "issuer", "audience"):
+            if not isinstance(settings.get(name), str) or not settings[name]:
+                raise ConfigError(f"tokens need {name}")
+        self._issuer, self._audience = settings["issuer"], settings["audience"]
+        self._algorithms = list(settings.get("algorithms", _ALGORITHMS))
+        refused = [each for each in self._algorithms if each not in _ALGORITHMS]
+        if refused:
+            raise ConfigError(f"algorithm {refused[0]!r} is not one of {', '.join(_ALGORITHMS)}")
+        self._user, self._groups = settings.get("user", "sub"), settings.get("groups", "groups")
+        self._place = settings["jwks"]
+        self._keys: dict[str | None, Any] = {}
+        self._fetched = self._looked = -float(_FRESH)
+        self._lock = fork_safe_lock()
+        if not self._place.startswith("https://") and not self._place.startswith("http://"):
+            self._load()
+
+    def user(self, token: str) -> User:
+        """Return whom a token names.
+
+        Raises
+        ------
+        RegistryError
+            40101, if it is not valid.
+        """
+        try:
+            if len(token) > _MAX_TOKEN:
+                raise jwt.InvalidTokenError("too long")
+            key = self._key(jwt.get_unverified_header(token).get("kid"))
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=self._algorithms,
+                audience=self._audience,
+                issuer=self._issuer,
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iss", "aud", self._user]},
+            )
+        except (jwt.PyJWTError, ValueError, OSError, RecursionError):
+            raise RegistryError("Unauthorized", 401, 40101) from None
+        name, groups = claims[self._user], claims.get(self._groups, [])
+        if not isinstance(name, str) or not name:
+            raise RegistryError("Unauthorized", 401, 40101)
+        known = groups if isinstance(groups, list) else str(groups).split()
+        return User(name, frozenset(each for each in known if isinstance(each, str)))
+
+    def _key(self, name: str | None) -> Any:
+        """Return the key of a name; without a name the only one."""
+        with self._lock:
+            now = time.monotonic()
+            known = self._found(name)
+            is_old = now - self._fetched > _FRESH
+            if is_old or (known is None and now - self._looked > _PAUSE):
+                self._looked = now
+                try:
+                    self._load()
+                    self._fetched = now
+                except (jwt.PyJWTError, OSError):
+                    # The keys that are known go on until the issuer answers again.
+                    if known is None:
+                        raise
+                known = self._found(name)
+        if known is None:
+            raise jwt.InvalidTokenError("unknown key")
+        return known
+
+    def _found(self, name: str | None) -> Any:
+        if name is None and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return self._keys.get(name)
+
+    def _load(self) -> None:
+        if "://" in self._place:
+            keys = jwt.PyJWKClient(self._place, cache_jwk_set=False, timeout=10).get_jwk_set().keys
+        else:
+            try:
+                keys = jwt.PyJWKSet.from_dict(json.loads(Path(self._place).read_text("utf-8"))).keys
+            except (OSError, ValueError, jwt.PyJWTError) as error:
+                raise ConfigError(f"{self._place}: not a set of keys: {error}") from None
+        self._keys = {key.key_id: key for key in keys}

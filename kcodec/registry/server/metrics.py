@@ -1,0 +1,59 @@
+"""What the server counts, as Prometheus reads it."""
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from kcodec.registry.embedded import EmbeddedRegistry
+
+__all__ = ["CONTENT_TYPE", "SHARED", "Metrics"]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+#: The variable of the environment with the folder where the workers of a server keep their counts.
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """Counts of requests by route and status, and the time they took; of all workers of a server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "kcodec_registry_requests",
+            "Requests that were answered.",
+            ("method", "route", "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "kcodec_registry_request_seconds",
+            "Time from a request to the end of its answer.",
+            ("method", "route"),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._content = Gauge(
+            "kcodec_registry_content",
+            "What the registry holds.",
+            ("kind",),
+            registry=self._registry,
+            multiprocess_mode="mostrecent",
+        )
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count a request."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(method, route).observe(seconds)
+
+    def text(self, registry: EmbeddedRegistry) -> bytes:
+        """Return all counts, and what a registry holds."""
+        for kind, count in registry.counts().items():
+            self._content.labels(kind).set(count)
+        if SHARED not in os.environ:
+            return generate_latest(self._registry)
+        collected = CollectorRegistry()
+        MultiProcessCollector(collected)  # type: ignore[no-untyped-call]
+        return generate_latest(collected)
