@@ -12,7 +12,7 @@ from kcodec.registry.server.application import RegistryApplication
 from kcodec.registry.server.connection import BoundedProtocol
 from kcodec.registry.server.settings import ServerSettings
 
-__all__ = ["application", "serve"]
+__all__ = ["application", "options", "serve"]
 
 #: Where workers find the settings.
 _VARIABLE = "KCODEC_REGISTRY_SERVER"
