@@ -1,7 +1,10 @@
 """``kcodec registry``: schemas from one registry to another, and a server."""
 
 import argparse
+import getpass
+import os
 import sys
+from dataclasses import fields
 
 __all__ = ["add"]
 
@@ -50,13 +53,48 @@ def _add_serve(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         "serve",
         help="answer Confluent's REST API over a registry in a file",
         description="Serves a registry until it is interrupted. Needs kcodec[server].",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    serve.add_argument("url", nargs="?", default="sqlite:///schemas.db", help="sqlite:///file or memory://")
-    serve.add_argument("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 is everywhere")
-    serve.add_argument("--port", type=int, default=8081, help="the port, 0 for a free one")
-    serve.add_argument("--workers", type=int, default=1, help="processes that share the file")
+    serve.add_argument(
+        "url",
+        nargs="?",
+        default="sqlite:///schemas.db",
+        help="sqlite:///file or memory:// (default %(default)s)",
+    )
+    serve.add_argument(
+        "--host", default="127.0.0.1", help="where to listen, 0.0.0.0 for everywhere (default %(default)s)"
+    )
+    serve.add_argument("--port", type=int, default=8081, help="default %(default)s")
+    serve.add_argument(
+        "--workers", type=int, default=1, help="processes that share the file (default %(default)s)"
+    )
+    serve.add_argument(
+        "--access", metavar="FILE", help="users, tokens and roles; without it everybody may do all"
+    )
+    serve.add_argument("--certificate", metavar="PEM", help="TLS: the server's certificate")
+    serve.add_argument("--key", metavar="PEM", help="its key, if it is in another file")
+    serve.add_argument(
+        "--key-password", metavar="VARIABLE", help="the environment's variable with the key's password"
+    )
+    serve.add_argument(
+        "--client-authority", metavar="PEM", help="clients need a certificate that these have signed"
+    )
+    serve.add_argument("--max-body", type=int, metavar="BYTES", help="of a request (default 16 MiB)")
+    serve.add_argument("--max-schema", type=int, metavar="CHARACTERS", help="of a schema (default 8 Mi)")
+    serve.add_argument("--max-references", type=int, metavar="N", help="of a schema (default 1000)")
+    serve.add_argument("--max-connections", type=int, metavar="N", help="of each worker (default 1000)")
+    serve.add_argument("--timeout", type=float, metavar="SECONDS", help="for a request (default 60)")
+    serve.add_argument("--idle-timeout", type=float, metavar="SECONDS", help="between requests (default 75)")
+    serve.add_argument(
+        "--no-access-log", dest="access_log", action="store_false", help="write no line for each request"
+    )
     serve.set_defaults(run=_serve)
+    password = actions.add_parser(
+        "password",
+        help="print what the file of users keeps of a password",
+        description="Asks for a password, or reads a line of the standard input, and prints what the file that "
+        "`serve --access` takes keeps of it.",
+    )
+    password.set_defaults(run=_password)
 
 
 def _serve(given: argparse.Namespace) -> int:
@@ -67,6 +105,20 @@ def _serve(given: argparse.Namespace) -> int:
         return 2
     from kcodec.registry.server.settings import ServerSettings
 
-    names = ("url", "host", "port", "workers")
-    serve(ServerSettings(**{name: getattr(given, name) for name in names}))
+    named = {each.name for each in fields(ServerSettings)}
+    found = {name: value for name, value in vars(given).items() if name in named and value is not None}
+    if given.key_password is not None:
+        found["key_password"] = os.environ.get(given.key_password)
+    serve(ServerSettings(**found))
+    return 0
+
+
+def _password(given: argparse.Namespace) -> int:
+    from kcodec.registry.server.passwords import hashed
+
+    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    if not password:
+        print("kcodec registry: no password", file=sys.stderr)
+        return 2
+    print(hashed(password))
     return 0

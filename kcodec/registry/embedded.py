@@ -442,6 +442,16 @@ class EmbeddedRegistry(Database):
 
     # Deletion
 
+    def delete_context(self, name: str) -> None:
+        """Delete a context that no subject is in; its ids begin at 1 again if it is used once more."""
+        name = name.strip(":")
+        with self._transaction(write=True) as connection:
+            if connection.execute("SELECT 1 FROM schemas WHERE context = ?", (name,)).fetchone():
+                raise RegistryError(f"The specified context '{name}' is not empty.", 422, 42211)
+            if not connection.execute("DELETE FROM contexts WHERE name = ?", (name,)).rowcount:
+                raise RegistryError(f"Context '{name}' not found.", 404, 40401)
+            connection.execute("DELETE FROM settings WHERE subject = ?", (f":{name}:",))
+
     def delete_version(
         self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
     ) -> int:

@@ -135,7 +135,8 @@ class RegistryApplication:
             request = Request(names, scope["query_string"], body, context, self._settings)
             found = await self._asked(_called, route, self._served, request)
             if isinstance(found, Write):
-                found = _json(await self._writer.write(found.change))
+                result = await self._writer.write(found.change)
+                return (204, b"") if result is None else (200, _json(result))
             return 200, found
         except RegistryError as error:
             return error.status or 500, _json({"error_code": error.error_code, "message": str(error)})
@@ -169,10 +170,9 @@ class RegistryApplication:
 
     async def _send(self, exchange: Exchange, send: Send, status: int, data: bytes) -> None:
         exchange.status, exchange.size = status, len(data)
-        headers = [
-            (b"content-type", exchange.type.encode()),
-            (b"content-length", str(len(data)).encode()),
-        ]
+        headers = [(b"content-type", exchange.type.encode()), (b"content-length", str(len(data)).encode())]
+        if status == 204:
+            headers.clear()
         if status == 401 and self._access is not None:
             headers.append((b"www-authenticate", self._access.challenge.encode()))
         if (

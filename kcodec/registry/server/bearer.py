@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jwt
 
@@ -59,7 +60,10 @@ class Tokens:
         self._keys: dict[str | None, Any] = {}
         self._fetched = self._looked = -float(_FRESH)
         self._lock = fork_safe_lock()
-        if not self._place.startswith("https://") and not self._place.startswith("http://"):
+        parts = urlsplit(self._place)
+        if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+            raise ConfigError("the keys of tokens are fetched over https://, or from this machine")
+        if parts.scheme not in ("http", "https"):
             self._load()
 
     def user(self, token: str) -> User:

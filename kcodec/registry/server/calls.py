@@ -1,7 +1,9 @@
 """The calls of the API: each asks the registry and returns the JSON of its answer."""
 
 import functools
+import itertools
 from collections.abc import Callable
+from importlib import metadata
 from typing import Any
 
 from kcodec.errors import RegistryError
@@ -102,9 +104,11 @@ def latest_with_metadata(registry: ServedRegistry, request: Request) -> Any:
 
 def versions(registry: ServedRegistry, request: Request) -> Any:
     """List the versions of a subject."""
-    found = registry.versions(
-        request.path["subject"], deleted=request.flag("deleted"), deleted_only=request.flag("deletedOnly")
-    )
+    subject, deleted = request.path["subject"], request.flag("deleted")
+    found = registry.versions(subject, deleted=deleted, deleted_only=request.flag("deletedOnly"))
+    if deleted and request.flag("deletedAsNegative"):
+        gone = set(registry.versions(subject, deleted_only=True))
+        found = [-each if each in gone else each for each in found]
     return request.page()(found)
 
 
@@ -141,10 +145,32 @@ def delete_version(registry: ServedRegistry, request: Request) -> Any:
 
 # Schemas
 
+#: Schemas that a list has at most.
+_MOST_SCHEMAS = 1000
+
+
+def schemas(registry: ServedRegistry, request: Request) -> Any:
+    """List versions with their schemas."""
+    deleted, latest = request.flag("deleted"), request.flag("latestOnly")
+    ask = functools.partial(registry.subjects, deleted=deleted)
+    prefixes = request.values("subjectPrefix") or [""]
+    start, limit = max(request.number("offset", 0), 0), request.number("limit", -1)
+    stop = start + (limit if 0 < limit <= _MOST_SCHEMAS else _MOST_SCHEMAS)
+    places = (
+        (subject, number)
+        for subject in sorted({name for prefix in prefixes for name in _with_prefix(ask, prefix)})
+        for number in registry.versions(subject, deleted=deleted)[-1 if latest else 0 :]
+    )
+    chosen = itertools.islice(places, start, stop)
+    return [_registered(registry.get_version(*place, deleted=deleted)) for place in chosen]
+
 
 def schema(registry: ServedRegistry, request: Request) -> Any:
     """Find a schema by its id."""
     found = _alone(registry.get(request.id, request.within, form=request.text("format")))
+    if request.within is not None:
+        places = registry.schema_versions(request.id, request.within, deleted=True)
+        found |= places[-1]._asdict() if places else {}
     return {**found, "maxId": registry.max_id(request.within)} if request.flag("fetchMaxId") else found
 
 
@@ -253,6 +279,11 @@ def contexts(registry: ServedRegistry, request: Request) -> Any:
     return request.page()([name for name in registry.contexts() if name.startswith(prefix)])
 
 
+def delete_context(registry: ServedRegistry, request: Request) -> Any:
+    """Delete a context that is empty."""
+    return Write(lambda registry: registry.delete_context(request.path["context"]))
+
+
 def root(registry: ServedRegistry, request: Request) -> Any:
     """Return nothing, as the root of Confluent's server."""
     return {}
@@ -263,6 +294,16 @@ def associations(registry: ServedRegistry, request: Request) -> Any:
     is_key = request.text("associationType") == "key"
     found = registry.associated_subjects(request.path["topic"], is_key, request.path["cluster"])
     return [{"subject": each} for each in found]
+
+
+def cluster(registry: ServedRegistry, request: Request) -> Any:
+    """Return the names of the clusters; there is none of Kafka."""
+    return {"scope": {"path": [], "clusters": {"kafka-cluster": "", "schema-registry-cluster": "kcodec"}}}
+
+
+def server_version(registry: ServedRegistry, request: Request) -> Any:
+    """Return the version of the server."""
+    return {"version": metadata.version("kcodec")}
 
 
 ROUTES = (
@@ -278,6 +319,7 @@ ROUTES = (
     Route("DELETE", "/subjects/{subject}/versions/{version}", delete_version),
     Route("GET", "/subjects/{subject}/versions/{version}/schema", version_text),
     Route("GET", "/subjects/{subject}/versions/{version}/referencedby", referenced_by),
+    Route("GET", "/schemas", schemas),
     Route("GET", "/schemas/types", types),
     Route("GET", "/schemas/ids/{id}", schema),
     Route("GET", "/schemas/ids/{id}/schema", schema_text),
@@ -300,5 +342,8 @@ ROUTES = (
     Route("PUT", "/mode/{subject}", set_mode),
     Route("DELETE", "/mode/{subject}", delete_mode),
     Route("GET", "/contexts", contexts),
+    Route("DELETE", "/contexts/{context}", delete_context),
+    Route("GET", "/v1/metadata/id", cluster),
+    Route("GET", "/v1/metadata/version", server_version),
     Route("GET", "/associations/resources/{cluster}/{topic}", associations),
 )

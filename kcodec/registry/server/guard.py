@@ -225,6 +225,11 @@ class GuardedRegistry:
             return self._registry.contexts()
         return sorted({DEFAULT_CONTEXT, *map(context_of, self.subjects(deleted=True))})
 
+    def delete_context(self, name: str) -> None:
+        """Delete a context: for its administrators."""
+        self._check("admin", f":{name.strip(':')}:")
+        self._registry.delete_context(name)
+
     def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
         """Return a configuration: for readers of the subject; that of all for everybody."""
         self._check_some() if subject is None else self._check("read", subject)

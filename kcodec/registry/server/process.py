@@ -1,15 +1,23 @@
 """The server as processes: uvicorn, its workers and what they log."""
 
 import json
+import logging
 import os
+import ssl
+import sys
+import tempfile
 from typing import Any
 
 import uvicorn
 
+from kcodec.errors import ConfigError
 from kcodec.registry import open as open_registry
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server import access_log
+from kcodec.registry.server.access import Access
 from kcodec.registry.server.application import RegistryApplication
 from kcodec.registry.server.connection import BoundedProtocol
+from kcodec.registry.server.metrics import SHARED
 from kcodec.registry.server.settings import ServerSettings
 
 __all__ = ["application", "options", "serve"]
@@ -19,6 +27,8 @@ _VARIABLE = "KCODEC_REGISTRY_SERVER"
 
 #: Seconds that requests have to end after a signal to stop.
 _GRACE = 10
+
+_log = logging.getLogger("kcodec.registry.server")
 
 
 def options(settings: ServerSettings) -> dict[str, Any]:
@@ -37,24 +47,67 @@ def options(settings: ServerSettings) -> dict[str, Any]:
         "limit_concurrency": settings.max_connections,
         "timeout_keep_alive": settings.idle_timeout,
         "timeout_graceful_shutdown": _GRACE,
-        "backlog": 2048,
         "ssl_certfile": settings.certificate,
         "ssl_keyfile": settings.key,
         "ssl_keyfile_password": settings.key_password,
         "ssl_ca_certs": settings.client_authority,
-        "ssl_cert_reqs": 2 if settings.client_authority else 0,
+        "ssl_cert_reqs": ssl.CERT_REQUIRED if settings.client_authority else ssl.CERT_NONE,
     }
 
 
 def serve(settings: ServerSettings) -> None:
-    """Serve a registry until a signal stops it."""
+    """Serve a registry until a signal stops it.
+
+    Raises
+    ------
+    ConfigError, RegistryError
+        If what the settings name cannot be used.
+    """
+    # What is wrong is told here once, rather than by each worker.
+    if settings.access is not None:
+        Access(settings.access)
+    _opened(settings).close()
+    _check_tls(settings)
     os.environ[_VARIABLE] = settings.json
-    uvicorn.run(f"{__name__}:application", factory=True, workers=settings.workers, **options(settings))
+    with tempfile.TemporaryDirectory(prefix="kcodec-metrics-") as folder:
+        if settings.workers > 1:
+            os.environ[SHARED] = folder
+        uvicorn.run(f"{__name__}:application", factory=True, workers=settings.workers, **options(settings))
 
 
 def application() -> RegistryApplication:
-    """Return the application of this process."""
+    """Return the application of this process, and have it logged what it does."""
     settings = ServerSettings(**json.loads(os.environ[_VARIABLE]))
-    registry = open_registry(settings.url)
-    assert isinstance(registry, EmbeddedRegistry)
-    return RegistryApplication(registry, settings)
+    _log_to(access_log.logger, sys.stdout, "%(message)s")
+    _log_to(logging.getLogger(), sys.stderr, "%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    made = RegistryApplication(_opened(settings), settings)
+    scheme = "https" if settings.certificate else "http"
+    _log.info("%s at %s://%s:%d", settings.url, scheme, settings.host, settings.port)
+    return made
+
+
+def _opened(settings: ServerSettings) -> EmbeddedRegistry:
+    found = open_registry(settings.url)
+    assert isinstance(found, EmbeddedRegistry)
+    return found
+
+
+def _check_tls(settings: ServerSettings) -> None:
+    if settings.certificate is None:
+        return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(settings.certificate, settings.key, settings.key_password or "")
+        if settings.client_authority is not None:
+            context.load_verify_locations(settings.client_authority)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{settings.certificate}: {error}") from None
+
+
+def _log_to(logger: logging.Logger, stream: Any, form: str) -> None:
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter(form))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False

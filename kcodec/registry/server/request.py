@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 from urllib.parse import parse_qs
 
 from kcodec.errors import RegistryError
-from kcodec.registry.base import Schema
+from kcodec.registry.base import DEFAULT_CONTEXT, Schema
 from kcodec.registry.server.settings import ServerSettings
 
 __all__ = ["Request", "refuse"]
@@ -74,8 +74,9 @@ class Request:
 
     @property
     def subject(self) -> str | None:
-        """The subject in the path."""
-        return self.path.get("subject")
+        """The subject or context in the path of a setting; the default context is the registry as a whole."""
+        found = self.path.get("subject")
+        return None if found == f":{DEFAULT_CONTEXT}:" else found
 
     @property
     def version(self) -> int | Literal["latest"]:

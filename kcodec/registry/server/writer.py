@@ -49,8 +49,9 @@ class Writer:
         return await done
 
     def close(self) -> None:
-        """Await the change that is under way."""
+        """Await the change that is under way, and close the registry."""
         self._thread.shutdown()
+        self._registry.close()
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

@@ -1,0 +1,271 @@
+"""What the server makes of any request: types, bounds, times; faults never show more than they have to."""
+
+import asyncio
+import io
+import json
+import logging
+import time
+
+import pytest
+from asked import TYPE, Asked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kcodec.registry import Schema
+from kcodec.registry.memory import MemoryRegistry
+from kcodec.registry.server.access_log import logger
+from kcodec.registry.server.calls import ROUTES
+from kcodec.registry.sqlite import SqliteRegistry
+
+
+class TestTypes:
+    @pytest.mark.parametrize(
+        ("accept", "expected"),
+        [
+            (None, TYPE),
+            ("*/*", TYPE),
+            ("application/json", "application/json"),
+            ("text/plain, application/json;q=0.9, */*;q=0.1", "application/json"),
+            (f"{TYPE}, application/vnd.schemaregistry+json, application/json", TYPE),
+            ("application/vnd.schemaregistry+json", "application/vnd.schemaregistry+json"),
+            ("APPLICATION/JSON", "application/json"),
+        ],
+    )
+    def test_answers(self, ask, accept, expected):
+        answer = ask("GET", "/subjects", headers={"accept": accept})
+        assert (answer.status, answer.headers["content-type"]) == (200, expected)
+
+    def test_answers_that_nobody_takes(self, ask):
+        assert ask("GET", "/subjects", headers={"accept": "text/css"}).fault[:2] == (406, 406)
+
+    @pytest.mark.parametrize(
+        ("type", "status"),
+        [
+            ("application/json", 200),
+            ("application/json; charset=utf-8", 200),
+            ("application/octet-stream", 200),
+            ("", 200),
+            ("application/x-www-form-urlencoded", 415),
+            ("text/plain", 415),
+        ],
+    )
+    def test_bodies(self, ask, type, status):
+        body = {"schema": '"int"'}
+        assert ask("POST", "/subjects/s/versions", body, {"content-type": type}).status == status
+
+
+class TestBounds:
+    def test_bodies(self):
+        ask = Asked(max_body=100)
+        body = {"schema": '"int"' + " " * 100}
+        answer = ask("POST", "/subjects/s/versions", body)
+        assert answer.fault == (413, 413, "HTTP 413 Request Entity Too Large")
+        length = {"content-length": "101"}
+        answer = ask("POST", "/subjects/s/versions", {}, length)
+        assert (answer.status, answer.headers["connection"]) == (413, "close")
+
+    def test_schemas(self):
+        ask = Asked(max_schema=100, max_references=2)
+        assert ask.register("s", '"int"' + " " * 95).status == 200
+        assert ask.register("s", '"int"' + " " * 96).fault == (
+            422,
+            42209,
+            "Register operation failed because schema is too large",
+        )
+        reference = {"name": "a", "subject": "s", "version": 1}
+        assert ask.register("t", references=[reference] * 3).fault[:2] == (422, 42201)
+
+    def test_queries(self, ask):
+        assert ask("GET", "/subjects?" + "a=1&" * 200).fault[:2] == (400, 400)
+        assert ask("GET", "/subjects?subjectPrefix=%ff").fault[:2] == (400, 400)
+
+    def test_a_body_that_does_not_come(self):
+        ask = Asked(timeout=0.05)
+        ask.loop.run_until_complete(self.stalled(ask))
+
+    async def stalled(self, ask):
+        sent = []
+        scope = {"type": "http", "method": "POST", "raw_path": b"/subjects/s", "path": "/subjects/s"}
+        scope |= {"query_string": b"", "headers": [(b"content-length", b"9")]}
+
+        async def receive():
+            await asyncio.sleep(60)
+
+        async def send(message):
+            sent.append(message)
+
+        await ask.application(scope, receive, send)
+        assert (sent[0]["status"], dict(sent[0]["headers"])[b"connection"]) == (408, b"close")
+
+    def test_an_answer_that_takes_too_long(self):
+        class Slow(MemoryRegistry):
+            def lookup(self, *given, **options):
+                time.sleep(0.3)
+
+        answer = Asked(Slow(), timeout=0.05)("POST", "/subjects/s", {"schema": '"int"'})
+        assert answer.fault == (500, 50002, "The operation timed out")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"{",
+            b"",
+            b"\xff",
+            b"null",
+            b"7",
+            b'"x"',
+            b"[" * 100_000,
+            b'{"a":' * 100_000,
+            b'{"schema": NaN}',
+            b'{"schema": 1' + b"0" * 10_000 + b"}",
+        ],
+    )
+    def test_what_is_no_json(self, ask, body):
+        assert ask("POST", "/subjects/s/versions", body).fault[:2] == (400, 400)
+
+
+class TestFaults:
+    def test_nothing_of_a_fault_is_told(self, caplog):
+        class Faulty(MemoryRegistry):
+            def subjects(self, *given, **options):
+                raise RuntimeError("a secret")
+
+        answer = Asked(Faulty())("GET", "/subjects")
+        assert answer.fault == (500, 50001, "Internal Server Error")
+        assert "a secret" in caplog.text
+
+    def test_text_that_is_no_unicode(self, ask):
+        assert ask.register("s", '"\\ud800"').fault[:2] == (422, 42201)
+        assert ask("POST", "/subjects/s/versions", b'{"schema": "\\ud800"}').fault[:2] == (422, 42201)
+        assert ask("GET", "/subjects/%ed%a0%80/versions").fault[:2] == (400, 400)
+
+    paths = st.sampled_from([route.template for route in ROUTES]).flatmap(
+        lambda template: st.lists(
+            st.sampled_from(
+                [template, "", "..", "%2e%2e", "%2F", "a%2Fb", "%00", "%", "%ff", ":.lab:", "-1"]
+            ),
+            min_size=1,
+            max_size=3,
+        ).map("/".join)
+    )
+    bodies = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(['"int"', "AVRO"]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        *(
+                            "schema",
+                            "schemaType",
+                            "references",
+                            "metadata",
+                            "ruleSet",
+                            "id",
+                            "version",
+                            "mode",
+                        ),
+                        *(
+                            "compatibility",
+                            "name",
+                            "subject",
+                            "properties",
+                            "tags",
+                            "defaultMetadata",
+                            "alias",
+                        ),
+                        *("domainRules", "overrideRuleSet", "params", "normalize"),
+                    ]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=8,
+    )
+
+    @settings(max_examples=300, deadline=None)
+    @given(
+        method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"]),
+        path=paths,
+        names=st.lists(st.sampled_from(["s", "1", "latest", "a/b"]), min_size=2, max_size=2),
+        query=st.text("abc=&%+0deltrusponm", max_size=20),
+        body=bodies,
+    )
+    def test_any_request_has_a_proper_answer(self, method, path, names, query, body):
+        path = "/" + path.lstrip("/").replace("{subject}", names[0].replace("/", "%2F"))
+        for name in ("version", "id", "guid", "context", "cluster", "topic"):
+            path = path.replace(f"{{{name}}}", names[1].replace("/", "%2F"))
+        answer = _fuzzed(method, f"{path}?{query}", body)
+        assert answer.status < 500, answer.data
+        if answer.status not in (200, 204):
+            assert answer.fault[1] in (answer.status, *range(answer.status * 100, answer.status * 100 + 99))
+
+
+_fuzzed = Asked()
+
+
+class TestService:
+    def test_health(self, ask):
+        for path in ("/health", "/health/live", "/health/ready"):
+            answer = ask("GET", path)
+            assert (answer.status, answer.json) == (200, {"status": "UP"})
+
+    def test_a_registry_that_does_not_answer(self, tmp_path, caplog):
+        ask = Asked(SqliteRegistry(str(tmp_path / "schemas.db")))
+        assert ask("GET", "/health").status == 200
+        ask.registry.close()
+        (tmp_path / "schemas.db").write_bytes(b"damaged" * 1000)
+        answer = ask("GET", "/health")
+        assert (answer.status, answer.json) == (503, {"status": "DOWN"})
+        assert ask("GET", "/subjects").fault[:2] == (500, 50001)
+        assert ask("GET", "/health/live").status == 200
+
+    def test_metrics(self, ask):
+        ask.register("s")
+        ask("GET", "/schemas/ids/7")
+        answer = ask("GET", "/metrics")
+        assert answer.headers["content-type"].startswith("text/plain")
+        lines = answer.data.decode().splitlines()
+        labels = 'method="GET",route="/schemas/ids/{id}"'
+        assert f'kcodec_registry_requests_total{{{labels},status="404"}} 1.0' in lines
+        assert f"kcodec_registry_request_seconds_count{{{labels}}} 1.0" in lines
+        assert 'kcodec_registry_content{kind="versions"} 1.0' in lines
+
+    def test_a_line_for_each_request(self):
+        stream = io.StringIO()
+        handler = logging.StreamHandler(stream)
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+        try:
+            ask = Asked(access_log=True)
+            ask("GET", "/subjects/a%0Ab/versions?x=\n", headers={"user-agent": "me\n"})
+        finally:
+            logger.removeHandler(handler)
+            logger.propagate = True
+            logger.setLevel(logging.NOTSET)
+        (line,) = stream.getvalue().splitlines()
+        found = json.loads(line)
+        assert found.pop("ms") >= 0
+        assert found.pop("bytes") > 50
+        assert found.pop("time").endswith("+00:00")
+        assert found == {
+            "client": "192.0.2.1",
+            "method": "GET",
+            "path": "/subjects/a%0Ab/versions",
+            "query": "x=\n",
+            "route": "/subjects/{subject}/versions",
+            "status": 422,
+            "agent": "me\n",
+        }
+
+    def test_head_is_answered_as_get(self, ask):
+        assert ask("HEAD", "/subjects").status == 200
+
+
+def test_a_memory_registry_is_the_one_of_this_process():
+    registry = MemoryRegistry("served")
+    ask = Asked(registry)
+    registry.register("here", Schema('"int"'))
+    assert ask("GET", "/subjects").json == ["here"]

@@ -1,0 +1,377 @@
+"""The calls of Confluent's API: what each answers, with its codes and texts."""
+
+import pytest
+
+from kcodec.registry.server.calls import ROUTES
+
+INT, LONG = '"int"', '"long"'
+INT_GUID = "ef524ea1-b91e-7317-3d93-8ade36c1db32"
+ORDER = '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":"long"}]}'
+CART = '{"type":"record","name":"Cart","namespace":"shop","fields":[{"name":"first","type":"Order"}]}'
+REFERENCE = {"name": "shop.Order", "subject": "order", "version": 1}
+PROTO = 'syntax = "proto3";\npackage shop;\n\nmessage Order {\n  int64 id = 1;\n}\n'
+
+
+@pytest.fixture
+def filled(ask):
+    """Three subjects: one of two versions, one referring to another."""
+    ask.register("s")
+    ask.register("s", LONG)
+    ask.register("order", ORDER)
+    ask.register("cart", CART, references=[{**REFERENCE, "version": -1}])
+    return ask
+
+
+class TestRegister:
+    def test_the_answer_holds_what_is_kept(self, ask):
+        answer = ask.register("cart/ü", '{ "type": "int" }')
+        assert (answer.status, answer.headers["content-type"]) == (
+            200,
+            "application/vnd.schemaregistry.v1+json",
+        )
+        assert answer.json == {"id": 1, "version": 1, "guid": INT_GUID, "schemaType": "AVRO", "schema": INT}
+        assert ask("GET", "/subjects").json == ["cart/ü"]
+
+    def test_the_latest_reference_is_replaced(self, filled):
+        found = filled("GET", "/subjects/cart/versions/latest").json
+        assert found["references"] == [REFERENCE]
+        assert (found["id"], found["schema"]) == (4, CART)
+
+    def test_metadata_and_rules_are_kept_and_inherited(self, ask):
+        metadata = {"properties": {"owner": "shop"}, "tags": {"a": ["PII"]}, "sensitive": ["owner"]}
+        rules = {
+            "domainRules": [{"name": "r", "kind": "CONDITION", "mode": "WRITE", "type": "CEL", "expr": "1"}]
+        }
+        first = ask.register("s", metadata=metadata, ruleSet=rules).json
+        assert (first["metadata"], first["ruleSet"]) == (metadata, rules)
+        second = ask.register("s", LONG).json
+        assert (second["id"], second["metadata"], second["ruleSet"]) == (2, metadata, rules)
+        assert ask.register("s", metadata=metadata, ruleSet=rules).json["version"] == 1
+        # Without a text the latest one is meant.
+        third = ask.register("s", "", metadata={"properties": {"owner": "else"}}).json
+        assert (third["schema"], third["version"]) == (LONG, 3)
+
+    def test_ids_are_given_in_mode_import(self, ask):
+        ask("PUT", "/mode/s", {"mode": "IMPORT"})
+        assert ask.register("s", id=42, version="7").json["version"] == 7
+        assert ask("GET", "/schemas/ids/42").json["schema"] == INT
+        assert ask.register("s", LONG, id=42).fault[:2] == (422, 42207)
+        assert ask("GET", "/schemas/ids/42?fetchMaxId=true").json["maxId"] == 42
+
+    def test_force_leaves_out_the_check(self, ask):
+        ask.register("s")
+        assert ask.register("s", '"string"').fault[:2] == (409, 40901)
+        forced = ask("POST", "/subjects/s/versions?force=true", {"schema": '"string"'})
+        assert forced.json["version"] == 2
+
+    def test_normalize(self, ask):
+        text = '{"type":"int","b":1,"a":2}'
+        body = {"schema": text}
+        found = ask("POST", "/subjects/s/versions?normalize=TRUE", body).json
+        assert found["schema"] == '{"type":"int","a":2,"b":1}'
+        assert ask("POST", "/subjects/s", body).fault == (404, 40403, "Schema not found")
+        assert ask("POST", "/subjects/s?normalize=true", body).json["id"] == found["id"]
+
+
+class TestRead:
+    def test_versions_of_a_subject(self, filled):
+        assert filled("GET", "/subjects/s/versions").json == [1, 2]
+        assert filled("GET", "/subjects/s/versions/").json == [1, 2]
+        expected = {"subject": "s", "version": 2, "id": 2, "schemaType": "AVRO", "schema": LONG}
+        for version in ("2", "latest", "LATEST", "-1"):
+            found = filled("GET", f"/subjects/s/versions/{version}").json
+            assert found.pop("guid")
+            assert found == expected
+        answer = filled("GET", "/subjects/s/versions/1/schema")
+        assert (answer.data, answer.headers["content-type"]) == (
+            INT.encode(),
+            "application/vnd.schemaregistry.v1+json",
+        )
+
+    def test_schemas_by_id_and_guid(self, filled):
+        expected = {"guid": INT_GUID, "schemaType": "AVRO", "schema": INT}
+        assert filled("GET", "/schemas/ids/1").json == expected
+        assert filled("GET", "/schemas/ids/1?subject=s").json == {**expected, "subject": "s", "version": 1}
+        assert filled("GET", f"/schemas/guids/{INT_GUID}").json == expected
+        assert filled("GET", f"/schemas/guids/{INT_GUID}/ids").json == [{"context": ".", "id": 1}]
+        assert filled("GET", "/schemas/guids/0/ids").json == []
+        assert filled("GET", "/schemas/ids/1/schema").data == INT.encode()
+        assert filled("GET", "/schemas/ids/1/subjects").json == ["s"]
+        assert filled("GET", "/schemas/ids/1/versions").json == [{"subject": "s", "version": 1}]
+        assert filled("GET", "/schemas/ids/1/versions?offset=1").json == []
+
+    def test_forms_of_the_text(self, filled):
+        resolved = filled("GET", "/subjects/cart/versions/1?format=resolved").json["schema"]
+        assert '"name":"Order"' in resolved
+        assert filled("GET", "/subjects/cart/versions/1/schema?format=resolved").data == resolved.encode()
+        found = filled.register("p", PROTO, schemaType="PROTOBUF").json
+        serialized = filled("GET", f"/schemas/ids/{found['id']}?format=serialized").json["schema"]
+        assert serialized != PROTO
+        assert "shop" not in serialized
+
+    def test_references_both_ways(self, filled):
+        assert filled("GET", "/subjects/order/versions/1/referencedby").json == [4]
+        assert filled("GET", "/subjects/s/versions/1/referencedby").json == []
+        assert filled("DELETE", "/subjects/order").fault == (
+            422,
+            42206,
+            "One or more references exist to order version 1.",
+        )
+
+    def test_lookup(self, filled):
+        found = filled("POST", "/subjects/s", {"schema": INT}).json
+        assert (found["subject"], found["version"], found["id"]) == ("s", 1, 1)
+        assert filled("POST", "/subjects/none", {"schema": INT}).fault == (
+            404,
+            40401,
+            "Subject 'none' not found.",
+        )
+
+    def test_lists_have_pages(self, filled):
+        assert filled("GET", "/subjects").json == ["cart", "order", "s"]
+        assert filled("GET", "/subjects?offset=1&limit=1").json == ["order"]
+        assert filled("GET", "/subjects?limit=0").json == ["cart", "order", "s"]
+        assert filled("GET", "/subjects?subjectPrefix=o").json == ["order"]
+        assert filled("GET", "/subjects/s/versions?offset=1").json == [2]
+        listed = filled("GET", "/schemas?latestOnly=true").json
+        assert [(each["subject"], each["version"]) for each in listed] == [
+            ("cart", 1),
+            ("order", 1),
+            ("s", 2),
+        ]
+        assert [each["id"] for each in filled("GET", "/schemas?offset=2&limit=1").json] == [1]
+
+    def test_latest_with_metadata(self, ask):
+        ask.register("s", metadata={"properties": {"a": "1", "b": "2"}})
+        ask.register("s", metadata={"properties": {"a": "2"}})
+        assert ask("GET", "/subjects/s/metadata?key=a&value=1&key=b&value=2").json["version"] == 1
+        assert ask("GET", "/subjects/s/metadata?key=a&value=3").fault[:2] == (404, 40403)
+        assert ask("GET", "/subjects/t/metadata?key=a&value=3").fault[:2] == (404, 40401)
+
+    def test_what_the_server_is(self, ask):
+        assert ask("GET", "/").json == {}
+        assert ask("GET", "/schemas/types").json[:3] == ["JSON", "PROTOBUF", "AVRO"]
+        assert ask("GET", "/contexts").json == ["."]
+        assert ask("GET", "/v1/metadata/id").json["scope"]["path"] == []
+        assert ask("GET", "/v1/metadata/version").json["version"]
+        assert ask("GET", "/associations/resources/-/topic?associationType=key").json == []
+
+
+class TestContexts:
+    def test_paths_may_begin_with_one(self, ask):
+        ask.register("s", LONG)
+        assert ask("POST", "/contexts/.lab/subjects/s/versions", {"schema": INT}).json["id"] == 1
+        assert ask("GET", "/subjects").json == [":.lab:s", "s"]
+        assert ask("GET", "/contexts").json == [".", ".lab"]
+        assert ask("GET", "/subjects?subjectPrefix=").json == ["s"]
+        assert ask("GET", "/subjects?subjectPrefix=:*:s").json == [":.lab:s", "s"]
+        assert ask("GET", "/contexts/.lab/subjects").json == [":.lab:s"]
+        assert ask("GET", "/contexts/:.lab:/subjects/s/versions/1").json["subject"] == ":.lab:s"
+        assert ask("GET", "/contexts/.lab/schemas/ids/1").json["schema"] == INT
+        assert ask("GET", "/schemas/ids/1").json["schema"] == LONG
+        assert ask("GET", "/schemas/ids/1?subject=:.lab:").json["schema"] == INT
+        assert ask("GET", "/contexts/./schemas/ids/1").json["schema"] == LONG
+        body = {"schema": '"string"'}
+        checked = ask("POST", "/contexts/.lab/compatibility/subjects/s/versions/latest", body)
+        assert checked.json == {"is_compatible": False}
+
+    def test_settings_of_one(self, ask):
+        assert ask("PUT", "/contexts/.lab/config", {"compatibility": "FULL"}).status == 200
+        assert ask("GET", "/config/:.lab:").json == {"compatibilityLevel": "FULL"}
+        assert ask("GET", "/config/:.lab:s?defaultToGlobal=true").json["compatibilityLevel"] == "FULL"
+        assert ask("PUT", "/config/:.:", {"compatibility": "NONE"}).status == 200
+        assert ask("GET", "/config").json["compatibilityLevel"] == "NONE"
+
+    def test_an_empty_one_can_be_deleted(self, ask):
+        ask.register(":.lab:s")
+        assert ask("DELETE", "/contexts/.lab").fault[:2] == (422, 42211)
+        ask("DELETE", "/subjects/:.lab:s")
+        ask("DELETE", "/subjects/:.lab:s?permanent=true")
+        answer = ask("DELETE", "/contexts/.lab")
+        assert (answer.status, answer.data) == (204, b"")
+        assert ask("DELETE", "/contexts/.lab").fault[:2] == (404, 40401)
+        assert ask("GET", "/contexts").json == ["."]
+
+
+class TestCompatibility:
+    def test_verdicts_and_messages(self, filled):
+        path = "/compatibility/subjects/s/versions"
+        assert filled("POST", f"{path}/latest", {"schema": LONG}).json == {"is_compatible": True}
+        verbose = filled("POST", f"{path}/latest?verbose=true", {"schema": LONG}).json
+        assert verbose == {"is_compatible": True, "messages": []}
+        found = filled("POST", f"{path}/1?verbose=true", {"schema": '"string"'}).json
+        assert found["is_compatible"] is False
+        assert found["messages"][0].startswith("{errorType:'TYPE_MISMATCH', description:")
+        assert found["messages"][1:] == [
+            "{oldSchemaVersion: 1}",
+            "{oldSchema: '\"int\"'}",
+            "{validateFields: 'false', compatibility: 'BACKWARD'}",
+        ]
+        filled("PUT", "/config/s", {"compatibility": "FORWARD_TRANSITIVE"})
+        # Of a transitive level too, a named version is the only one that is looked at.
+        assert filled("POST", f"{path}/2", {"schema": LONG}).json == {"is_compatible": True}
+        assert filled("POST", path, {"schema": LONG}).json == {"is_compatible": False}
+
+    def test_what_is_no_schema(self, filled):
+        path = "/compatibility/subjects/s/versions/latest"
+        assert filled("POST", path, {"schema": "{}"}).fault[:2] == (422, 42201)
+        found = filled("POST", f"{path}?verbose=true", {"schema": "{}"}).json
+        assert found["is_compatible"] is False
+        assert found["messages"][0].startswith("Invalid schema")
+
+    def test_places(self, filled):
+        at = "/compatibility/subjects/{}/versions/{}"
+        assert filled("POST", at.format("none", "latest"), {"schema": INT}).json == {"is_compatible": True}
+        assert filled("POST", at.format("s", 9), {"schema": INT}).fault == (
+            404,
+            40402,
+            "Version 9 not found.",
+        )
+        assert filled("POST", at.format("s", 0), {"schema": INT}).fault[:2] == (422, 42202)
+
+
+class TestSettings:
+    def test_config(self, ask):
+        assert ask("GET", "/config").json["compatibilityLevel"] == "BACKWARD"
+        assert ask("GET", "/config/s").fault == (
+            404,
+            40408,
+            "Subject 's' does not have subject-level compatibility configured",
+        )
+        body = {"compatibility": "full", "normalize": True, "compatibilityGroup": "g"}
+        assert ask("PUT", "/config/s", body).json == {**body, "compatibility": "FULL"}
+        found = {"compatibilityLevel": "FULL", "normalize": True, "compatibilityGroup": "g"}
+        assert ask("GET", "/config/s").json == found
+        # What is null is no longer set; what is not named stays.
+        ask("PUT", "/config/s", {"compatibilityGroup": None})
+        found.pop("compatibilityGroup")
+        assert ask("DELETE", "/config/s").json == found
+        assert ask("DELETE", "/config/s").fault == (404, 40401, "Subject 's' not found.")
+        assert ask("PUT", "/config", {"compatibility": "SOME"}).fault[:2] == (422, 42203)
+        assert ask("PUT", "/config", {"compatibilityLevel": "NONE"}).json == {"compatibility": "NONE"}
+        assert ask("DELETE", "/config").json["compatibilityLevel"] == "NONE"
+        assert ask("GET", "/config").json["compatibilityLevel"] == "BACKWARD"
+
+    def test_metadata_of_a_config(self, ask):
+        body = {
+            "defaultMetadata": {"properties": {"owner": "nobody", "a": "0"}},
+            "overrideMetadata": {"properties": {"stage": "test"}, "tags": {"x": ["PII"]}},
+            "defaultRuleSet": {"domainRules": [{"name": "d", "kind": "CONDITION", "mode": "READ"}]},
+            "overrideRuleSet": {"domainRules": [{"name": "o", "kind": "CONDITION", "mode": "READ"}]},
+        }
+        assert ask("PUT", "/config/s", body).json == body
+        assert ask("GET", "/config/s").json == body
+        found = ask.register("s", metadata={"properties": {"a": "1", "stage": "own"}}).json
+        assert found["metadata"] == {
+            "properties": {"a": "1", "owner": "nobody", "stage": "test"},
+            "tags": {"x": ["PII"]},
+        }
+        assert [each["name"] for each in found["ruleSet"]["domainRules"]] == ["d", "o"]
+        # Found again as it was sent, and without metadata, which are then those of the latest version.
+        sent = {"schema": INT, "metadata": {"properties": {"a": "1", "stage": "own"}}}
+        assert ask("POST", "/subjects/s", sent).json["version"] == 1
+        assert ask("POST", "/subjects/s", {"schema": INT}).json["version"] == 1
+        assert ask.register("s").json["version"] == 1
+        assert ask("PUT", "/config/s", {"defaultMetadata": "x"}).fault[:2] == (400, 400)
+
+    def test_aliases(self, ask):
+        ask.register("orders-value")
+        ask("PUT", "/config/short", {"alias": "orders-value"})
+        assert ask("GET", "/subjects/short/versions/1").json["subject"] == "orders-value"
+
+    def test_mode(self, ask):
+        assert ask("GET", "/mode").json == {"mode": "READWRITE"}
+        assert ask("GET", "/mode/s").fault == (
+            404,
+            40409,
+            "Subject 's' does not have subject-level mode configured",
+        )
+        assert ask("GET", "/mode/s?defaultToGlobal=true").json == {"mode": "READWRITE"}
+        assert ask("PUT", "/mode/s", {"mode": "readonly"}).json == {"mode": "READONLY"}
+        assert ask.register("s").fault == (422, 42205, "Subject s in context . is in read-only mode")
+        assert ask("DELETE", "/mode/s").json == {"mode": "READONLY"}
+        assert ask("DELETE", "/mode/s").fault == (404, 40401, "Subject 's' not found.")
+        assert ask("PUT", "/mode", {"mode": "SOME"}).fault[:2] == (422, 42204)
+        ask.register("s")
+        assert ask("PUT", "/mode", {"mode": "IMPORT"}).fault[:2] == (422, 42205)
+        assert ask("PUT", "/mode?force=true", {"mode": "IMPORT"}).json == {"mode": "IMPORT"}
+        assert ask("DELETE", "/mode").json == {"mode": "IMPORT"}
+
+
+class TestDeletion:
+    def test_in_order(self, filled):
+        assert filled("DELETE", "/subjects/s/versions/1?permanent=true").fault[:2] == (404, 40407)
+        assert filled("DELETE", "/subjects/s/versions/1").data == b"1"
+        assert filled("DELETE", "/subjects/s/versions/1").fault[:2] == (404, 40406)
+        assert filled("GET", "/subjects/s/versions").json == [2]
+        assert filled("GET", "/subjects/s/versions?deleted=true&deletedAsNegative=true").json == [-1, 2]
+        assert filled("GET", "/subjects/s/versions?deletedOnly=true").json == [1]
+        assert filled("GET", "/subjects/s/versions/1").fault == (404, 40402, "Version 1 not found.")
+        assert filled("GET", "/subjects/s/versions/1?deleted=true").json["id"] == 1
+        assert filled("DELETE", "/subjects/s?permanent=true").fault[:2] == (404, 40405)
+        assert filled("DELETE", "/subjects/s").json == [2]
+        assert filled("DELETE", "/subjects/s").fault[:2] == (404, 40404)
+        assert filled("GET", "/subjects").json == ["cart", "order"]
+        assert filled("GET", "/subjects?deletedOnly=true").json == ["s"]
+        assert filled("GET", "/schemas/ids/1").status == 200
+        assert filled("DELETE", "/subjects/s?permanent=true").json == [1, 2]
+        assert filled("GET", "/schemas/ids/1").fault == (404, 40403, "Schema 1 not found")
+        assert filled("DELETE", "/subjects/s").fault == (404, 40401, "Subject 's' not found.")
+
+    def test_the_latest(self, filled):
+        assert filled("DELETE", "/subjects/s/versions/latest").data == b"2"
+
+
+REFUSED = [
+    ("GET", "/subjects/none/versions", None, 404, 40401),
+    ("GET", "/subjects/none/versions/latest", None, 404, 40401),
+    ("GET", "/subjects/s/versions/0", None, 422, 42202),
+    ("GET", "/subjects/s/versions/abc", None, 422, 42202),
+    ("GET", "/subjects/s/versions/2147483648", None, 422, 42202),
+    ("GET", "/subjects/s/versions/" + "9" * 6000, None, 422, 42202),
+    ("GET", "/subjects/s/versions/9/referencedby", None, 404, 40402),
+    ("GET", "/schemas/ids/99", None, 404, 40403),
+    ("GET", "/schemas/ids/99/versions", None, 404, 40403),
+    ("GET", "/schemas/ids/abc", None, 404, 404),
+    ("GET", "/schemas/ids/2147483648", None, 404, 404),
+    ("GET", "/schemas/ids/1_0", None, 404, 404),
+    ("GET", "/schemas/guids/no", None, 404, 40403),
+    ("GET", "/subjects?offset=x", None, 404, 404),
+    ("GET", "/nothing", None, 404, 404),
+    ("GET", "/subjects/s/nothing", None, 404, 404),
+    ("PATCH", "/subjects", None, 405, 405),
+    ("POST", "/subjects//versions", {"schema": INT}, 422, 42208),
+    ("POST", "/subjects/__GLOBAL/versions", {"schema": INT}, 422, 42208),
+    ("POST", "/subjects/a%00b/versions", {"schema": INT}, 422, 42208),
+    ("POST", "/subjects/s/versions", {"schema": "{"}, 422, 42201),
+    ("POST", "/subjects/new/versions", {"schema": ""}, 422, 42201),
+    ("POST", "/subjects/new/versions", {}, 422, 42201),
+    ("POST", "/subjects/s/versions", {"schema": INT, "schemaType": "THRIFT"}, 422, 42201),
+    ("POST", "/subjects/s/versions", {"schema": INT, "references": [{"name": "x"}]}, 422, 42201),
+    ("POST", "/subjects/s/versions", {"schema": INT, "references": [7]}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "references": 7}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": {"type": "int"}}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "schemaType": 7}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "metadata": []}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "metadata": {"properties": 7}}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "ruleSet": {"domainRules": [{}]}}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "id": "x"}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "id": True}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "id": 10**30}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "id": 7}, 422, 42205),
+    ("POST", "/subjects/s/versions", [], 400, 400),
+    ("POST", "/subjects/s/versions", None, 400, 400),
+    ("PUT", "/mode/s", {"mode": 7}, 422, 42204),
+    ("PUT", "/config/s", {"compatibility": 7}, 422, 42203),
+    ("PUT", "/config/s", {"normalize": "x"}, 422, 42203),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "status", "code"), REFUSED)
+def test_refusals(filled, method, path, body, status, code):
+    assert filled(method, path, body).fault[:2] == (status, code)
+
+
+def test_every_call_is_described():
+    assert len({(each.method, each.template) for each in ROUTES}) == len(ROUTES) >= 39
+    assert all(each.call.__doc__ for each in ROUTES)
