@@ -81,8 +81,10 @@ class Router:
         Raises
         ------
         RegistryError
-            404 or 405.
+            400, 404 or 405.
         """
+        if not raw_path.startswith(b"/"):
+            refuse(400)
         steps = raw_path.split(b"/")[1:]
         if len(steps) > 1 and not steps[-1]:
             steps.pop()
