@@ -390,15 +390,6 @@ class EmbeddedRegistry(Database):
             )
             return [row[0] for row in rows]
 
-    def counts(self) -> dict[str, int]:
-        """Return how many subjects, versions and schemas there are; softly deleted ones count."""
-        with self._transaction() as connection:
-            subjects, versions, schemas = connection.execute(
-                "SELECT (SELECT count(DISTINCT subject) FROM versions), (SELECT count(*) FROM versions), "
-                "(SELECT count(*) FROM schemas)"
-            ).fetchone()
-        return {"subjects": subjects, "versions": versions, "schemas": schemas}
-
     def contexts(self) -> list[str]:
         """Return the names of the contexts."""
         with self._transaction() as connection:

@@ -7,7 +7,7 @@ import json
 import logging
 import pickle
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,7 +19,9 @@ from kcodec.registry.server.calls import ROUTES
 from kcodec.registry.server.exchange import TYPES, Exchange, Receive, Scope, Send
 from kcodec.registry.server.guard import GuardedRegistry, ServedRegistry, current_user
 from kcodec.registry.server.metrics import CONTENT_TYPE, Metrics
+from kcodec.registry.server.page.app import RegistryPage
 from kcodec.registry.server.request import Request, refuse
+from kcodec.registry.server.roles import ANONYMOUS, Role
 from kcodec.registry.server.router import Route, Router, Write
 from kcodec.registry.server.settings import ServerSettings
 from kcodec.registry.server.writer import Writer
@@ -33,6 +35,9 @@ _TAKEN = frozenset([*TYPES, "application/octet-stream"])
 #: Threads that ask the registry: one at a time has it, the others' requests are read and answers written.
 _THREADS = 4
 
+#: Where people look at the registry.
+_PAGE = "/ui"
+
 _ROUTER = Router(ROUTES)
 
 _log = logging.getLogger(__name__)
@@ -42,7 +47,8 @@ class RegistryApplication:
     """Confluent's REST API over an embedded registry.
 
     It is an application as ASGI 3 has it; any server that gives the path as it was sent (``raw_path``) may run it.
-    Beside the API it answers ``/health`` (200 while the registry answers), ``/health/live`` and ``/metrics``.
+    Beside the API it answers ``/health`` (200 while the registry answers), ``/health/live`` and ``/metrics``, and shows
+    pages at ``/ui/``.
 
     Parameters
     ----------
@@ -61,6 +67,13 @@ class RegistryApplication:
         self._writer = Writer(writing, self._guarded(writing))
         self._threads = ThreadPoolExecutor(_THREADS, "registry")
         self._metrics = Metrics()
+        # Who compares large schemas on a page does not keep clients waiting.
+        self._page = RegistryPage(
+            _another(registry),
+            root_path=_PAGE,
+            allows=None if self._access is None else self._allows,
+            max_body=self._settings.max_body,
+        )
 
     def _guarded(self, registry: EmbeddedRegistry) -> ServedRegistry:
         access = self._access
@@ -102,8 +115,9 @@ class RegistryApplication:
 
         timer = asyncio.get_running_loop().call_later(self._settings.timeout, expire)
         try:
-            status, data = await self._answer(exchange, receive)
-            await self._send(exchange, send, status, data)
+            status, data = await self._answer(exchange, receive, send)
+            if exchange.phase != "send":
+                await self._send(exchange, send, status, data)
         except asyncio.CancelledError:
             if not exchange.expired:
                 raise
@@ -114,18 +128,26 @@ class RegistryApplication:
         finally:
             timer.cancel()
 
-    async def _answer(self, exchange: Exchange, receive: Receive) -> tuple[int, bytes]:
-        """Return status and body of an answer, whatever happens."""
+    async def _answer(self, exchange: Exchange, receive: Receive, send: Send) -> tuple[int, bytes]:
+        """Return status and body of an answer, whatever happens; a page is sent at once."""
         scope = exchange.scope
         method, path = scope["method"], scope["raw_path"]
         try:
             service = _SERVICES.get(path)
             if service is not None and method in ("GET", "HEAD"):
                 return await service(self, exchange)
-            exchange.type = _answer_type(exchange.header(b"accept"))
+            is_page = path == _PAGE.encode() or path.startswith(f"{_PAGE}/".encode())
+            if not is_page and path == b"/" and "text/html" in exchange.header(b"accept"):
+                exchange.location = f"{_PAGE}/"
+                return 307, b""
+            if not is_page:
+                exchange.type = _answer_type(exchange.header(b"accept"))
             if self._access is not None:
                 authorization = exchange.header(b"authorization")
                 current_user.set(await self._asked(self._access.user, authorization))
+            if is_page:
+                await self._show(exchange, receive, send)
+                return exchange.status, b""
             route, names, context = _ROUTER.find(method, path)
             exchange.route = route.template
             if route.method in ("POST", "PUT") and not _is_taken(exchange.header(b"content-type")):
@@ -143,6 +165,37 @@ class RegistryApplication:
         except Exception:
             _log.exception("%s %s failed", method, scope["path"])
             return 500, _json({"error_code": 50001, "message": "Internal Server Error"})
+
+    def _allows(self, scope: Scope, action: Role, subject: str | None) -> bool:
+        """Return whether the user of a page may do something."""
+        assert self._access is not None
+        roles, user = self._access.roles, current_user.get()
+        if subject is None:
+            return roles.has_everywhere(user, action)
+        return roles.has(user, action, subject.removeprefix(":.:"))
+
+    async def _show(self, exchange: Exchange, receive: Receive, send: Send) -> None:
+        """Show a page; to a browser that may say whose it is, what is not allowed is a question for that."""
+        exchange.route = f"{_PAGE}/"
+        access = self._access
+        asks = access is not None and current_user.get() == ANONYMOUS
+        if asks and access is not None and not access.roles.has_some(ANONYMOUS):
+            refuse(401, "Unauthorized", 40101)
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                if asks and access is not None and message["status"] == 403:
+                    message["status"] = 401
+                    message["headers"] = [
+                        *message["headers"],
+                        (b"www-authenticate", access.challenge.encode()),
+                    ]
+                exchange.phase, exchange.status = "send", message["status"]
+            else:
+                exchange.size += len(message.get("body", b""))
+            await send(message)
+
+        await self._page(exchange.scope, receive, sending)
 
     async def _asked(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a function returns, which may have to wait; it knows who asks."""
@@ -173,11 +226,11 @@ class RegistryApplication:
         headers = [(b"content-type", exchange.type.encode()), (b"content-length", str(len(data)).encode())]
         if status == 204:
             headers.clear()
+        if exchange.location:
+            headers.append((b"location", exchange.location.encode()))
         if status == 401 and self._access is not None:
             headers.append((b"www-authenticate", self._access.challenge.encode()))
-        if (
-            exchange.phase == "body" and exchange.header(b"content-length") not in ("", "0")
-        ) or exchange.expired:
+        if exchange.expired or (exchange.phase == "body" and exchange.has_body):
             # What is left of the body is not read.
             headers.append((b"connection", b"close"))
         exchange.phase = "send"

@@ -34,6 +34,8 @@ class Exchange:
         Whether it takes too long.
     status, size : int
         Of the answer.
+    location : str
+        Where the answer sends the client.
     """
 
     scope: Scope
@@ -44,6 +46,7 @@ class Exchange:
     expired: bool = False
     status: int = 0
     size: int = 0
+    location: str = ""
 
     def header(self, name: bytes) -> str:
         """Return a header, or nothing."""
@@ -51,3 +54,9 @@ class Exchange:
             if key == name:
                 return str(value, "latin-1")
         return ""
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the request announces a body."""
+        length = self.header(b"content-length")
+        return length not in ("", "0") or self.header(b"transfer-encoding") != ""

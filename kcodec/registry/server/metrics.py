@@ -35,13 +35,13 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self._content = Gauge(
-            "kcodec_registry_content",
-            "What the registry holds.",
-            ("kind",),
-            registry=self._registry,
-            multiprocess_mode="mostrecent",
-        )
+        self._subjects = self._gauge("subjects", "Subjects of all contexts.")
+        self._versions = self._gauge("versions", "Versions of all subjects.")
+        self._schemas = self._gauge("schemas", "Schemas of a type.", "type")
+
+    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
+        name = f"kcodec_registry_{name}"
+        return Gauge(name, text, labels, registry=self._registry, multiprocess_mode="mostrecent")
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
@@ -50,8 +50,11 @@ class Metrics:
 
     def text(self, registry: EmbeddedRegistry) -> bytes:
         """Return all counts, and what a registry holds."""
-        for kind, count in registry.counts().items():
-            self._content.labels(kind).set(count)
+        found = registry.counts()
+        self._subjects.set(found.subjects)
+        self._versions.set(found.versions)
+        for kind, count in found.types.items():
+            self._schemas.labels(kind).set(count)
         if SHARED not in os.environ:
             return generate_latest(self._registry)
         collected = CollectorRegistry()

@@ -230,7 +230,8 @@ class TestService:
         labels = 'method="GET",route="/schemas/ids/{id}"'
         assert f'kcodec_registry_requests_total{{{labels},status="404"}} 1.0' in lines
         assert f"kcodec_registry_request_seconds_count{{{labels}}} 1.0" in lines
-        assert 'kcodec_registry_content{kind="versions"} 1.0' in lines
+        assert "kcodec_registry_versions 1.0" in lines
+        assert 'kcodec_registry_schemas{type="AVRO"} 1.0' in lines
 
     def test_a_line_for_each_request(self):
         stream = io.StringIO()

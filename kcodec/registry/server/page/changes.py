@@ -7,8 +7,9 @@ from typing import Any
 
 from kcodec.errors import RegistryError, one_line
 from kcodec.formats.schema_format import schema_format, schema_types
-from kcodec.registry.base import DEFAULT_TYPE, Metadata, Reference, Schema, context_of, qualified
+from kcodec.registry.base import DEFAULT_TYPE, Reference, Schema, context_of, qualified
 from kcodec.registry.compatibility.levels import LEVELS
+from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.server.page.code import code_lines
 from kcodec.registry.server.page.line_diff import diff_rows
@@ -262,7 +263,7 @@ def set_settings(visit: Visit) -> Response:
             if given.text("mode"):
                 registry.set_mode(given.text("mode"), place, force=bool(given.text("force")))
             elif place is not None:
-                _clear(registry.delete_mode, place, 40409)
+                _clear(registry.delete_mode, place)
         else:
             config = replace(
                 _own(visit, place),
@@ -276,7 +277,7 @@ def set_settings(visit: Visit) -> Response:
             if config.alias is not None:
                 # Who reads the alias reads what it stands for.
                 visit.need("admin", qualified(config.alias, context_of(place or "")))
-            _clear(registry.delete_config, place, 40408)
+            _clear(registry.delete_config, place)
             if config != Config():
                 registry.set_config(config, place)
     except RegistryError as error:
@@ -286,12 +287,12 @@ def set_settings(visit: Visit) -> Response:
     return visit.go("settings", subject=place, done="settings")
 
 
-def _clear(delete: Any, place: str | None, code: int) -> None:
+def _clear(delete: Any, place: str | None) -> None:
     """Set something back to what holds around it, if it is set at all."""
     try:
         delete(place)
     except RegistryError as error:
-        if error.error_code != code:
+        if error.error_code != 40401:
             raise
 
 
