@@ -62,14 +62,14 @@ class RegistryApplication:
         self._settings = settings or ServerSettings(registry.url)
         self._registry = registry
         self._access = None if self._settings.access is None else Access(self._settings.access)
-        writing = _another(registry)
+        # A page that compares large schemas, and changes on their way to the disk, keep no other client waiting.
+        self._paged, writing = _another(registry), _another(registry)
         self._served = self._guarded(registry)
         self._writer = Writer(writing, self._guarded(writing))
         self._threads = ThreadPoolExecutor(_THREADS, "registry")
         self._metrics = Metrics()
-        # Who compares large schemas on a page does not keep clients waiting.
         self._page = RegistryPage(
-            _another(registry),
+            self._paged,
             root_path=_PAGE,
             allows=None if self._access is None else self._allows,
             max_body=self._settings.max_body,
@@ -99,6 +99,7 @@ class RegistryApplication:
             if message["type"] == "lifespan.shutdown":
                 self._threads.shutdown()
                 self._writer.close()
+                self._paged.close()
                 self._registry.close()
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
