@@ -80,9 +80,15 @@ def kafka(broker) -> Kafka:
     return Kafka(broker.address)
 
 
+@pytest.fixture(scope="session")
+def own_server(tmp_path_factory):
+    yield from running(processes.own_registry, tmp_path_factory)
+
+
 @pytest.fixture
-def registry_url(registry_server) -> str:
-    return registry_server.address
+def registry_url(request) -> str:
+    """Give the address of Apicurio's server, or of kcodec's where a test is run with ``own_server``."""
+    return request.getfixturevalue(getattr(request, "param", "registry_server")).address
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -207,6 +208,14 @@ def registry(folder: Path) -> tuple[Service, str]:
         "QUARKUS_MANAGEMENT_PORT": str(free_port()),
     }
     return Service("registry", folder, command, ready, place), url
+
+
+def own_registry(folder: Path) -> tuple[Service, str]:
+    """Make kcodec's own registry server over a file; gives it and its URL."""
+    port = free_port()
+    command = [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", f"--port={port}", "--workers=2"]
+    place = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    return Service("kcodec", folder, command, lambda: listens(port), place), f"http://{HOST}:{port}"
 
 
 #: Two cores; a task is tried four times, as on a cluster.

@@ -10,6 +10,8 @@ from kcodec_spark import from_avro, to_avro
 
 ROWS = 60
 
+pytestmark = pytest.mark.parametrize("registry_url", ["registry_server", "own_server"], indirect=True)
+
 
 @pytest.fixture
 def produced(kafka, registry_url, topic):

@@ -166,6 +166,7 @@ DIFFERENT = {
     "register with metadata": "int 1",
     "metadata": None,
     "latest with metadata": (None, 50005),
+    "register another schema type": "json 1",
     "by GUID": (404, None),
     "by no GUID": (404, None),
     "version 0": (404, 40402),
@@ -186,6 +187,13 @@ def test_the_server_answers_as_the_embedded_registry(registry_url):
     assert len(embedded) == len(real) > 60
     found = {name: real[name] for name in embedded if real[name] != embedded[name]}
     assert found == DIFFERENT
+
+
+def test_our_server_answers_as_the_embedded_registry(own_server):
+    server = registries.open(own_server.address)
+    registry = MemoryRegistry(uuid.uuid4().hex)
+    assert outcomes(server) == outcomes(registry)
+    server.close()
 
 
 def test_the_differences_are_documented():
