@@ -8,6 +8,7 @@ from kcodec_spark.connect import from_connect_json, to_connect_json
 from kcodec_spark.dead_letters import dead_letters
 from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
 from kcodec_spark.json import from_json, to_json
+from kcodec_spark.kafka import register_kafka
 from kcodec_spark.ksql import from_ksql, to_ksql
 from kcodec_spark.lag import consumer_lag
 from kcodec_spark.metrics import metrics, schema_id
@@ -35,6 +36,7 @@ __all__ = [
     "from_protobuf",
     "metrics",
     "register",
+    "register_kafka",
     "register_segments",
     "schema_id",
     "ship",

@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError, SchemaError
 from kcodec_spark.avro_schemas import CATALYST_TYPE
-from kcodec_spark.codecs import reader_of, registry_place, schema_codec, schema_writer, writer_of
+from kcodec_spark.codecs import Place, reader_of, registry_place, schema_codec, schema_writer, writer_of
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, encoded_within, is_several
 from kcodec_spark.intervals import without_intervals
 from kcodec_spark.options import flag, integer, read_options, write_options
@@ -23,10 +23,10 @@ from kcodec_spark.udf import TypedWriter, Writer, encode_packed, pack
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["from_avro", "to_avro"]
+__all__ = ["OPTIONS", "avro_codec", "derived_writer", "from_avro", "to_avro"]
 
 #: Spark's options of Avro.
-_OPTIONS = (
+OPTIONS = (
     "avroSchema",
     "avroSchemaEvolutionMode",
     "recursiveFieldMaxDepth",
@@ -101,23 +101,9 @@ def from_avro(
     >>> df.select(from_avro("value", subject="orders-value",                            # doctest: +SKIP
     ...                     schemaRegistryAddress="http://registry:8081").alias("order"))
     """
-    settings = read_options(options, _OPTIONS)
-    codec_options = _codec_options(settings.format)
-    if fields is not None:
-        if not isinstance(fields, Iterable):
-            raise TypeError(f"fields are a sequence of str, not {type(fields).__name__}")
-        codec_options["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
-    if wide_decimals is not None:
-        codec_options["wide_decimals"] = wide_decimals
+    settings = read_options(options, OPTIONS)
     place = registry_place(subject, schemaRegistryAddress, settings.registry)
-    codec = schema_codec(
-        "AVRO",
-        AvroCodec,
-        jsonFormatSchema,
-        _reader_schema(settings.format, jsonFormatSchema, place is not None),
-        codec_options,
-        place,
-    )
+    codec = avro_codec(jsonFormatSchema, settings.format, place, fields, wide_decimals)
     return decoded(data, reader_of(codec), settings.rows, "from_avro", deterministic=deterministic)
 
 
@@ -169,7 +155,7 @@ def to_avro(
     place = registry_place(subject, schemaRegistryAddress, settings.registry)
     schema = None if isinstance(jsonFormatSchema, str) and not jsonFormatSchema else jsonFormatSchema
     if schema is None and place is None:
-        derived = TypedWriter(functools.partial(_derived_writer, settings.codec))
+        derived = TypedWriter(functools.partial(derived_writer, settings.codec))
         if is_several(data):
             return encoded_by_shape(data, functools.partial(_encode_shape, derived), "to_avro", settings.rows)
         return encoded_within(data, functools.partial(_encode_within, derived), "to_avro", settings.rows)
@@ -180,6 +166,25 @@ def to_avro(
         # An interval of months, if it is one, has no array of its own.
         return encoded_within(data, functools.partial(_encode_only, known), "to_avro", settings.rows)
     return encoded(data, known, "to_avro", settings.rows)
+
+
+def avro_codec(
+    schema: Any,
+    given: Mapping[str, Any],
+    place: Place | None,
+    fields: Sequence[str] | None = None,
+    wide_decimals: str | None = None,
+) -> Any:
+    """Return the codec or serde that decodes Avro, by what `from_avro` takes: `given` are its options of Avro."""
+    codec_options = _codec_options(given)
+    if fields is not None:
+        if not isinstance(fields, Iterable):
+            raise TypeError(f"fields are a sequence of str, not {type(fields).__name__}")
+        codec_options["fields"] = (fields,) if isinstance(fields, str) else tuple(fields)
+    if wide_decimals is not None:
+        codec_options["wide_decimals"] = wide_decimals
+    reader_schema = _reader_schema(given, schema, place is not None)
+    return schema_codec("AVRO", AvroCodec, schema, reader_schema, codec_options, place)
 
 
 def _reader_schema(given: Mapping[str, Any], schema: Any, has_registry: bool) -> tuple[str, Any]:
@@ -226,7 +231,7 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _derived_writer(options: Mapping[str, Any], item: pa.Field) -> Writer:
+def derived_writer(options: Mapping[str, Any], item: pa.Field) -> Writer:
     """Return what encodes by the schema that Spark's ``to_avro`` derives where none is given."""
     return writer_of(AvroCodec(to_avro_type(from_arrow_type(item.type), item.nullable), **options))
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "as_column",
     "computed",
+    "corrupt_type",
     "decode_udf",
     "decoded",
     "encode_udf",
@@ -77,19 +78,24 @@ def decode_udf(reading: Reading, rows: RowsOptions, name: str, deterministic: bo
 
 def _decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Array], DataType]":
     """Return what the executors decode by, and Spark's type of the result."""
-    arrow_type, column = reading.arrow_type, rows.corrupt_column
-    if column is not None:
-        if not pa.types.is_struct(arrow_type):
-            raise ConfigError(f"columnNameOfCorruptRecord needs a record, and {arrow_type} has no fields")
-        taken = [field.name for field in arrow_type if field.name.lower() == column.lower()]
-        if taken:
-            raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
-        arrow_type = pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
-    spark_type = from_arrow_type(arrow_type)
+    column = rows.corrupt_column
+    spark_type = from_arrow_type(corrupt_type(reading.arrow_type, column))
     if not rows.permissive:
         return reading.read, spark_type
     read = functools.partial(decode_permissive, reading.read, column, rows.null_on_registry_failure)
     return read, all_nullable(spark_type)
+
+
+def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
+    """Return the type of a record with the column that says what is wrong with it, if there is to be one."""
+    if column is None:
+        return arrow_type
+    if not pa.types.is_struct(arrow_type):
+        raise ConfigError(f"columnNameOfCorruptRecord needs a record, and {arrow_type} has no fields")
+    taken = [field.name for field in arrow_type if field.name.lower() == column.lower()]
+    if taken:
+        raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
+    return pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
 
 
 def encoded(

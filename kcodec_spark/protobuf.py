@@ -19,10 +19,10 @@ from kcodec_spark.udf import Writer, encode_packed
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["from_protobuf", "to_protobuf"]
+__all__ = ["OPTIONS", "SIGNED", "from_protobuf", "protobuf_codec", "to_protobuf"]
 
 #: Spark's options of Protobuf.
-_OPTIONS = (
+OPTIONS = (
     "recursive.fields.max.depth",
     "emit.default.values",
     "enums.as.ints",
@@ -33,7 +33,7 @@ _OPTIONS = (
 )
 _MAX_DEPTH = 10
 #: Spark has no unsigned integers: they are written from signed ones of the same bits.
-_SIGNED: dict[str, Any] = {"unsigned": "signed"}
+SIGNED: dict[str, Any] = {"unsigned": "signed"}
 #: Databricks' options of a registry.
 _SUBJECT, _ADDRESS = "schema.registry.subject", "schema.registry.address"
 _MESSAGE, _EVOLUTION = "schema.registry.protobuf.name", "schema.registry.schema.evolution.mode"
@@ -109,23 +109,14 @@ def from_protobuf(
     >>> df.select(from_protobuf("value", subject="orders-value",                        # doctest: +SKIP
     ...                         schemaRegistryAddress="http://registry:8081").alias("order"))
     """
-    settings = read_options(options, (*_OPTIONS, *_REGISTRY))
-    codec_options = _codec_options(settings.format)
-    if fields is not None:
-        codec_options["fields"] = (fields,) if isinstance(fields, str) else fields
+    settings = read_options(options, (*OPTIONS, *_REGISTRY))
     place = _place(subject, schemaRegistryAddress, settings.format, settings.registry)
     source = _source(descFilePath, binaryDescriptorSet, schema)
-    if place is not None:
-        from kcodec_spark.framed import framed_serde
-
-        message = _message(messageName, settings.format, is_several=True)
-        reader = reader_of(framed_serde("PROTOBUF", *place, source, codec_options, message))
-    elif source is not None:
-        reader = reader_of(ProtobufCodec(source, _message(messageName, {}), **codec_options))
-    else:
-        own = {name: value for name, value in settings.format.items() if name in _OPTIONS}
-        given = own if fields is None else {**own, "fields": fields}
-        reader = reader_of(check_codec(_given(messageName), given, "messageName is"))
+    message = messageName
+    if place is not None or source is not None:
+        message = _message(messageName, settings.format if place else {}, is_several=place is not None)
+    own = {name: value for name, value in settings.format.items() if name in OPTIONS}
+    reader = reader_of(protobuf_codec(source, message, own, place, fields))
     return decoded(data, reader, settings.rows, "from_protobuf", deterministic=deterministic)
 
 
@@ -173,7 +164,7 @@ def to_protobuf(
     >>> df.select(to_protobuf(struct("*"), "Order", "orders.desc"))                     # doctest: +SKIP
     >>> df.select(to_protobuf(["id", "name"], schema=text))                             # doctest: +SKIP
     """
-    settings = read_options(options, (*_OPTIONS, *_REGISTRY))
+    settings = read_options(options, (*OPTIONS, *_REGISTRY))
     place = _place(subject, schemaRegistryAddress, settings.format, settings.registry)
     source = _source(descFilePath, binaryDescriptorSet, schema)
     write: Writer
@@ -181,14 +172,38 @@ def to_protobuf(
         from kcodec_spark.framed import framed_writer
 
         message = _message(messageName, settings.format)
-        write = writer_of(framed_writer("PROTOBUF", *place, source, _SIGNED, message))
+        write = writer_of(framed_writer("PROTOBUF", *place, source, SIGNED, message))
     elif source is not None:
-        write = ProtobufCodec(source, _message(messageName, {}), **_SIGNED).encode
+        write = ProtobufCodec(source, _message(messageName, {}), **SIGNED).encode
     else:
         write = writer_of(check_codec(_given(messageName), {}, "messageName is"))
     if is_several(data):
         return encoded_by_shape(data, functools.partial(encode_packed, write), "to_protobuf", settings.rows)
     return encoded(data, write, "to_protobuf", settings.rows)
+
+
+def protobuf_codec(
+    source: Any,
+    message: Any,
+    given: Mapping[str, Any],
+    place: Place | None,
+    fields: Sequence[str] | None = None,
+) -> Any:
+    """Return the codec or serde that decodes Protobuf, by what `from_protobuf` takes: `given` are Spark's options.
+
+    Without a schema and a registry, `message` is a codec or a serde.
+    """
+    codec_options = _codec_options(given)
+    if fields is not None:
+        codec_options["fields"] = (fields,) if isinstance(fields, str) else fields
+    if place is not None:
+        from kcodec_spark.framed import framed_serde
+
+        return framed_serde("PROTOBUF", *place, source, codec_options, message)
+    if source is not None:
+        return ProtobufCodec(source, message, **codec_options)
+    taken = given if fields is None else {**given, "fields": fields}
+    return check_codec(_given(message), taken, "messageName is")
 
 
 def _place(

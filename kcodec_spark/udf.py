@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec import __version__
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import RegistryError, SchemaError
+from kcodec_spark.importer import importer
 
 __all__ = [
     "CORRUPT_FIELDS",
@@ -127,33 +127,12 @@ def pack(shape: pa.Array, columns: tuple[pa.Array, ...]) -> pa.Array:
     return pa.StructArray.from_arrays(list(columns), fields=fields)
 
 
-def loader(
-    content: bytes, marker: str | None, level: int, name: str, version: str = __version__
-) -> Callable[..., pa.Array]:
+def loader(content: bytes, marker: str | None, level: int, name: str) -> Callable[..., pa.Array]:
     """Return the function that Spark sends; it uses nothing of these packages, so that it can look for them first."""
+    find = importer(marker)
 
     def work(*columns: pa.Array) -> pa.Array:
-        try:
-            from kcodec_spark.worker import load
-        except ModuleNotFoundError as error:
-            import sys
-            from pathlib import Path
-
-            from pyspark.core.files import SparkFiles
-
-            # In a streaming query Spark puts what was shipped into the folder of a session made for the
-            # query, but has workers look in the folder above it.
-            places = [] if marker is None else Path(SparkFiles.getRootDirectory()).glob(f"*/kcodec/{marker}")
-            folder = next((str(place.parents[1]) for place in places), None)
-            if folder is None:
-                python = f"{sys.executable}, Python {sys.version_info[0]}.{sys.version_info[1]}"
-                todo = (
-                    f"call kcodec_spark.ship(spark), or install kcodec=={version} for the workers ({python})"
-                )
-                raise ModuleNotFoundError(f"{error}: {todo}", name=error.name) from None
-            sys.path.append(folder)
-            from kcodec_spark.worker import load
-        result: pa.Array = load(content, level, name)(*columns)
+        result: pa.Array = find("kcodec_spark.worker").load(content, level, name)(*columns)
         return result
 
     return work

@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec import registry as registries
-from kcodec.codec import Codec
 from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError
 from kcodec.formats.schema_format import find_schema_format
@@ -23,8 +22,8 @@ _CONNECT = "CONNECT_JSON"
 class PayloadFormat:
     """The format of the keys or of the values of some topics.
 
-    `given` is a codec, a serde, a format's name, a mapping of ``"format"`` and the arguments of its codec or serde, or
-    None: then the bytes stay as they are. `fields` are the only ones that are read, where the format can leave others
+    `given` is a codec, a serde, or what has their methods; a format's name, a mapping of ``"format"`` and the arguments
+    of its codec or serde; or None: then the bytes stay as they are. `fields` are the only ones that are read, where the format can leave others
     out.
     """
 
@@ -35,13 +34,13 @@ class PayloadFormat:
         self._is_key = is_key
         self._settings = settings
         self._fields = fields
-        self._fixed: Codec | Serde | None = None
+        self._fixed: Any = None
         self._named: dict[str, Any] | None = None
         self._serdes: dict[str, Serde] = {}
         self._registry: SchemaRegistry | None = None
         if isinstance(given, (str, Mapping)):
             self._name(given)
-        elif isinstance(given, (Codec, Serde)):
+        elif hasattr(given, "decode") or hasattr(given, "deserialize"):
             self._fixed = given if fields is None else given.select(fields)
         elif given is not None:
             raise ConfigError(
@@ -89,7 +88,7 @@ class PayloadFormat:
     def decode(self, topic: str, array: pa.Array, headers: pa.Array, errors: str) -> Any:
         """Decode a column of payloads as `Codec.decode` and `Serde.deserialize` do."""
         found = self._of(topic)
-        if isinstance(found, Codec):
+        if not hasattr(found, "deserialize"):
             return found.decode(array, errors)
         # Few topics have headers: then ids are looked for in prefixes only.
         return found.deserialize(array, errors, headers if len(headers.values) else None)
@@ -100,14 +99,14 @@ class PayloadFormat:
             chunks = payloads(column)[0]
             return (pa.concat_arrays(chunks) if len(chunks) != 1 else chunks[0]), None
         found = self._of(topic)
-        if isinstance(found, Codec):
+        if not hasattr(found, "serialize"):
             return _whole(found.encode(column)), None
         if not found.writes_headers:
             return _whole(found.serialize(column)), None
         values, headers = found.serialize_with_headers(column)
         return _whole(values), (found.header, headers)
 
-    def _of(self, topic: str) -> Codec | Serde:
+    def _of(self, topic: str) -> Any:
         assert not self.is_bytes
         return self._fixed if self._fixed is not None else self._serde(topic)
 

@@ -1,0 +1,218 @@
+"""Reading topics: what is found out when a query is made, when it is planned, and what its tasks do."""
+
+import functools
+import logging
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kcodec import kafka
+from kcodec.errors import ConfigError
+from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.columns import COLUMNS, Columns
+from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
+from kcodec.kafka.report import ReadReport
+from kcodec.kafka.settings import Settings
+from kcodec_spark.kafka.options import Bound, Given
+from kcodec_spark.kafka.payload import FORMATS, Payload, payload
+from kcodec_spark.options import REGISTRY_PREFIX, read_options
+from kcodec_spark.types import all_nullable, from_arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+__all__ = ["Scan", "checked", "load", "make"]
+
+logger = logging.getLogger(__name__)
+
+#: Plans that a worker keeps, with the schemas that it has fetched; workers serve one task after another.
+_KEPT = 32
+_STREAMED = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+
+
+@dataclass(frozen=True)
+class Scan:
+    """How topics are read, with everything that was found out when the query was made."""
+
+    topics: Any
+    #: Settings of Kafka's client.
+    config: Mapping[str, Any] = field(repr=False)
+    #: The options, whose credentials are not shown.
+    options: Mapping[str, str] = field(repr=False)
+    columns: tuple[str, ...]
+    key: Payload | None
+    value: Payload | None
+    is_permissive: bool
+    #: As Spark takes the columns.
+    schema: pa.Schema
+
+    @property
+    def given(self) -> Given:
+        """The options."""
+        return Given(self.options, False, _format_options())
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of Kafka's client, checked."""
+        return Settings.of(self.config)
+
+    def ranges(self) -> list[Range]:
+        """Find the offsets of a batch, split as is asked for."""
+        given = self.given
+        for name in _STREAMED:
+            if name in given:
+                logger.warning("%s is an option of streams: it does nothing in a batch", name)
+        start, end = given.start("earliest"), given.end()
+        if start.at == "latest":
+            raise ConfigError("startingOffsets: latest is for streams")
+        if end.at == "earliest":
+            raise ConfigError("endingOffsets: earliest is no end")
+        with Cluster(self.settings) as cluster:
+            found = self.found(cluster, topics_of(cluster, self.topics), start, end)
+        return self.split(found, given)
+
+    def split(self, ranges: Sequence[Range], given: Given) -> list[Range]:
+        """Split ranges as is asked for; empty ones are left out."""
+        return split_ranges(
+            ranges, min_parts=given.number("minPartitions"), max_count=given.number("maxRecordsPerPartition")
+        )
+
+    def found(
+        self, cluster: Cluster, partitions: Sequence[TopicPartition], start: Bound, end: Bound | None
+    ) -> list[Range]:
+        """Find the offsets that are asked for."""
+        for bound in (start, end):
+            if bound is not None:
+                _check_named(bound, partitions)
+        ranges, lost = plan_ranges(
+            cluster, partitions, start.at, None if end is None else end.at, cluster.settings.isolation
+        )
+        for each in lost:
+            logger.warning("%s: the offsets %d to %d are gone", each.topic, each.start, each.end - 1)
+        if start.is_time and start.unmatched == "error":
+            self._check_matched(cluster, partitions, start, ranges)
+        return ranges
+
+    def _check_matched(
+        self, cluster: Cluster, partitions: Sequence[TopicPartition], start: Bound, ranges: Sequence[Range]
+    ) -> None:
+        """Raise if no record of a partition is as late as the time at which it was to start."""
+        latest, _ = plan_ranges(cluster, partitions, "latest", None, cluster.settings.isolation)
+        for each, last in zip(ranges, latest, strict=True):
+            if each.start >= last.start:
+                raise ConfigError(
+                    f"{start.option}: {each.place} has no record of that time or later; with "
+                    "startingOffsetsByTimestampStrategy=latest it starts at its end"
+                )
+
+    def read(self, part: Sequence[Any]) -> Iterator[pa.RecordBatch]:
+        """Read a part of a partition."""
+        reader = kafka.read(
+            Range(*part),
+            config=self.config,
+            key=self.key,
+            value=self.value,
+            columns=list(self.columns),
+            errors="null" if self.is_permissive else "raise",
+        )
+        for batch in reader:
+            yield _as_spark(batch, self.schema)
+
+
+def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
+    """Return the scan that options ask for, pickled, and its columns; the registry is asked for schemas."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    given = Given(options, False, _format_options())
+    topics = given.topics()
+    named = list(topics) if isinstance(topics, (list, dict)) else []
+    rows = _rows(given)
+    reset = "error" if given.flag("failOnDataLoss", True) else "earliest"
+    config = {"isolation.level": "read_uncommitted", **given.config, "auto.offset.reset": reset}
+    settings = Settings.of(config)
+    columns = _columns(given)
+    key, value = (payload(given, part, named, rows) for part in ("key", "value"))
+    decoded = Columns(
+        named or [""],
+        settings,
+        key=key,
+        value=value,
+        columns=list(columns),
+        isolation=settings.isolation,
+        errors="raise",
+        report=ReadReport(),
+    ).fix_schema()
+    spark = from_arrow_type(pa.struct(list(decoded)))
+    if rows.permissive:
+        spark = all_nullable(spark)
+    assert isinstance(spark, StructType)
+    try:
+        arrow = to_arrow_schema(spark, timezone="UTC")
+    except TypeError:
+        # Before Spark 4.2.
+        arrow = to_arrow_schema(spark)
+    scan = Scan(topics, config, dict(options), columns, key, value, rows.permissive, arrow)
+    return pickle.dumps(scan), spark
+
+
+def checked(scan: bytes | None, schema: "StructType") -> bytes:
+    """Return a scan that was made, if its columns are those that Spark asks for."""
+    if scan is None:
+        raise ConfigError("the columns of kcodec_kafka come from its options: read without .schema()")
+    return scan
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def load(scan: bytes) -> Scan:
+    """Return a scan that was pickled, once for each process."""
+    found: Scan = pickle.loads(scan)
+    return found
+
+
+def _format_options() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
+
+
+def _rows(given: Given) -> Any:
+    names = ("mode", "columnNameOfCorruptRecord", "onRegistryFailure")
+    options = {name: given.text(name) for name in names if name in given}
+    settings = {f"{REGISTRY_PREFIX}{name}": value for name, value in given.registry.items()}
+    found = read_options({**options, **settings})
+    given.registry = found.registry
+    return found.rows
+
+
+def _columns(given: Given) -> tuple[str, ...]:
+    text = given.text("columns")
+    headers = given.flag("includeHeaders", False)
+    if text is None:
+        return (*COLUMNS, "headers") if headers else COLUMNS
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if headers and "headers" not in names:
+        raise ConfigError("includeHeaders: name headers among the columns")
+    return names
+
+
+def _check_named(bound: Bound, partitions: Sequence[TopicPartition]) -> None:
+    """Raise if offsets are given, but not of all partitions, as Spark does."""
+    if not isinstance(bound.at, dict):
+        return
+    named = {TopicPartition(topic, number) for topic, at in bound.at.items() for number in at}
+    missing = sorted(set(partitions) - named)
+    if missing:
+        raise ConfigError(f"{bound.option} does not name {missing[0]}: name all partitions that are read")
+
+
+def _as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch as Spark takes it."""
+    if batch.schema.equals(schema):
+        return batch
+    arrays = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
