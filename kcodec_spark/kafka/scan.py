@@ -108,8 +108,10 @@ class Scan:
                     "startingOffsetsByTimestampStrategy=latest it starts at its end"
                 )
 
-    def read(self, part: Sequence[Any]) -> Iterator[pa.RecordBatch]:
-        """Read a part of a partition."""
+    def read(self, part: Sequence[Any] | None) -> Iterator[pa.RecordBatch]:
+        """Read a part of a partition; None stands for nothing, where Spark wants a part of it."""
+        if part is None:
+            return
         reader = kafka.read(
             Range(*part),
             config=self.config,

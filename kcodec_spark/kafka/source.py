@@ -50,6 +50,51 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
         def read(self, partition: InputPartition) -> Iterator[Any]:
             return module("scan").load(self.scan).read(partition.value)
 
+    class KafkaStreamReader(*streams):  # type: ignore[misc]
+        """Finds the offsets of each micro-batch, in the one process that a stream has for it; tasks read."""
+
+        def __init__(self, scan: bytes) -> None:
+            self.scan = scan
+            self._stream: Any = None
+
+        @property
+        def stream(self) -> Any:
+            if self._stream is None:
+                self._stream = module("stream").stream(self.scan)
+            return self._stream
+
+        def initialOffset(self) -> dict[str, Any]:
+            return self.stream.initial()
+
+        # Without arguments it is called before Spark 4.2.
+        def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:
+            return self.stream.latest(start, type(limit).__name__ != "ReadAllAvailable")
+
+        def getDefaultReadLimit(self) -> Any:
+            from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, ReadMinRows
+
+            if self.stream.max_offsets is not None:
+                return ReadMaxRows(self.stream.max_offsets)
+            if self.stream.min_offsets is not None:
+                return ReadMinRows(self.stream.min_offsets)
+            return ReadAllAvailable()
+
+        def reportLatestOffset(self) -> dict[str, Any] | None:
+            return self.stream.reported()
+
+        def prepareForTriggerAvailableNow(self) -> None:
+            self.stream.finish_here()
+
+        def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+            return [InputPartition(tuple(each)) for each in self.stream.parts(start, end)]
+
+        def read(self, partition: InputPartition) -> Iterator[Any]:
+            return module("scan").load(self.scan).read(partition.value)
+
+        def stop(self) -> None:
+            if self._stream is not None:
+                self._stream.close()
+
     class KafkaDataSource(DataSource):  # type: ignore[misc]
         """Topics, as ``spark.read.format("kcodec_kafka")`` reads them."""
 
@@ -66,5 +111,8 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
 
         def reader(self, schema: Any) -> KafkaReader:
             return KafkaReader(module("scan").checked(self.scan, schema))
+
+        def streamReader(self, schema: Any) -> KafkaStreamReader:
+            return KafkaStreamReader(module("scan").checked(self.scan, schema))
 
     return KafkaDataSource
