@@ -17,6 +17,8 @@ __all__ = ["PayloadFormat"]
 
 _KSQL = ("KAFKA", "JSON", "DELIMITED")
 _CONNECT = "CONNECT_JSON"
+#: Of codecs, and of serdes.
+_METHODS = ("decode", "encode", "deserialize", "serialize")
 
 
 class PayloadFormat:
@@ -40,7 +42,7 @@ class PayloadFormat:
         self._registry: SchemaRegistry | None = None
         if isinstance(given, (str, Mapping)):
             self._name(given)
-        elif hasattr(given, "decode") or hasattr(given, "deserialize"):
+        elif any(hasattr(given, method) for method in _METHODS) and not isinstance(given, bytes):
             self._fixed = given if fields is None else given.select(fields)
         elif given is not None:
             raise ConfigError(

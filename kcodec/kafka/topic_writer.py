@@ -1,7 +1,7 @@
 """Columns into topics."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class Written(NamedTuple):
 
 def write(
     data: Any,
-    topic: str,
+    topic: str | None = None,
     *,
     servers: Any = None,
     key: Any = None,
@@ -58,8 +58,8 @@ def write(
     ----------
     data : pyarrow.Table, RecordBatch, RecordBatchReader, or an Arrow producer such as polars and duckdb have
         A row for each record. A reader is written as it is read.
-    topic : str
-        It must exist.
+    topic : str, optional
+        It must exist. By default each row's is in the column ``topic``.
     servers, config
         As for `read`.
     key, value : Codec, Serde, str, mapping or None
@@ -69,8 +69,9 @@ def write(
         column's name or, for a struct of them, a list of names. By default the columns of these names; if there is
         none called ``value``, the value is a struct of all columns.
     partition : int or str, optional
-        The partition, or the column that holds it. By default it is that of the key, as Java's producer chooses it
-        (murmur2 of the encoded key); records without a key fill the batches of one partition after the other.
+        The partition, or the column that holds it. By default, and where that is null, it is that of the key, as Java's
+        producer chooses it (murmur2 of the encoded key); records without a key fill the batches of one partition after
+        the other.
     codec : {"zstd", "lz4", "snappy", "gzip", "none"}, optional
         By default ``compression.type`` of `config`, else zstd.
     transactional_id : str, optional
@@ -96,21 +97,26 @@ def write(
     settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
     batches = _batches(data)
     with Cluster(settings) as cluster:
-        numbers = cluster.partitions([topic])[topic]
         formats = {
             name: PayloadFormat(given, settings, name == "key")
             for name, given in (("key", key), ("value", value))
         }
-        writer = _Writer(topic, numbers, formats, columns, partition, settings)
+        writers: dict[str, _Writer] = {}
+        if topic is not None:
+            writers[topic] = _Writer(cluster, topic, formats, columns, partition)
         producer = Producer(cluster)
         try:
             row = 0
             for batch in batches:
                 for part in _slices(batch):
-                    try:
-                        writer.write(producer, part)
-                    except EncodeError as error:
-                        raise _moved(error, row) from error
+                    for name, numbers, rows in _by_topic(part, topic):
+                        if name not in writers:
+                            writers[name] = _Writer(cluster, name, formats, columns, partition)
+                        try:
+                            writers[name].write(producer, rows)
+                        except EncodeError as error:
+                            within = error.row if numbers is None else int(numbers[error.row])
+                            raise _at_row(error, row + within) from error
                     row += len(part)
             producer.flush()
             producer.end_transaction(True)
@@ -119,11 +125,11 @@ def write(
             raise
         finally:
             producer.close()
-    start: dict[int, int] = {}
-    end: dict[int, int] = {}
-    for (_, number), (first, last) in sorted(producer.offsets().items()):
-        start[number], end[number] = first, last
-    return Written({topic: start}, {topic: end})
+    start: dict[str, dict[int, int]] = {name: {} for name in writers}
+    end: dict[str, dict[int, int]] = {name: {} for name in writers}
+    for (name, number), (first, last) in sorted(producer.offsets().items()):
+        start[name][number], end[name][number] = first, last
+    return Written(start, end)
 
 
 def _abort(producer: Producer) -> None:
@@ -137,8 +143,8 @@ def _abort(producer: Producer) -> None:
         producer.end_transaction(False)
 
 
-def _moved(error: EncodeError, rows: int) -> EncodeError:
-    return EncodeError(error.row + rows, error.offset, error.path, error.code, error.reason, error.schema_id)
+def _at_row(error: EncodeError, row: int) -> EncodeError:
+    return EncodeError(row, error.offset, error.path, error.code, error.reason, error.schema_id)
 
 
 def _batches(data: Any) -> Any:
@@ -160,18 +166,43 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(at, _ROWS)
 
 
+def _by_topic(
+    batch: pa.RecordBatch, topic: str | None
+) -> Iterator[tuple[str, Sequence[int] | None, pa.RecordBatch]]:
+    """Return the rows of each topic, without its column; and their numbers, None if they are all."""
+    if topic is not None:
+        yield topic, None, batch
+        return
+    if "topic" not in batch.schema.names:
+        raise ConfigError("the data has no column 'topic', and no topic is given")
+    names = batch.column("topic")
+    if names.null_count:
+        raise ConfigError("topic: the column has nulls")
+    rest = batch.drop_columns(["topic"])
+    found = pc.unique(names)
+    for name in found.to_pylist():
+        if not isinstance(name, str):
+            raise ConfigError(f"topic: a column of {names.type} is none of text")
+        if len(found) == 1:
+            yield name, None, rest
+        else:
+            numbers = np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))
+            yield name, numbers, rest.take(pa.array(numbers))
+
+
 class _Writer:
-    """How rows become batches of partitions."""
+    """How rows become batches of the partitions of a topic."""
 
     def __init__(
         self,
+        cluster: Cluster,
         topic: str,
-        partitions: list[int],
         formats: Mapping[str, PayloadFormat],
         columns: Mapping[str, Any] | None,
         partition: int | str | None,
-        settings: Settings,
     ) -> None:
+        settings = cluster.settings
+        partitions = cluster.partitions([topic])[topic]
         self._topic = topic
         self._partitions = partitions
         self._formats = formats
@@ -267,15 +298,24 @@ class _Writer:
             if self._partition not in batch.schema.names:
                 raise ConfigError(f"partition: the data has no column {self._partition!r}")
             column = batch.column(self._partition)
-            if not pa.types.is_integer(column.type) or column.null_count:
-                raise ConfigError(f"partition: column {self._partition!r} has nulls or no integers")
-            numbers = column.cast(pa.int64()).to_numpy()
-            bad = ~np.isin(numbers, self._partitions)
+            if not pa.types.is_integer(column.type):
+                raise ConfigError(f"partition: column {self._partition!r} has no integers")
+            given = pc.drop_null(column).cast(pa.int64()).to_numpy()
+            bad = ~np.isin(given, self._partitions)
             if bad.any():
                 raise ConfigError(
-                    f"partition {numbers[bad][0]}: topic {self._topic!r} has {len(self._partitions)}"
+                    f"partition {given[bad][0]}: topic {self._topic!r} has {len(self._partitions)}"
                 )
-            return numbers.astype(np.int32)
+            if not column.null_count:
+                return given.astype(np.int32)
+            chosen = self._chosen(table)
+            chosen[column.is_valid().to_numpy(zero_copy_only=False)] = given
+            return chosen
+        return self._chosen(table)
+
+    def _chosen(self, table: pa.RecordBatch) -> Any:
+        """Return the partitions that records have by their keys."""
+        rows = len(table)
         names = table.schema.names
         keys = table.column("key") if "key" in names else pa.nulls(rows, pa.binary())
         sizes = np.full(rows, 16, np.int64)

@@ -42,7 +42,8 @@ _READ = (
     "schemaRegistryAddress",
     *_ROWS,
 )
-_WRITE = ("topic", "includeHeaders", "schemaRegistryAddress")
+#: Spark hands the place of a checkpoint on to the sink.
+_WRITE = ("topic", "schemaRegistryAddress", "checkpointLocation")
 _KAFKA = "kafka."
 
 #: Names in lower case -> what takes their place.
@@ -68,6 +69,7 @@ _INSTEAD = {
     "kafka.transactional.id": "tasks write at least once; kcodec.kafka.write has transactions",
     "schema.registry.url": "give the address as schemaRegistryAddress",
     "kafka.schema.registry.url": "give the address as schemaRegistryAddress",
+    **dict.fromkeys(("mode", "columnnameofcorruptrecord"), "what cannot be written fails its task"),
     "path": "give the topics as subscribe, subscribePattern or assign, and topic where it is written",
 }
 
@@ -91,12 +93,12 @@ class Given:
         del known["format"]
         for name, value in options.items():
             lower = name.lower()
-            if lower in _INSTEAD:
-                raise ConfigError(f"unknown option {name!r}: {_INSTEAD[lower]}")
             if lower in known:
                 if known[lower] in self._values:
                     raise ConfigError(f"the option {known[lower]} is given twice")
                 self._values[known[lower]] = value
+            elif lower in _INSTEAD:
+                raise ConfigError(f"unknown option {name!r}: {_INSTEAD[lower]}")
             elif lower.startswith(_KAFKA):
                 self.config[lower[len(_KAFKA) :]] = value
             elif lower.startswith(REGISTRY_PREFIX):

@@ -17,7 +17,7 @@ from kcodec_spark.options import RowsOptions
 from kcodec_spark.types import to_arrow_type
 from kcodec_spark.udf import decode_permissive
 
-__all__ = ["FORMATS", "Payload", "format_of", "json_type", "payload", "place_of"]
+__all__ = ["FORMATS", "FORMAT_OPTIONS", "Payload", "format_of", "json_type", "payload", "place_of"]
 
 _KSQL = ("DELIMITED", "KAFKA")
 #: Settings of Kafka Connect's converter.
@@ -32,6 +32,8 @@ FORMATS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_KSQL, ()),
     "BYTES": (),
 }
+#: Those of any format.
+FORMAT_OPTIONS = tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
 
 
 class Payload:

@@ -17,7 +17,7 @@ from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec_spark.kafka.options import Bound, Given
-from kcodec_spark.kafka.payload import FORMATS, Payload, payload
+from kcodec_spark.kafka.payload import FORMAT_OPTIONS, Payload, payload
 from kcodec_spark.options import REGISTRY_PREFIX, read_options
 from kcodec_spark.types import all_nullable, from_arrow_type
 
@@ -52,7 +52,7 @@ class Scan:
     @property
     def given(self) -> Given:
         """The options."""
-        return Given(self.options, False, _format_options())
+        return Given(self.options, False, FORMAT_OPTIONS)
 
     @property
     def settings(self) -> Settings:
@@ -129,7 +129,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
-    given = Given(options, False, _format_options())
+    given = Given(options, False, FORMAT_OPTIONS)
     topics = given.topics()
     named = list(topics) if isinstance(topics, (list, dict)) else []
     rows = _rows(given)
@@ -173,10 +173,6 @@ def load(scan: bytes) -> Scan:
     """Return a scan that was pickled, once for each process."""
     found: Scan = pickle.loads(scan)
     return found
-
-
-def _format_options() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
 
 
 def _rows(given: Given) -> Any:

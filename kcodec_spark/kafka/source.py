@@ -17,7 +17,15 @@ __all__ = ["data_source"]
 
 def data_source(marker: str | None, level: int) -> "type[DataSource]":
     """Make the data source; `marker` is the name of the file that marks what was shipped, `level` the logger's."""
-    from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+    from pyspark.sql.datasource import (
+        DataSource,
+        DataSourceArrowWriter,
+        DataSourceReader,
+        DataSourceStreamArrowWriter,
+        DataSourceStreamReader,
+        InputPartition,
+        WriterCommitMessage,
+    )
 
     streams: tuple[type, ...] = (DataSourceStreamReader,)
     try:
@@ -95,6 +103,26 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
             if self._stream is not None:
                 self._stream.close()
 
+    class KafkaWriter(DataSourceArrowWriter):  # type: ignore[misc]
+        """Writes the rows of a task; when it ends, the brokers have them, and there is nothing to commit."""
+
+        def __init__(self, sink: bytes) -> None:
+            self.sink = sink
+
+        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+            module("sink").load(self.sink).write(iterator)
+            return WriterCommitMessage()
+
+    class KafkaStreamWriter(DataSourceStreamArrowWriter):  # type: ignore[misc]
+        """The same for each micro-batch."""
+
+        def __init__(self, sink: bytes) -> None:
+            self.sink = sink
+
+        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+            module("sink").load(self.sink).write(iterator)
+            return WriterCommitMessage()
+
     class KafkaDataSource(DataSource):  # type: ignore[misc]
         """Topics, as ``spark.read.format("kcodec_kafka")`` reads them."""
 
@@ -114,5 +142,13 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
 
         def streamReader(self, schema: Any) -> KafkaStreamReader:
             return KafkaStreamReader(module("scan").checked(self.scan, schema))
+
+        def writer(self, schema: Any, overwrite: bool) -> KafkaWriter:
+            if overwrite:
+                raise ValueError("kcodec_kafka writes with mode append: topics are not overwritten")
+            return KafkaWriter(module("sink").make(dict(self.options), schema))
+
+        def streamWriter(self, schema: Any, overwrite: bool) -> KafkaStreamWriter:
+            return KafkaStreamWriter(module("sink").make(dict(self.options), schema))
 
     return KafkaDataSource

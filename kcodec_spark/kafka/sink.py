@@ -1,0 +1,160 @@
+"""Writing topics: what is found out when a query is planned, and what its tasks do."""
+
+import functools
+import itertools
+import pickle
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, KsqlCodec, ProtobufCodec, kafka
+from kcodec.errors import ConfigError
+from kcodec.kafka.settings import Settings
+from kcodec_spark.avro import derived_writer
+from kcodec_spark.kafka.options import Given
+from kcodec_spark.kafka.payload import FORMAT_OPTIONS, FORMATS, format_of, json_type, place_of
+from kcodec_spark.protobuf import SIGNED
+from kcodec_spark.types import given_type
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+__all__ = ["Sink", "load", "make"]
+
+#: What the columns of these names are, as in Spark's own sink; a value without a column of its own is all others.
+_PARTS = ("key", "value", "headers", "topic", "partition")
+_KEPT = 32
+
+
+class _Typed:
+    """Encodes by a codec that is made for the type of the first column."""
+
+    def __init__(self, make: Callable[[pa.DataType], Any]) -> None:
+        self._make = make
+        self._made: dict[pa.DataType, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Typed, (self._make,)
+
+    def encode(self, column: pa.Array) -> Any:
+        """Encode a column."""
+        if column.type not in self._made:
+            self._made[column.type] = self._make(column.type)
+        made = self._made[column.type]
+        return made(column) if callable(made) else made.encode(column)
+
+
+@dataclass(frozen=True)
+class Sink:
+    """How rows are written."""
+
+    topic: str | None
+    #: Settings of Kafka's client.
+    config: Mapping[str, Any] = field(repr=False)
+    key: Any
+    value: Any
+    #: The columns of the rows that are written, and those of them that make the value.
+    taken: tuple[str, ...]
+    fields: tuple[str, ...] | None
+
+    def write(self, batches: Iterator[pa.RecordBatch]) -> None:
+        """Write the rows of a task, and wait until the brokers have them."""
+        taken = (batch.select(list(self.taken)) for batch in batches if len(batch))
+        first = next(taken, None)
+        if first is None:
+            return
+        kafka.write(
+            pa.RecordBatchReader.from_batches(first.schema, itertools.chain([first], taken)),
+            self.topic,
+            key=self.key,
+            value=self.value,
+            columns=self._columns(),
+            partition="partition" if "partition" in self.taken else None,
+            config=self.config,
+        )
+
+    def _columns(self) -> dict[str, Any]:
+        parts: dict[str, Any] = {name: name for name in ("key", "value", "headers") if name in self.taken}
+        return parts if self.fields is None else {**parts, "value": list(self.fields)}
+
+
+def make(options: Mapping[str, str], schema: "StructType") -> bytes:
+    """Return the sink that options ask for, pickled; the registry is asked for schemas."""
+    given = Given(options, True, FORMAT_OPTIONS)
+    Settings.of(given.config)
+    kinds = {field.name: field.dataType for field in schema.fields}
+    if len(kinds) < len(schema.fields):
+        raise ConfigError("two columns have the same name")
+    topic = given.text("topic")
+    topics = [] if topic is None else [topic]
+    formats = {part: format_of(given, part) for part in ("key", "value")}
+    fields = None
+    taken = [name for name in _PARTS if name in kinds and not (name == "topic" and topic is not None)]
+    if "value" not in kinds:
+        if formats["value"] is None:
+            raise ConfigError(f"there is no column value, only {', '.join(kinds)}: give value.format to write them")
+        fields = tuple(name for name in kinds if name not in _PARTS)
+        taken += fields
+    if topic is None and "topic" not in kinds:
+        raise ConfigError("give the option topic, or a column of that name")
+    if formats["key"] is not None and "key" not in kinds:
+        raise ConfigError("key.format: there is no column key")
+    _check_types(kinds, formats)
+    key, value = (
+        None if name is None else _encoding(given, part, name, topics) for part, name in formats.items()
+    )
+    return pickle.dumps(Sink(topic, given.config, key, value, tuple(taken), fields))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def load(sink: bytes) -> Sink:
+    """Return a sink that was pickled, once for each process."""
+    found: Sink = pickle.loads(sink)
+    return found
+
+
+def _check_types(kinds: "Mapping[str, DataType]", formats: Mapping[str, str | None]) -> None:
+    """Raise if a column has another type than Spark's own sink takes."""
+    texts = ("string", "binary")
+    wanted: dict[str, tuple[str, ...]] = {"topic": ("string",), "partition": ("int",)}
+    wanted |= {part: texts for part, name in formats.items() if name is None}
+    wanted["headers"] = ("array<struct<key:string,value:binary>>",)
+    for name, known in wanted.items():
+        kind = kinds.get(name)
+        if kind is not None and kind.simpleString() not in known:
+            raise ConfigError(f"column {name} is {kind.simpleString()}, not {' or '.join(known)}")
+
+
+def _encoding(given: Given, part: str, format: str, topics: list[str]) -> Any:
+    """Return what encodes keys or values: what `kcodec.kafka.write` takes."""
+    place = place_of(given, part, format, topics)
+    schema, message = given.text(f"{part}.schema"), given.text(f"{part}.message")
+    if given.text(f"{part}.fields") is not None:
+        raise ConfigError(f"{part}.fields: select the columns that are to be written")
+    if place is not None:
+        from kcodec_spark.framed import framed_writer
+
+        return framed_writer(format, *place, schema, SIGNED if format == "PROTOBUF" else {}, message)
+    if format == "AVRO":
+        return AvroCodec(schema) if schema is not None else _Typed(_derived_avro)
+    if format == "JSON":
+        return _Typed(JsonCodec) if schema is None else JsonCodec(json_type(schema, part))
+    own = {name: value for name, value in given.names(f"{part}.").items() if name in FORMATS[format]}
+    is_key = part == "key"
+    if format == "CONNECT_JSON":
+        if schema is None:
+            return _Typed(functools.partial(ConnectJsonCodec, config=own, key=is_key))
+        return ConnectJsonCodec(schema, config=own, key=is_key)
+    if schema is None:
+        raise ConfigError(f"{part}.schema is needed, or schemaRegistryAddress")
+    if format == "PROTOBUF":
+        return ProtobufCodec(schema, message, **SIGNED)
+    if format == "JSON_SR":
+        raise ConfigError("json_sr needs schemaRegistryAddress; json is without a registry")
+    return KsqlCodec(format, schema, key=is_key)
+
+
+def _derived_avro(kind: pa.DataType) -> Any:
+    return derived_writer({}, pa.field("value", kind, False))
