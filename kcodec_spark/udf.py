@@ -93,7 +93,8 @@ def _bad_rows(
     rows = report["row"].combine_chunks()
     found = dict(zip(report.column_names, report.columns, strict=True))
     if values is not None:
-        found["bytes"] = pa.chunked_array([values.take(rows)])
+        # One by one, as Arrow takes none from views.
+        found["bytes"] = pa.chunked_array([pa.array([values[row].as_py() for row in rows.to_pylist()])])
     columns = [found[field.name].combine_chunks().cast(field.type) for field in fields]
     entries = pa.StructArray.from_arrays(columns, fields=list(fields))
     return replace_rows(pa.nulls(count, entries.type), rows.to_pylist(), entries)

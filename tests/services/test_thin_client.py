@@ -19,12 +19,14 @@ def test_all_that_a_thin_client_does(thin, packages, connect_server, kafka, regi
     # Its worker asks for this id, with what Python brings and what was shipped.
     poison.append(Message(b"unknown", b"\0\0\x98\x96\x80" + value(order(31))[5:]))
     kafka.produce(topic, messages + poison)
+    kafka.create(f"{topic}-copy")
     # Neither Java nor what else this process finds by its environment.
     environment = {"PATH": "/nowhere", "HOME": str(tmp_path), "PYTHONPATH": str(packages)}
     done = subprocess.run(
         [
             *ENDS_WITH_US,
             *(thin, str(HERE / "thin_client.py"), connect_server.address, kafka.address, registry_url, topic),
+            str(tmp_path / "checkpoint"),
         ],
         env=environment,
         cwd=tmp_path,
@@ -44,4 +46,7 @@ def test_all_that_a_thin_client_does(thin, packages, connect_server, kafka, regi
     assert told["tombstones"] == 1
     assert told["failfast"].startswith("kcodec.errors.DecodeError: ")
     assert told["sql"] == [[number, order(number)["customer"]] for number in (0, 1)]
+    assert told["read"] == ids
+    assert told["read errors"] == ["truncated", "unknown_schema_id"]
+    assert told["copied"] == sorted(2 * ids)
     assert told["same"] == told["written"] == len(ids)

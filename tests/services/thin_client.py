@@ -1,6 +1,7 @@
 """Run by test_thin_client with the Python of an environment that has pyspark-client and kcodec, and no Java.
 
-Arguments: the Connect server, the broker, the registry, a topic with framed orders, one poison and one tombstone.
+Arguments: the Connect server, the broker, the registry, a topic with framed orders, one poison and one
+tombstone, beside it one of that name and -copy, and a folder for a checkpoint.
 """
 
 import importlib.util
@@ -22,9 +23,9 @@ from pyspark.sql import SparkSession  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
 
 import kcodec  # noqa: E402
-from kcodec_spark import check_server, from_avro, register, ship, to_avro  # noqa: E402
+from kcodec_spark import check_server, from_avro, register, register_kafka, ship, to_avro  # noqa: E402
 
-server, broker, registry_url, topic = sys.argv[1:]
+server, broker, registry_url, topic, checkpoint = sys.argv[1:]
 subject = f"{topic}-value"
 told = {}
 
@@ -108,5 +109,28 @@ each = (
 each.awaitTermination(120)
 told["batches"] = sorted(row[0] for row in spark.table("thin_batches").collect())
 spark.sql("DROP TABLE thin_batches")
+
+register_kafka(spark)
+place = {"kafka.bootstrap.servers": broker, "schemaRegistryAddress": registry_url, "value.format": "avro"}
+columns = {"subscribe": topic, "startingOffsets": "earliest", "columns": "value.*", **permissive}
+
+
+def topic_columns(reader):
+    return reader.format("kcodec_kafka").options(**place, **columns).load()
+
+
+rows = topic_columns(spark.read)
+told["read"] = sorted(row[0] for row in rows.where("id is not null").select("id").collect())
+told["read errors"] = sorted(row[0] for row in rows.select("_error.code").where("code is not null").collect())
+good = rows.where("id is not null").drop("_error")
+good.write.format("kcodec_kafka").options(**place, topic=f"{topic}-copy", **{"value.subject": subject}).mode(
+    "append"
+).save()
+query = topic_columns(spark.readStream).where("id is not null").drop("_error").writeStream
+query = query.format("kcodec_kafka").options(**place, topic=f"{topic}-copy", **{"value.subject": subject})
+query = query.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+query.awaitTermination(120)
+copied = spark.read.format("kcodec_kafka").options(**place, subscribe=f"{topic}-copy", columns="value.id")
+told["copied"] = sorted(row[0] for row in copied.option("subject", subject).load().collect())
 spark.stop()
 print(json.dumps(told))
