@@ -28,8 +28,10 @@ def importer(marker: str | None, version: str = __version__) -> Callable[[str], 
             from pyspark.core.files import SparkFiles
 
             # In a streaming query Spark puts what was shipped into the folder of a session made for the
-            # query, but has workers look in the folder above it.
-            places = [] if marker is None else Path(SparkFiles.getRootDirectory()).glob(f"*/kcodec/{marker}")
+            # query, but has workers look in the folder above it, and what plans the query in one beside it.
+            root = Path(SparkFiles.getRootDirectory())
+            roots = () if marker is None else (root, root.parent)
+            places = (place for each in roots for place in each.glob(f"*/kcodec/{marker}"))
             folder = next((str(place.parents[1]) for place in places), None)
             if folder is None:
                 python = f"{sys.executable}, Python {sys.version_info[0]}.{sys.version_info[1]}"

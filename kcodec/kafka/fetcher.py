@@ -79,11 +79,13 @@ class _Cursor:
 class Fetcher:
     """The pieces of ranges, in order within each partition; to be closed.
 
-    Iterating gives lists of pieces, of a response each, until all ranges are at their ends. Errors of brokers are
-    raised from it, as `KafkaError`.
+    Iterating gives lists of pieces, of a response each, until all ranges are at their ends; with `is_endless` it goes on
+    when there are none, as more may be added. Errors of brokers are raised from it, as `KafkaError`.
     """
 
-    def __init__(self, cluster: Cluster, ranges: Iterable[Range], isolation: str) -> None:
+    def __init__(
+        self, cluster: Cluster, ranges: Iterable[Range], isolation: str, is_endless: bool = False
+    ) -> None:
         self.cluster = cluster
         self.isolation = isolation
         #: What was found to be gone, and not asked for yet.
@@ -94,12 +96,18 @@ class Fetcher:
         )
         self._lock = threading.Lock()
         self._brokers: dict[int, _Broker] = {}
-        cursors = [_Cursor(cluster, each) for each in ranges]
-        cursors = [each for each in cursors if not each.is_done]
-        self._open = len(cursors)
-        if not cursors:
+        self._open = 0
+        if not self.add(ranges) and not is_endless:
             self.arrived.put(None)
+
+    def add(self, ranges: Iterable[Range]) -> int:
+        """Read further ranges, too; return how many of them have not ended."""
+        cursors = [_Cursor(self.cluster, each) for each in ranges]
+        cursors = [each for each in cursors if not each.is_done]
+        with self._lock:
+            self._open += len(cursors)
         self.place(cursors)
+        return len(cursors)
 
     def __iter__(self) -> Iterator[list[Piece]]:
         while (found := self.take()) is not None:

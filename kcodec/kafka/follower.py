@@ -1,22 +1,25 @@
 """Topics as columns, without an end."""
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.columns import Columns
 from kcodec.kafka.fetcher import Fetcher, Piece
 from kcodec.kafka.group import commit_offsets, fetch_offsets
-from kcodec.kafka.offsets import plan_ranges, positions_of, topics_of
+from kcodec.kafka.offsets import Range, plan_ranges, positions_of, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation, note_lost
 
 __all__ = ["Follower", "follow"]
+
+logger = logging.getLogger(__name__)
 
 
 def follow(
@@ -37,8 +40,9 @@ def follow(
     Parameters
     ----------
     topics, servers, key, value, columns, isolation, errors, config
-        As for `read`. Partitions that are added later are not read; those of a group's other members are: to share
-        partitions among members is what confluent-kafka's consumer is for.
+        As for `read`. Partitions that are added later, and topics that a pattern finds later, are read from their first
+        offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). Those of a group's other members are
+        read, too: to share partitions among members is what confluent-kafka's consumer is for.
     start : str, datetime, int or mapping
         As for `read`.
     group : str, optional
@@ -79,19 +83,42 @@ class Follower:
     ) -> None:
         self._cluster = cluster
         self._group = cluster.settings.group
+        self._isolation = isolation
+        self._topics = topics
         self.report = ReadReport()
-        partitions = topics_of(cluster, topics)
-        committed = fetch_offsets(cluster, self._group, partitions) if self._group is not None else None
-        ranges, lost = plan_ranges(cluster, partitions, start, None, isolation, committed)
-        note_lost(lost, self.report)
+        ranges = self._ranges(topics_of(cluster.partitions, topics), start)
         names = list(dict.fromkeys(each.topic for each in ranges)) or [""]
         self._columns = Columns(
             names, cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
         )
         self._positions = positions_of(ranges)
         self._high: dict[TopicPartition, int] = {}
-        self._fetcher = Fetcher(cluster, ranges, isolation)
+        self._fetcher = Fetcher(cluster, ranges, isolation, is_endless=True)
         self._batches = self._ready([])
+        self._next_look = time.monotonic() + cluster.settings.metadata_age_ms / 1000
+
+    def _ranges(self, partitions: list[TopicPartition], start: Any) -> list[Range]:
+        group = self._group
+        committed = None if group is None else fetch_offsets(self._cluster, group, partitions)
+        ranges, lost = plan_ranges(self._cluster, partitions, start, None, self._isolation, committed)
+        note_lost(lost, self.report)
+        return ranges
+
+    def _look(self) -> None:
+        """Read partitions that were added, from their beginning."""
+        self._next_look = time.monotonic() + self._cluster.settings.metadata_age_ms / 1000
+        try:
+            found = topics_of(self._cluster.refresh, self._topics)
+        except KafkaError as error:
+            # Who cannot be asked now is asked again; what that means for reading, the fetcher finds out.
+            logger.warning("looking for partitions: %s", error)
+            return
+        added = [each for each in found if each.partition not in self._positions.get(each.topic, {})]
+        if added:
+            ranges = self._ranges(added, "earliest")
+            for topic, by in positions_of(ranges).items():
+                self._positions.setdefault(topic, {}).update(by)
+            self._fetcher.add(ranges)
 
     @property
     def positions(self) -> dict[str, dict[int, int]]:
@@ -137,7 +164,9 @@ class Follower:
         while True:
             for batch in self._batches:
                 return batch
-            pieces = self._fetcher.take(max(end - time.monotonic(), 0))
+            if time.monotonic() >= self._next_look:
+                self._look()
+            pieces = self._fetcher.take(max(min(end, self._next_look) - time.monotonic(), 0))
             note_lost(self._fetcher.take_lost(), self.report)
             if pieces:
                 self._batches = self._ready(pieces)

@@ -3,7 +3,7 @@
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -65,18 +65,21 @@ class Lost(NamedTuple):
     end: int
 
 
-def topics_of(cluster: Cluster, topics: Any) -> list[TopicPartition]:
+def topics_of(
+    partitions: Callable[[Iterable[str] | None], dict[str, list[int]]], topics: Any
+) -> list[TopicPartition]:
     """Return the partitions of what a user names: a topic, several, a pattern, or an assignment.
 
+    `partitions` asks for those of topics, None for all: `Cluster.partitions`, or `Cluster.refresh`, which tries once.
     A pattern is a compiled one, or a text that starts with ``^``; it matches whole names, and no internal topics.
     """
     if isinstance(topics, str) and topics.startswith("^"):
         topics = _compiled(topics)
     if isinstance(topics, re.Pattern):
-        found = {name: all_of for name, all_of in cluster.partitions(None).items() if topics.fullmatch(name)}
+        found = {name: all_of for name, all_of in partitions(None).items() if topics.fullmatch(name)}
     elif isinstance(topics, Mapping):
         found = {str(name): sorted({_number(each) for each in numbers}) for name, numbers in topics.items()}
-        known = cluster.partitions(found) if found else {}
+        known = partitions(found) if found else {}
         for name, numbers in found.items():
             for number in numbers:
                 if number not in known[name]:
@@ -85,7 +88,7 @@ def topics_of(cluster: Cluster, topics: Any) -> list[TopicPartition]:
         names = [topics] if isinstance(topics, str) else list(topics)
         if not names or not all(isinstance(name, str) for name in names):
             raise ConfigError("topics are a name, names, a pattern, or {topic: [partition, ...]}")
-        found = cluster.partitions(names)
+        found = partitions(names)
     return [TopicPartition(name, number) for name in sorted(found) for number in found[name]]
 
 

@@ -106,6 +106,7 @@ def _keys() -> dict[str, _Key]:
     request_timeout = _Key("request_timeout_ms", _number(1))
     delivery_timeout = _Key("delivery_ms", _number(1))
     fetch_wait = _Key("fetch_wait_ms", milliseconds)
+    metadata_age = _Key("metadata_age_ms", _number(1))
     partition_bytes = _Key("partition_bytes", size)
     in_flight = _Key("in_flight", _number(1, 5))
     codec = _Key("codec", _choice(*_CODECS))
@@ -149,6 +150,8 @@ def _keys() -> dict[str, _Key]:
         "default.api.timeout.ms": _Key("timeout_ms", _number(1)),
         "delivery.timeout.ms": delivery_timeout,
         "message.timeout.ms": delivery_timeout,
+        "metadata.max.age.ms": metadata_age,
+        "topic.metadata.refresh.interval.ms": metadata_age,
         "retry.backoff.ms": _Key("backoff_ms", milliseconds),
         "retry.backoff.max.ms": _Key("max_backoff_ms", milliseconds),
         "fetch.max.bytes": _Key("fetch_bytes", size),
@@ -223,6 +226,7 @@ class Settings:
     connect_timeout_ms: int = 10_000
     timeout_ms: int = 60_000
     delivery_ms: int | None = None
+    metadata_age_ms: int = 300_000
     backoff_ms: int = 100
     max_backoff_ms: int = 1_000
     fetch_bytes: int = 16 << 20

@@ -47,7 +47,7 @@ def list_topics(
         As for `read`.
     """
     with Cluster(Settings.of(config, servers)) as cluster:
-        partitions = topics_of(cluster, topics)
+        partitions = topics_of(cluster.partitions, topics)
         starts = cluster.offsets(dict.fromkeys(partitions, -2), "read_uncommitted")
         ends = cluster.offsets(dict.fromkeys(partitions, -1), "read_uncommitted")
         sizes = _sizes(cluster, partitions)

@@ -65,7 +65,7 @@ def _plan(
     if isinstance(topics, (list, tuple)) and topics and all(isinstance(each, Range) for each in topics):
         cluster.partitions({each.topic for each in topics})
         return list(topics), []
-    return plan_ranges(cluster, topics_of(cluster, topics), start, end, isolation)
+    return plan_ranges(cluster, topics_of(cluster.partitions, topics), start, end, isolation)
 
 
 def read(

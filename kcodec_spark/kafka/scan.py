@@ -71,7 +71,7 @@ class Scan:
         if end.at == "earliest":
             raise ConfigError("endingOffsets: earliest is no end")
         with Cluster(self.settings) as cluster:
-            found = self.found(cluster, topics_of(cluster, self.topics), start, end)
+            found = self.found(cluster, topics_of(cluster.partitions, self.topics), start, end)
         return self.split(found, given)
 
     def split(self, ranges: Sequence[Range], given: Given) -> list[Range]:

@@ -16,7 +16,6 @@ from kcodec_spark.avro import derived_writer
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.kafka.payload import FORMAT_OPTIONS, FORMATS, format_of, json_type, place_of
 from kcodec_spark.protobuf import SIGNED
-from kcodec_spark.types import given_type
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
@@ -94,7 +93,9 @@ def make(options: Mapping[str, str], schema: "StructType") -> bytes:
     taken = [name for name in _PARTS if name in kinds and not (name == "topic" and topic is not None)]
     if "value" not in kinds:
         if formats["value"] is None:
-            raise ConfigError(f"there is no column value, only {', '.join(kinds)}: give value.format to write them")
+            raise ConfigError(
+                f"there is no column value, only {', '.join(kinds)}: give value.format to write them"
+            )
         fields = tuple(name for name in kinds if name not in _PARTS)
         taken += fields
     if topic is None and "topic" not in kinds:

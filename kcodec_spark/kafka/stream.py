@@ -57,7 +57,9 @@ class Stream:
         latest = self._latest()
         self._reported = latest
         if self._final is not None:
-            latest = {place: min(at, self._final[place]) for place, at in latest.items() if place in self._final}
+            latest = {
+                place: min(at, self._final[place]) for place, at in latest.items() if place in self._final
+            }
         if start is None and self.max_offsets is not None:
             raise ConfigError("maxOffsetsPerTrigger needs Spark 4.2 or newer")
         if start is None or not is_limited:
@@ -66,7 +68,10 @@ class Stream:
         ranges = self._ranges(before, latest)
         if self.min_offsets is not None and self._final is None:
             now = time.monotonic()
-            if sum(each.size for each in ranges) < self.min_offsets and now < self._triggered + self._max_delay:
+            if (
+                sum(each.size for each in ranges) < self.min_offsets
+                and now < self._triggered + self._max_delay
+            ):
                 return _offsets(before)
             self._triggered = now
         if self.max_offsets is not None:
@@ -109,7 +114,7 @@ class Stream:
         return self._cluster.settings.isolation
 
     def _partitions(self) -> list[TopicPartition]:
-        return topics_of(self._cluster, self._scan.topics)
+        return topics_of(self._cluster.partitions, self._scan.topics)
 
     def _latest(self) -> Positions:
         partitions = self._partitions()
@@ -118,7 +123,9 @@ class Stream:
 
     def _lose(self, what: str) -> None:
         if self._fails:
-            raise KafkaError(f"{what}: some data may have been lost; with failOnDataLoss=false the stream goes on")
+            raise KafkaError(
+                f"{what}: some data may have been lost; with failOnDataLoss=false the stream goes on"
+            )
         logger.warning("%s: some data may have been lost", what)
 
 

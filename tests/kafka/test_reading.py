@@ -1,5 +1,6 @@
 """What reading does with what brokers do: a broker of the tests' own takes each part."""
 
+import re
 import socket
 import struct
 import threading
@@ -70,6 +71,51 @@ def test_offsets_that_compaction_has_left_out(fast):
             pass
         assert follower.positions == {"t": {0: 20}}
         follower.close()
+
+
+def test_partitions_that_are_added_are_followed(fast):
+    """From their first offset, also where a pattern found no topic at first."""
+    settings = {**fast, "metadata.max.age.ms": 50}
+    with FakeCluster({}) as cluster:
+        followers = [
+            follow(
+                re.compile("t|u"), servers=cluster.address, start="latest", columns=["topic"], config=settings
+            ),
+        ]
+        assert followers[0].poll(0.1) is None
+        add(cluster, "t", 0)
+        assert followers[0].poll(10).column("topic").to_pylist() == ["t"] * 5
+        followers.append(
+            follow("t", servers=cluster.address, start="latest", columns=["topic"], config=settings)
+        )
+        assert followers[1].poll(0.1) is None
+        add(cluster, "t", 1)
+        add(cluster, "u", 0)
+        for follower, ends in zip(
+            followers, ({"t": {0: 5, 1: 5}, "u": {0: 5}}, {"t": {0: 5, 1: 5}}), strict=True
+        ):
+            end = time.monotonic() + 10
+            while follower.positions != ends:
+                assert time.monotonic() < end, follower.positions
+                follower.poll(0.1)
+            follower.close()
+
+
+def test_following_goes_on_where_partitions_cannot_be_looked_for(fast):
+    with filled((5,)) as cluster:
+        with follow("t", servers=cluster.address, config={**fast, "metadata.max.age.ms": 1}) as follower:
+            cluster.brokers[0].hooks["Metadata"] = lambda body: CLOSE
+            assert follower.poll(0.1) is None
+            cluster.put(PLACE, batch(5, 3))
+            assert len(follower.poll(10)) == 3
+
+
+def add(cluster, topic, partition):
+    """Add a partition that has five records."""
+    with cluster.lock:
+        cluster.leaders[topic, partition] = 0
+        cluster.logs[topic, partition] = []
+        cluster.put((topic, partition), batch(0, 5))
 
 
 def _sealed(data):
