@@ -47,7 +47,10 @@ class Payload:
             raise ConfigError("the columns are not known before the first value: give a schema")
         self._codec = codec
         self._rows = rows
-        self.arrow_type: pa.DataType = corrupt_type(codec.arrow_type, rows.corrupt_column)
+        kind = corrupt_type(codec.arrow_type, rows.corrupt_column)
+        if rows.permissive and pa.types.is_struct(kind):
+            kind = pa.struct([field.with_nullable(True) for field in kind])
+        self.arrow_type: pa.DataType = kind
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Payload, (self._codec, self._rows)

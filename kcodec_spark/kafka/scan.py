@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kcodec import kafka
 from kcodec.errors import ConfigError
@@ -16,6 +17,7 @@ from kcodec.kafka.columns import COLUMNS, Columns
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
+from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import Bound, Given
 from kcodec_spark.kafka.payload import FORMAT_OPTIONS, Payload, payload
 from kcodec_spark.options import REGISTRY_PREFIX, read_options
@@ -127,7 +129,7 @@ class Scan:
 def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     """Return the scan that options ask for, pickled, and its columns; the registry is asked for schemas."""
     from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
     given = Given(options, False, FORMAT_OPTIONS)
     topics = given.topics()
@@ -148,10 +150,16 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
         errors="raise",
         report=ReadReport(),
     ).fix_schema()
-    spark = from_arrow_type(pa.struct(list(decoded)))
-    if rows.permissive:
-        spark = all_nullable(spark)
-    assert isinstance(spark, StructType)
+    # Spark's own source has headers that may be null, and so may all be where bad values are.
+    spark = StructType(
+        [
+            StructField(
+                each.name, all_nullable(kind) if rows.permissive or each.type == HEADERS else kind
+            )
+            for each in decoded
+            for kind in [from_arrow_type(each.type)]
+        ]
+    )
     try:
         arrow = to_arrow_schema(spark, timezone="UTC")
     except TypeError:
@@ -210,7 +218,14 @@ def _as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     if batch.schema.equals(schema):
         return batch
     arrays = [
-        column if column.type == field.type else column.cast(field.type)
+        column if column.type == field.type else _filled(column).cast(field.type)
         for column, field in zip(batch.columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _filled(column: pa.Array) -> pa.Array:
+    """Return a column, null where it is that of the headers and there are none: so are they in Spark's own source."""
+    if column.type != HEADERS:
+        return column
+    return pc.if_else(pc.equal(pc.list_value_length(column), 0), pa.scalar(None, HEADERS), column)
