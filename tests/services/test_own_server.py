@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka.schema_registry import (
+    ConfigCompatibilityLevel,
     Metadata,
     MetadataProperties,
     Schema,
@@ -78,7 +79,7 @@ class TestConfluentClient:
         assert not client.test_compatibility_all_versions(subject, Schema('"string"'))
         assert client.set_compatibility(subject, "FULL") == {"compatibility": "FULL"}
         assert client.get_compatibility(subject) == "FULL"
-        client.set_config(subject, ServerConfig(compatibility="NONE", compatibility_group="major"))
+        client.set_config(subject, ServerConfig(ConfigCompatibilityLevel.NONE, compatibility_group="major"))
         assert client.get_config(subject).compatibility_group == "major"
         client.delete_config(subject)
         with pytest.raises(SchemaRegistryError) as info:

@@ -197,7 +197,10 @@ def test_confluent_reads_what_it_registered(kafka, events, topic):
     serde = events.serde(config={"auto.register.schemas": "false", "use.latest.version": "true"})
     values = through(kafka, topic, serde.serialize(events.column).to_pylist())
     assert values[0][5:8].hex() == "040202"
-    assert events.deserialized(values, events.client) == [events.message(row) for row in ORDERS]
+    # To a client that has registered a schema, the text of a server's answer stands for the descriptor that it needs.
+    fresh = SchemaRegistryClient({"url": events.url, "timeout": 30})
+    client = events.client if "/ccompat/" in events.url else fresh
+    assert events.deserialized(values, client) == [events.message(row) for row in ORDERS]
 
 
 def run_java(kafka, events, command, lines=()):
