@@ -552,9 +552,7 @@ def find_schema_format(key: str) -> SchemaFormat | None:
         If it is a plugin's that cannot be loaded, or that is not a `SchemaFormat` of this name.
     """
     if key in _BUILT_IN:
-        module, name = _BUILT_IN[key]
-        own: SchemaFormat = getattr(importlib.import_module(module), name)()
-        return own
+        return _built_in(key)
     entry = _plugins().get(key)
     if entry is None:
         return None
@@ -568,6 +566,13 @@ def find_schema_format(key: str) -> SchemaFormat | None:
     if not isinstance(found, SchemaFormat) or key not in (found.type, found.name):
         raise ConfigError(f"{entry.value} is not a SchemaFormat of type or name {key}")
     return found
+
+
+@functools.cache
+def _built_in(key: str) -> SchemaFormat:
+    module, name = _BUILT_IN[key]
+    made: SchemaFormat = getattr(importlib.import_module(module), name)()
+    return made
 
 
 def schema_format(key: str) -> SchemaFormat:

@@ -106,7 +106,9 @@ def write_tree(root: Any) -> str:
             parts += top
             continue
         (node,) = top
-        if isinstance(node, Mapping):
+        if isinstance(node, str):
+            parts.append(quote(node, escape_surrogates=False))
+        elif isinstance(node, Mapping):
             parts.append("{")
             stack.append(("}",))
             entries = [(quote(name, escape_surrogates=False), value) for name, value in node.items()]
@@ -119,9 +121,7 @@ def write_tree(root: Any) -> str:
             for number in range(len(node) - 1, -1, -1):
                 stack += [[node[number]], ("," if number else "",)]
         else:
-            parts.append(
-                quote(node, escape_surrogates=False) if isinstance(node, str) else write_scalar(node)
-            )
+            parts.append(write_scalar(node))
     return "".join(parts)
 
 

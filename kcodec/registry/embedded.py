@@ -28,7 +28,7 @@ from kcodec.registry.metadata import Metadata
 from kcodec.registry.recent import Recent
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.rules import RuleSet
-from kcodec.registry.settings import DEFAULTS, Config, check_mode
+from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
 
 __all__ = ["Counts", "EmbeddedRegistry", "Registration"]
 
@@ -514,7 +514,7 @@ class EmbeddedRegistry(Database):
             found = self._config(connection, place)
             if default_to_global:
                 return self._effective(connection, place)
-            if found == Config():
+            if found == NOTHING:
                 raise RegistryError(
                     f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
                 )
@@ -605,7 +605,7 @@ class EmbeddedRegistry(Database):
 
     def _config(self, connection: sqlite3.Connection, place: str) -> Config:
         row = connection.execute("SELECT config FROM settings WHERE subject = ?", (place,)).fetchone()
-        return Config() if row is None or row[0] is None else Config.of(json.loads(row[0]))
+        return NOTHING if row is None or row[0] is None else Config.of(json.loads(row[0]))
 
     def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
         """Return what holds for a subject: its own, its context's, the registry's, the defaults."""
@@ -732,7 +732,9 @@ class EmbeddedRegistry(Database):
         """Return the key and the id of a schema in a context, which may be new."""
         content, identity = _dump(kept), guid(kept)
         for key, known, text in connection.execute(
-            "SELECT key, id, content FROM schemas WHERE context = ? AND guid = ? ORDER BY id",
+            # Not by the index that has the ids in their order: that is all of the context.
+            "SELECT key, id, content FROM schemas INDEXED BY schemas_guid WHERE context = ? AND guid = ? "
+            "ORDER BY id",
             (context, identity),
         ):
             if text == content and number in (None, known):
@@ -813,11 +815,18 @@ class EmbeddedRegistry(Database):
     # Rows
 
     def _versions(
-        self, connection: sqlite3.Connection, subject: str, *, deleted: bool = False
+        self,
+        connection: sqlite3.Connection,
+        subject: str,
+        *,
+        deleted: bool = False,
+        referring: bool = False,
     ) -> Iterator[RegisteredSchema]:
+        """Yield the versions of a subject, the latest first; all, or those that refer to others."""
+        only = "AND schema_key IN (SELECT schema_key FROM schema_references)" if referring else ""
         rows = connection.execute(
             "SELECT id, guid, content, version FROM versions JOIN schemas ON key = schema_key "
-            "WHERE subject = ? AND (? OR NOT deleted) ORDER BY version DESC",
+            f"WHERE subject = ? AND (? OR NOT deleted) {only} ORDER BY version DESC",
             (subject, deleted),
         )
         for schema_id, identity, content, version in rows:
@@ -839,8 +848,9 @@ class EmbeddedRegistry(Database):
         self, connection: sqlite3.Connection, subject: str, kept: Schema, *, deleted: bool = False
     ) -> RegisteredSchema | None:
         rows = connection.execute(
-            "SELECT id, guid, version, content FROM schemas JOIN versions ON key = schema_key "
-            "WHERE guid = ? AND context = ? AND subject = ? AND (? OR NOT deleted) ORDER BY version DESC",
+            "SELECT id, guid, version, content FROM schemas INDEXED BY schemas_guid "
+            "CROSS JOIN versions INDEXED BY versions_schema ON key = schema_key WHERE guid = ? AND context = ? "
+            "AND subject = ? AND (? OR NOT deleted) ORDER BY version DESC",
             (guid(kept), context_of(subject), subject, deleted),
         )
         content = _dump(kept)
@@ -854,9 +864,11 @@ class EmbeddedRegistry(Database):
     ) -> RegisteredSchema | None:
         known = schema_format(kept.type)
         context = context_of(subject)
-        for found in self._versions(connection, subject, deleted=deleted):
-            has_references = found.schema.type == kept.type and found.schema.references
-            if has_references and known.resolved(self._parsed(known, found.schema, context)) == kept.text:
+        for found in self._versions(connection, subject, deleted=deleted, referring=True):
+            if (
+                found.schema.type == kept.type
+                and known.resolved(self._parsed(known, found.schema, context)) == kept.text
+            ):
                 return found
         return None
 

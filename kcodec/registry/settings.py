@@ -9,7 +9,7 @@ from kcodec.registry.compatibility.levels import check_level
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["DEFAULTS", "MODES", "POLICIES", "Config", "check_mode"]
+__all__ = ["DEFAULTS", "MODES", "NOTHING", "POLICIES", "Config", "check_mode"]
 
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
 
@@ -117,6 +117,8 @@ class Config:
 
     def over(self, other: "Config") -> "Config":
         """Return this configuration, with what is not set here as it is in another one."""
+        if other is NOTHING or self is NOTHING:
+            return self if other is NOTHING else other
         return replace(self, **{name: getattr(other, name) for name in _KEYS if getattr(self, name) is None})
 
 
@@ -140,6 +142,9 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "default_rule_set": RuleSet.of,
     "override_rule_set": RuleSet.of,
 }
+
+#: The configuration of a place where nothing is set.
+NOTHING = Config()
 
 #: What holds where nothing is set.
 DEFAULTS = Config("BACKWARD", normalize=False, validate_fields=False)

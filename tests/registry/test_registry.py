@@ -688,3 +688,31 @@ def test_counts_and_newest(url, tmp_path, monkeypatch):
     embedded.delete_version("a", 1)
     assert embedded.counts() == (4, 4, {"AVRO": 3, "JSON": 1})
     assert [each.subject for each in embedded.newest(9)] == ["j", ":.lab:a", "a", "b"]
+
+
+def test_what_a_registration_costs_does_not_grow_with_the_registry():
+    registry = taking_all(MemoryRegistry())
+    steps = 0
+
+    def count():
+        nonlocal steps
+        steps += 1
+
+    def cost(subject, name):
+        nonlocal steps
+        steps = 0
+        registry._session.connection.set_progress_handler(count, 10)
+        registry.register(subject, Schema(f'{{"type":"fixed","name":"{name}","size":1}}'))
+        registry._session.connection.set_progress_handler(None, 0)
+        return steps
+
+    costs = [cost("first", "A"), cost("shared 0", "B")]
+    for number in range(1000):
+        registry.register(f"other {number}", Schema(f'{{"type":"fixed","name":"F{number}","size":1}}'))
+        # The same schema under many subjects, such as that of all keys.
+        registry.register(f"shared {number + 1}", Schema('{"type":"fixed","name":"B","size":1}'))
+        registry.register("long", Schema(f'{{"type":"fixed","name":"F{number}","size":1}}'))
+    later = [cost("last", "C"), cost("shared more", "B")]
+    assert max(later) < 3 * max(costs)
+    # A subject's own versions are looked through for those that refer to others.
+    assert cost("long", "D") < 1.5 * 1000
