@@ -9,13 +9,13 @@ of an ``allOf`` that nobody wrote.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn
-from urllib.parse import unquote, urldefrag, urljoin
 
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.document import read_document
+from kcodec.formats.json_schema.references import ABSENT, Documents, Resource
 from kcodec.formats.schema_format import NamedText
 
 __all__ = ["ABSENT", "MAX_NESTING", "MAX_NODES", "JsonSchema", "Node", "parse"]
@@ -28,9 +28,6 @@ MAX_NODES = 1_000_000
 
 #: Nodes up to which each reference of the newer drafts has a copy of its target.
 MAX_COPIED = 20_000
-
-#: What stands for a default that is not given; null is one that is.
-ABSENT: Any = object()
 
 _TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 
@@ -48,15 +45,6 @@ _OBJECT = (
 )
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _CONDITIONAL = ("if", "then", "else")
-
-_DRAFTS = {
-    "http://json-schema.org/draft-04/schema": 4,
-    "http://json-schema.org/draft-06/schema": 6,
-    "http://json-schema.org/draft-07/schema": 7,
-    "https://json-schema.org/draft/2019-09/schema": 2020,
-    "https://json-schema.org/draft/2020-12/schema": 2020,
-}
-_DEFAULT_DRAFT = 7
 
 #: What the reader of the newer drafts knows; another keyword beside them makes it forget those of `_FORGOTTEN`.
 _KNOWN_2020 = frozenset(
@@ -157,24 +145,6 @@ class JsonSchema:
     root: Node
 
 
-@dataclass
-class _Resource:
-    """A document, or a part of one that has an identifier of its own.
-
-    Attributes
-    ----------
-    base : str
-        What its references are relative to.
-    draft : int
-        Which vocabulary it is written in: 4, 6, 7 or 2020.
-    """
-
-    base: str
-    document: Any
-    draft: int
-    anchors: dict[str, Any] = field(default_factory=dict)
-
-
 def parse(text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
     """Read a schema and those it needs.
 
@@ -209,69 +179,29 @@ class _Loader:
 
     def __init__(self, document: Any, named: Sequence[tuple[str, Any]]) -> None:
         self.nodes = 0
-        self.resources: dict[str, _Resource] = {}
         self.digests: dict[int, bytes] = {}
-        #: Parts of documents that have a base of their own.
-        self.parts: dict[int, _Resource] = {}
+        self.documents = Documents(document, named)
         self.targets: dict[tuple[int, str, int], Node] = {}
-        self.waiting: list[tuple[Node, _Resource, str, str, int]] = []
-        self.main = self.resource("", document, _draft(document, _DEFAULT_DRAFT))
-        self.resources.setdefault("", self.main)
-        for name, each in named:
-            known = self.resource(urljoin(self.main.base, name), each, _draft(each, self.main.draft))
-            self.resources.setdefault(name, known)
-            self.resources.setdefault(urljoin(self.main.base, name), known)
-
-    def resource(self, base: str, document: Any, draft: int) -> _Resource:
-        """Make a document known, under its identifier and those of its parts."""
-        if (
-            isinstance(document, dict)
-            and "definitions" in document
-            and isinstance(document["definitions"], dict)
-        ):
-            defs = document.get("$defs")
-            merged = {**document["definitions"], **(defs if isinstance(defs, dict) else {})}
-            document = {**document, "$defs": merged}
-        key = "id" if draft == 4 else "$id"
-        own = document.get(key) if isinstance(document, dict) else None
-        resource = _Resource(base, document, draft)
-        if isinstance(own, str):
-            resource.base = _join(base, own)
-            self.resources.setdefault(urldefrag(resource.base)[0], resource)
-        for part, part_base in _identified(document, key, resource.base):
-            inner = _Resource(part_base, part, draft)
-            inner.anchors = resource.anchors
-            self.resources.setdefault(part_base, inner)
-            self.parts[id(part)] = inner
-        _find_anchors(resource, key)
-        return resource
+        self.waiting: list[tuple[Node, Resource, str, str, int]] = []
 
     def root(self) -> Node:
-        root = self.schema(self.main.document, self.main, "#", 0)
+        main = self.documents.main
+        root = self.schema(main.document, main, "#", 0)
         while self.waiting:
             node, resource, reference, path, copy = self.waiting.pop()
             node.target = self.follow(resource, reference, path, copy)
         return root
 
-    def follow(self, resource: _Resource, reference: str, path: str, copy: int) -> Node:
-        place, fragment = urldefrag(_join(resource.base, reference))
-        home = self.resources.get(place)
-        if home is None and not reference.startswith("#"):
-            home = self.resources.get(urldefrag(reference)[0])
-        if reference.startswith("#"):
-            home = resource
-        if home is None:
-            if place in _DRAFTS or place.startswith("https://json-schema.org/draft/"):
-                return Node("combined", {"criterion": "allOf", "metaschema": place})
-            raise SchemaError(f"{path}: {reference} is not the name of a reference")
-        fragment = unquote(fragment)
-        key = (id(home), fragment, copy)
+    def follow(self, resource: Resource, reference: str, path: str, copy: int) -> Node:
+        found = self.documents.find(resource, reference, path)
+        if found.resource is None:
+            return Node("combined", {"criterion": "allOf", "metaschema": found.place})
+        key = (id(found.resource), found.fragment, copy)
         known = self.targets.get(key)
         if known is None:
-            found = _part(home, fragment)
-            if found is ABSENT:
-                raise SchemaError(f"{path}: {reference} does not exist")
-            known = self.targets[key] = self.schema(found, home, f"{place}#{fragment}", 0)
+            part = found.part(path, reference)
+            path = f"{found.place}#{found.fragment}"
+            known = self.targets[key] = self.schema(part, found.resource, path, 0)
         return known
 
     # One schema
@@ -300,7 +230,7 @@ class _Loader:
             known = self.digests[id(value)] = whole.digest()
         return known
 
-    def schema(self, source: Any, resource: _Resource, path: str, depth: int) -> Node:
+    def schema(self, source: Any, resource: Resource, path: str, depth: int) -> Node:
         self.nodes += 1
         if depth > MAX_NESTING:
             raise SchemaError(f"{path}: schemas are nested deeper than {MAX_NESTING}")
@@ -310,7 +240,7 @@ class _Loader:
             return Node("empty" if source else "false")
         if not isinstance(source, Mapping):
             _refuse(path, "a schema is an object or a boolean")
-        return _SchemaReader(self, source, self.parts.get(id(source), resource), path, depth).read()
+        return _SchemaReader(self, source, self.documents.home(source, resource), path, depth).read()
 
 
 class _SchemaReader:
@@ -320,7 +250,7 @@ class _SchemaReader:
         self,
         loader: _Loader,
         source: Mapping[str, Any],
-        resource: _Resource,
+        resource: Resource,
         path: str,
         depth: int,
     ) -> None:
@@ -619,73 +549,6 @@ class _SchemaReader:
 
 def _refuse(path: str, reason: str) -> NoReturn:
     raise SchemaError(f"{path}: {reason}")
-
-
-def _draft(document: Any, default: int) -> int:
-    named = document.get("$schema") if isinstance(document, dict) else None
-    if not isinstance(named, str):
-        return default
-    return _DRAFTS.get(named.removesuffix("#"), default)
-
-
-def _join(base: str, reference: str) -> str:
-    try:
-        return urljoin(base, reference)
-    except ValueError as error:
-        raise SchemaError(f"{reference!r} is not a URI: {error}") from None
-
-
-def _identified(document: Any, key: str, base: str) -> Iterator[tuple[Any, str]]:
-    """Yield the parts of a document that have an identifier of their own, with their bases."""
-    waiting = [(each, base) for each in _below(document)]
-    while waiting:
-        part, outer = waiting.pop()
-        if isinstance(part, dict):
-            own = part.get(key)
-            if isinstance(own, str) and not own.startswith("#"):
-                outer = urldefrag(_join(outer, own))[0]
-                yield part, outer
-        waiting += [(each, outer) for each in _below(part)]
-
-
-def _find_anchors(resource: _Resource, key: str) -> None:
-    waiting = [resource.document]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            for name in ("$anchor", "$dynamicAnchor"):
-                if isinstance(part.get(name), str):
-                    resource.anchors.setdefault(part[name], part)
-            own = part.get(key)
-            if isinstance(own, str) and own.startswith("#"):
-                resource.anchors.setdefault(own[1:], part)
-        waiting += _below(part)
-
-
-def _below(part: Any) -> list[Any]:
-    if isinstance(part, dict):
-        return [each for each in part.values() if isinstance(each, (dict, list))]
-    return [each for each in part if isinstance(each, (dict, list))] if isinstance(part, list) else []
-
-
-def _part(resource: _Resource, fragment: str) -> Any:
-    """Return what a JSON pointer or an anchor names in a document."""
-    if not fragment:
-        return resource.document
-    if not fragment.startswith("/"):
-        return resource.anchors.get(fragment, ABSENT)
-    part = resource.document
-    for step in fragment[1:].split("/"):
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(part, dict) and step in part:
-            part = part[step]
-        elif isinstance(part, list) and step.isdecimal() and step.isascii() and len(step) < 10:
-            if int(step) >= len(part):
-                return ABSENT
-            part = part[int(step)]
-        else:
-            return ABSENT
-    return part
 
 
 #: What ``java.net.URI`` takes: a scheme is a word, and some characters have to be quoted.

@@ -1,0 +1,193 @@
+"""What the references of a schema name: documents at hand, and parts of them. Nothing is ever fetched."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urldefrag, urljoin
+
+from kcodec.errors import SchemaError
+
+__all__ = ["ABSENT", "Documents", "Resource", "Target"]
+
+#: What stands for a value that is not given; null is one that is.
+ABSENT: Any = object()
+
+_DRAFTS = {
+    "http://json-schema.org/draft-04/schema": 4,
+    "http://json-schema.org/draft-06/schema": 6,
+    "http://json-schema.org/draft-07/schema": 7,
+    "https://json-schema.org/draft/2019-09/schema": 2020,
+    "https://json-schema.org/draft/2020-12/schema": 2020,
+}
+_DEFAULT_DRAFT = 7
+
+
+@dataclass
+class Resource:
+    """A document, or a part of one that has an identifier of its own.
+
+    Attributes
+    ----------
+    base : str
+        What its references are relative to.
+    draft : int
+        Which vocabulary it is written in: 4, 6, 7 or 2020.
+    """
+
+    base: str
+    document: Any
+    draft: int
+    anchors: dict[str, Any] = field(default_factory=dict)
+
+
+class Target(NamedTuple):
+    """What a reference names: a part of a resource; without one, a metaschema of the drafts."""
+
+    resource: Resource | None
+    place: str
+    fragment: str = ""
+
+    def part(self, path: str, reference: str) -> Any:
+        """Return the part; one that is not there is a `SchemaError` at the path of the reference."""
+        assert self.resource is not None
+        found = _part(self.resource, self.fragment)
+        if found is ABSENT:
+            raise SchemaError(f"{path}: {reference} does not exist")
+        return found
+
+
+class Documents:
+    """A document and those that it may refer to.
+
+    Examples
+    --------
+    >>> documents = Documents({"$ref": "a.json#/x"}, [("a.json", {"x": {"type": "string"}})])
+    >>> documents.find(documents.main, "a.json#/x", "#").part("#", "a.json#/x")
+    {'type': 'string'}
+    """
+
+    def __init__(self, document: Any, named: Sequence[tuple[str, Any]]) -> None:
+        self._resources: dict[str, Resource] = {}
+        #: Parts of documents that have a base of their own.
+        self._parts: dict[int, Resource] = {}
+        self.main = self._resource("", document, _draft(document, _DEFAULT_DRAFT))
+        self._resources.setdefault("", self.main)
+        for name, each in named:
+            known = self._resource(_join(self.main.base, name), each, _draft(each, self.main.draft))
+            self._resources.setdefault(name, known)
+            self._resources.setdefault(_join(self.main.base, name), known)
+
+    def home(self, part: Any, resource: Resource) -> Resource:
+        """Return the resource that a part is itself, or else the one given."""
+        return self._parts.get(id(part), resource)
+
+    def find(self, resource: Resource, reference: str, path: str) -> Target:
+        """Return what a reference in a resource names.
+
+        Raises
+        ------
+        SchemaError
+            With the path, if its document is not at hand.
+        """
+        place, fragment = urldefrag(_join(resource.base, reference))
+        home = self._resources.get(place)
+        if home is None and not reference.startswith("#"):
+            home = self._resources.get(urldefrag(reference)[0])
+        if reference.startswith("#"):
+            home = resource
+        if home is None:
+            if place in _DRAFTS or place.startswith("https://json-schema.org/draft/"):
+                return Target(None, place)
+            raise SchemaError(f"{path}: {reference} is not the name of a reference")
+        return Target(home, place, unquote(fragment))
+
+    def _resource(self, base: str, document: Any, draft: int) -> Resource:
+        """Make a document known, under its identifier and those of its parts."""
+        if (
+            isinstance(document, dict)
+            and "definitions" in document
+            and isinstance(document["definitions"], dict)
+        ):
+            defs = document.get("$defs")
+            merged = {**document["definitions"], **(defs if isinstance(defs, dict) else {})}
+            document = {**document, "$defs": merged}
+        key = "id" if draft == 4 else "$id"
+        own = document.get(key) if isinstance(document, dict) else None
+        resource = Resource(base, document, draft)
+        if isinstance(own, str):
+            resource.base = _join(base, own)
+            self._resources.setdefault(urldefrag(resource.base)[0], resource)
+        for part, part_base in _identified(document, key, resource.base):
+            inner = Resource(part_base, part, draft)
+            inner.anchors = resource.anchors
+            self._resources.setdefault(part_base, inner)
+            self._parts[id(part)] = inner
+        _find_anchors(resource, key)
+        return resource
+
+
+def _draft(document: Any, default: int) -> int:
+    named = document.get("$schema") if isinstance(document, dict) else None
+    if not isinstance(named, str):
+        return default
+    return _DRAFTS.get(named.removesuffix("#"), default)
+
+
+def _join(base: str, reference: str) -> str:
+    try:
+        return urljoin(base, reference)
+    except ValueError as error:
+        raise SchemaError(f"{reference!r} is not a URI: {error}") from None
+
+
+def _identified(document: Any, key: str, base: str) -> Iterator[tuple[Any, str]]:
+    """Yield the parts of a document that have an identifier of their own, with their bases."""
+    waiting = [(each, base) for each in _below(document)]
+    while waiting:
+        part, outer = waiting.pop()
+        if isinstance(part, dict):
+            own = part.get(key)
+            if isinstance(own, str) and not own.startswith("#"):
+                outer = urldefrag(_join(outer, own))[0]
+                yield part, outer
+        waiting += [(each, outer) for each in _below(part)]
+
+
+def _find_anchors(resource: Resource, key: str) -> None:
+    waiting = [resource.document]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            for name in ("$anchor", "$dynamicAnchor"):
+                if isinstance(part.get(name), str):
+                    resource.anchors.setdefault(part[name], part)
+            own = part.get(key)
+            if isinstance(own, str) and own.startswith("#"):
+                resource.anchors.setdefault(own[1:], part)
+        waiting += _below(part)
+
+
+def _below(part: Any) -> list[Any]:
+    if isinstance(part, dict):
+        return [each for each in part.values() if isinstance(each, (dict, list))]
+    return [each for each in part if isinstance(each, (dict, list))] if isinstance(part, list) else []
+
+
+def _part(resource: Resource, fragment: str) -> Any:
+    """Return what a JSON pointer or an anchor names in a document."""
+    if not fragment:
+        return resource.document
+    if not fragment.startswith("/"):
+        return resource.anchors.get(fragment, ABSENT)
+    part = resource.document
+    for step in fragment[1:].split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(part, dict) and step in part:
+            part = part[step]
+        elif isinstance(part, list) and step.isdecimal() and step.isascii() and len(step) < 10:
+            if int(step) >= len(part):
+                return ABSENT
+            part = part[int(step)]
+        else:
+            return ABSENT
+    return part
