@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kcodec.formats.connect.schema import ConnectSchema
     from kcodec.formats.decimals import DecimalCodec
     from kcodec.formats.json.codec import JsonCodec
+    from kcodec.formats.json_schema.codec import JsonSchemaCodec
     from kcodec.formats.ksql.codec import KsqlCodec
     from kcodec.formats.protobuf.codec import ProtobufCodec
     from kcodec.plan import Limits
@@ -46,6 +47,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "JsonCodec",
+    "JsonSchemaCodec",
     "KafkaError",
     "KafkaTimeoutError",
     "KcodecError",
@@ -71,6 +73,7 @@ _MODULES = {
     "ConnectJsonCodec": "kcodec.formats.connect.codec",
     "ConnectSchema": "kcodec.formats.connect.schema",
     "JsonCodec": "kcodec.formats.json.codec",
+    "JsonSchemaCodec": "kcodec.formats.json_schema.codec",
     "KsqlCodec": "kcodec.formats.ksql.codec",
     "DecimalCodec": "kcodec.formats.decimals",
     "Limits": "kcodec.plan",

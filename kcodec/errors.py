@@ -77,6 +77,7 @@ CODES: dict[str, str] = {
     "column_count": "the record does not have one cell for each column",
     "missing_required": "a required field is not set",
     "unknown_field": "the message has no field of this name",
+    "schema_violation": "the document is not valid by its schema",
 }
 
 

@@ -43,6 +43,7 @@ GROUP = "kcodec.schema_formats"
 _BUILT_IN = {
     "AVRO": ("kcodec.formats.avro.schema_format", "AvroFormat"),
     "JSON": ("kcodec.formats.json_schema.schema_format", "JsonSchemaFormat"),
+    "JSON_SR": ("kcodec.formats.json_schema.schema_format", "JsonSchemaFormat"),
     "PROTOBUF": ("kcodec.formats.protobuf.schema_format", "ProtobufFormat"),
 }
 

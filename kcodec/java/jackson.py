@@ -32,6 +32,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{4}")
 _WORDS = {"t": ("true", True), "f": ("false", False), "n": ("null", None)}
 #: What may not follow true, false and null, beside letters and digits: bytes that are no text among it.
 _AFTER_WORD = {"_", "$", *map(chr, range(0xDC80, 0xDD00))}
+_NONFINITE = re.compile(r"(NaN|[+-]?INF|[+-]?Infinity)(?![\w$])")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -47,19 +48,26 @@ def read_tree(
     data: bytes,
     *,
     leading_zeros: bool = False,
+    nonfinite: bool = False,
+    whole: bool = False,
     integer: Callable[[int], Any] = int,
     fraction: Callable[[Decimal], Any] = lambda value: value,
 ) -> Any:
     """Read the first JSON value of UTF-8, UTF-16 or UTF-32; `...` if there is none, which is Jackson's ``MissingNode``.
 
-    Connect takes numbers with `leading_zeros`. `integer` and `fraction` convert numbers without, and with, a
-    fraction or an exponent. What is no JSON, or beyond Jackson's limits, is a `JacksonError`.
+    Connect takes numbers with `leading_zeros`, Confluent's readers `nonfinite` ones: ``NaN`` and infinities, which
+    become floats. With `whole`, what follows the value is an error. `integer` and `fraction` convert numbers without,
+    and with, a fraction or an exponent. What is no JSON, or beyond Jackson's limits, is a `JacksonError`.
 
     >>> read_tree(b'{"a": 1.50, "a": [1e2]} and more')
     {'a': [Decimal('1E+2')]}
     """
     text, width = _decode(data)
-    return _Reader(text, width, leading_zeros, integer, fraction).document()
+    reader = _Reader(text, width, leading_zeros, nonfinite, integer, fraction)
+    value = reader.document()
+    if whole and reader.token():
+        reader.fail("Unexpected character: expected the end of the document")
+    return value
 
 
 def node_type(value: Any) -> str:
@@ -91,8 +99,10 @@ def quote(text: str, *, escape_surrogates: bool = True) -> str:
     return f'"{(_UNSAFE_BYTES if escape_surrogates else _UNSAFE).sub(_escape, text)}"'
 
 
-def write_tree(root: Any) -> str:
+def write_tree(root: Any, *, escape_surrogates: bool = False) -> str:
     """Write a tree as compact JSON, as ``JsonNode.toString`` does; its depth costs no recursion.
+
+    Generators of bytes write what is beyond U+FFFF as two surrogates, escaped: see `quote`.
 
     >>> write_tree({"b": [Decimal("1.50"), None], "a": "x"})
     '{"b":[1.50,null],"a":"x"}'
@@ -107,11 +117,13 @@ def write_tree(root: Any) -> str:
             continue
         (node,) = top
         if isinstance(node, str):
-            parts.append(quote(node, escape_surrogates=False))
+            parts.append(quote(node, escape_surrogates=escape_surrogates))
         elif isinstance(node, Mapping):
             parts.append("{")
             stack.append(("}",))
-            entries = [(quote(name, escape_surrogates=False), value) for name, value in node.items()]
+            entries = [
+                (quote(name, escape_surrogates=escape_surrogates), value) for name, value in node.items()
+            ]
             for number in range(len(entries) - 1, -1, -1):
                 name, value = entries[number]
                 stack += [[value], ("," if number else "", name, ":")]
@@ -202,11 +214,14 @@ def _utf32(data: bytes, name: str) -> str:
 class _Reader:
     """One document, read with a stack of its own: depth costs no recursion."""
 
-    def __init__(self, text: str, width: int, leading_zeros: bool, integer: Any, fraction: Any) -> None:
+    def __init__(
+        self, text: str, width: int, leading_zeros: bool, nonfinite: bool, integer: Any, fraction: Any
+    ) -> None:
         self.text = text
         self.width = width
         self.at = 0
         self.leading_zeros = leading_zeros
+        self.nonfinite = nonfinite
         self.integer = integer
         self.fraction = fraction
 
@@ -285,6 +300,10 @@ class _Reader:
                 self.fail("Unrecognized token")
             self.at += len(word)
             return value, False
+        match = _NONFINITE.match(self.text, self.at) if self.nonfinite else None
+        if match is not None:
+            self.at = match.end()
+            return float(match[0]), False
         return self.number(root), False
 
     def number(self, root: bool) -> Any:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kcodec.errors import ConfigError
 
-__all__ = ["MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
+__all__ = ["JSON_KINDS", "MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
 
 
 class Op(enum.Enum):
@@ -66,6 +66,7 @@ class Op(enum.Enum):
     JSON_TUPLE = "json_tuple"  #: ``[value, value]``, the children in order; ``column`` as in JSON_OBJECT
     JSON_LIST = "json_list"  #: ``[item]`` of children[0]; ``column`` a list, or a map whose entries these are
     JSON_MAP = "json_map"  #: ``{"key": value}``: children[0], a leaf inside quotes, and children[1]
+    JSON_UNION = "json_union"  #: a value of one of several kinds, by children[i] into member i of the struct ``column``
     JSON_NULL = "json_null"  #: ``null``; ``column`` of the null type
     JSON_BOOLEAN = "json_boolean"
     JSON_INTEGER = "json_integer"  #: a number without a fraction, times ``factor``, within ``bounds``
@@ -124,6 +125,22 @@ class Form(enum.Flag):
     #: ``json_type`` where BigDecimal would write another text: -0.0; numbers for SCALAR. Integers: only digits
     CANONICAL = enum.auto()
 
+
+#: What the first byte of a value tells of it, which is how the members of a JSON_UNION are chosen; those of JSON_TEXT
+#: by their names.
+JSON_KINDS = {
+    Op.JSON_OBJECT: "object",
+    Op.JSON_MAP: "object",
+    Op.JSON_LIST: "array",
+    Op.JSON_TUPLE: "array",
+    Op.JSON_BOOLEAN: "boolean",
+    Op.JSON_INTEGER: "number",
+    Op.JSON_FLOAT: "number",
+    Op.JSON_DECIMAL: "number",
+    Op.JSON_STRING: "string",
+    Op.JSON_BYTES: "string",
+    Op.JSON_TIME: "string",
+}
 
 #: More levels than this are never followed, whatever the limits say: each takes room on the stack.
 MAX_DEPTH = 1000

@@ -52,6 +52,7 @@ cdef enum Status:
     COLUMN_COUNT
     MISSING_REQUIRED
     UNKNOWN_FIELD
+    SCHEMA_VIOLATION
     # Not errors of a row, so without a code:
     NEED_ROOM = 1000   # the output has no room: grow it, then run the row again
     NO_MEMORY

@@ -18,7 +18,7 @@ from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_s
 from kcodec.wire.isotime cimport ISO_DATE, iso_write
 from kcodec.wire.json cimport JsonFault, base64_encode, json_put_string, json_skip, json_space
 from kcodec.wire.status cimport (
-    INEXACT, INVALID_UTF8, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, Status,
+    INEXACT, INVALID_UTF8, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS, Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -190,11 +190,29 @@ cdef uint8_t *put_raw(
     memcpy(out, data, size)
     # It is checked where it is written: there may be nothing behind the data.
     at = json_skip(out, end, context.max_depth, &fault)
+    if at == NULL and fault.code == LONE_SURROGATE and op.forms & ESCAPED:
+        return out + size
     if at == NULL:
         return fail(context, fault.code, op)
     if json_space(at, end) != end:
         return fail(context, TRAILING_BYTES, op)
     return out + size
+
+
+cdef uint8_t *put_member(Context *context, const Op *op, int64_t index, uint8_t *out) noexcept nogil:
+    """Write the one member of a union that is set."""
+    cdef const Op *member = op + 1
+    cdef const Op *stop = op + op.next
+    cdef const Op *chosen = NULL
+    while member != stop:
+        if is_valid(<const Input *>(<const char *>context.columns + member.place), index):
+            if chosen != NULL:
+                return fail(context, UNION_MEMBERS, op)
+            chosen = member
+        member += member.next
+    if chosen == NULL:
+        return fail(context, UNION_MEMBERS, op)
+    return put(context, NULL, chosen, index, 1, out)
 
 
 cdef uint8_t *put(
@@ -295,6 +313,8 @@ cdef uint8_t *put(
         elif op.code == RAW:
             begin = start_of(column, index)
             out = put_raw(context, op, column.data + begin, start_of(column, index + 1) - begin, out)
+        elif op.code == UNION:
+            out = put_member(context, op, index, out)
         else:
             out = put_text(out, b"null", 4)
         if unlikely(out == NULL):

@@ -102,6 +102,12 @@ class _Writer(Inputs):
             ),
         )
 
+    def member(self, node: Node, row: int, path: str) -> bytes:
+        found = [child for child in node.children if not self.is_null(child, row)]
+        if len(found) != 1:
+            raise RowError("union_members", None, path)
+        return self.value(found[0], row, path)
+
     def nothing(self, node: Node, row: int, path: str) -> bytes:
         return b"null"
 
@@ -175,6 +181,8 @@ class _Writer(Inputs):
         except UnicodeDecodeError:
             raise RowError("invalid_utf8", None, path) from None
         except RowError as error:
+            if error.code == "lone_surrogate" and node.forms & Form.ESCAPED:
+                return data
             raise RowError(error.code, None, path) from None
         if check.at < len(data):
             raise RowError("trailing_bytes", None, path)
@@ -186,6 +194,7 @@ _ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
     Op.JSON_TUPLE: _Writer.positional,
     Op.JSON_LIST: _Writer.listed,
     Op.JSON_MAP: _Writer.mapped,
+    Op.JSON_UNION: _Writer.member,
     Op.JSON_NULL: _Writer.nothing,
     Op.JSON_BOOLEAN: _Writer.boolean,
     Op.JSON_INTEGER: _Writer.integer,

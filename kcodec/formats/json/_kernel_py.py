@@ -20,7 +20,7 @@ from kcodec.formats.json._encode_py import encode
 from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens
 from kcodec.java.numbers import round_to_float
 from kcodec.plan.failure import step
-from kcodec.plan.node import Form, Node, Op
+from kcodec.plan.node import JSON_KINDS, Form, Node, Op
 from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
@@ -36,6 +36,8 @@ _ZONE = r"(?:[Zz]|([+-])(\d\d):?(\d\d))"
 
 #: Characters of a decimal in Base64.
 _LONGEST = 1000
+
+_KINDS = {123: "object", 91: "array", 34: "string", 116: "boolean", 102: "boolean"}
 
 _Out = list[list[Any]]
 
@@ -201,6 +203,18 @@ class _Row(Tokens, ColumnRow):
         for item in items:
             self.add(item)
         self.put(node.column, len(items))
+
+    def member(self, node: Node, path: str) -> None:
+        kind = _KINDS.get(self.byte(path), "number")
+        found = [child for child in node.children if JSON_KINDS.get(child.op, child.name) == kind]
+        if not found:
+            self.wrong(path)
+        self.put(node.column, True)
+        for child in node.children:
+            if child is found[0]:
+                self.value(child, path)
+            else:
+                self.null(child.column)
 
     def boolean(self, node: Node, path: str) -> None:
         begin = self.at
@@ -369,6 +383,7 @@ _DECODERS: dict[Op, Callable[[_Row, Node, str], None]] = {
     Op.JSON_TUPLE: _Row.positional,
     Op.JSON_LIST: _Row.listed,
     Op.JSON_MAP: _Row.mapped,
+    Op.JSON_UNION: _Row.member,
     Op.JSON_NULL: _Row.nothing,
     Op.JSON_BOOLEAN: _Row.boolean,
     Op.JSON_INTEGER: _Row.integer,

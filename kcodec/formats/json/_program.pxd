@@ -21,7 +21,17 @@ cdef enum Code:
     BYTES
     ISO_TIME
     RAW
+    UNION
     BEHIND              # what follows the last field of an object: no key is its own
+
+
+cdef enum Kind:         # of a value, by its first byte
+    AN_OBJECT
+    AN_ARRAY
+    A_STRING
+    A_BOOLEAN
+    A_NUMBER
+    KINDS
 
 
 cdef enum Flag:         # members of plan.node.Form
@@ -65,7 +75,8 @@ cdef struct Op:
     uint64_t all            # bits of all fields below 64
     int32_t fields
     int32_t words           # where its bits of fields from 64 on are, in `Context.words`
-    const int32_t *table    # hash of a name -> the op of a field, plus one
+    # Hash of a name -> the op of a field, plus one. Of a union: how far it is to the op of each `Kind`; 0 without one
+    const int32_t *table
     uint32_t table_mask
     uint32_t seed
     # Of a leaf:
@@ -99,6 +110,7 @@ cdef class JsonProgram(Program):
     cdef uint8_t *memory(self, object data) except NULL
     cdef int32_t add(self, int32_t code, object node, object path) except -1
     cdef int compile(self, object node, tuple path, int32_t level) except -1
+    cdef int set_members(self, int32_t at, object node, tuple path, int32_t level) except -1
     cdef int check(self, object node) except -1
     cdef int set_key(self, int32_t at, object name, bint escaped) except -1
     cdef int set_table(self, int32_t at, object names, list children) except -1

@@ -19,14 +19,16 @@ import sys
 
 import pyarrow as pa
 
-from kcodec.plan.node import MAX_DEPTH, Form, Limits, Node, Op as Step
+from kcodec.plan.node import JSON_KINDS, MAX_DEPTH, Form, Limits, Node, Op as Step
 
 _CODES = {
     Step.JSON_OBJECT: OBJECT, Step.JSON_TUPLE: TUPLE, Step.JSON_LIST: ITEMS, Step.JSON_MAP: ENTRIES,
     Step.JSON_NULL: NOTHING, Step.JSON_BOOLEAN: BOOLEAN, Step.JSON_INTEGER: INTEGER, Step.JSON_FLOAT: DOUBLE,
     Step.JSON_DECIMAL: DECIMAL, Step.JSON_STRING: STRING, Step.JSON_BYTES: BYTES, Step.JSON_TIME: ISO_TIME,
-    Step.JSON_TEXT: RAW,
+    Step.JSON_TEXT: RAW, Step.JSON_UNION: UNION,
 }
+
+_KIND_NUMBERS = {"object": AN_OBJECT, "array": AN_ARRAY, "string": A_STRING, "boolean": A_BOOLEAN, "number": A_NUMBER}
 
 _FLAGS = {
     Form.NULL: NULLABLE, Form.ABSENT: ABSENT, Form.DEFAULT: DEFAULT, Form.TEXT: QUOTED, Form.BASE64: BASE64,
@@ -42,6 +44,7 @@ _TEXTS = ("string", "large_string", "binary", "large_binary")
 _KINDS = {
     Step.JSON_OBJECT: ("struct",),
     Step.JSON_TUPLE: ("struct",),
+    Step.JSON_UNION: ("struct",),
     Step.JSON_LIST: ("list", "large_list", "map"),
     Step.JSON_MAP: ("map",),
     Step.JSON_NULL: ("null",),
@@ -159,6 +162,8 @@ cdef class JsonProgram(Program):
             else:
                 self.compile(node.children[0], (*path, None, ".key"), level + 1)
                 self.compile(node.children[1], (*path, None, ".value"), level + 1)
+        elif code == UNION:
+            self.set_members(at, node, path, level)
         elif code == OBJECT or code == TUPLE:
             children = []
             for number, child_node in enumerate(node.children):
@@ -204,6 +209,18 @@ cdef class JsonProgram(Program):
         column = node.column if node.column >= 0 else max(node.children[0].column if node.children else 0, 0)
         self.cost(column, cost)
         self.ops[at].next = self.count - at
+        return 0
+
+    cdef int set_members(self, int32_t at, object node, tuple path, int32_t level) except -1:
+        cdef int32_t places[KINDS]
+        memset(places, 0, sizeof(places))
+        for child in node.children:
+            kind = _KIND_NUMBERS[JSON_KINDS.get(child.op, child.name)]
+            if places[kind] or child.column < 0:
+                raise ValueError(f"{node.name}: two members of a union are of one kind, or one has no column")
+            places[kind] = self.count - at
+            self.compile(child, path, level + 1)
+        self.ops[at].table = <const int32_t *>self.memory(<bytes>(<char *>places)[:sizeof(places)])
         return 0
 
     cdef int check(self, object node) except -1:

@@ -15,7 +15,8 @@ from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._leaf cimport read_leaf, wrong
 from kcodec.formats.json._program cimport (
-    ABSENT, DEFAULT, ENTRIES, FOLD, ITEMS, NOTHING, NULLABLE, OBJECT, RAW, TUPLE, UNIQUE, Op, key_hash,
+    ABSENT, AN_ARRAY, AN_OBJECT, A_BOOLEAN, A_NUMBER, A_STRING, DEFAULT, ENTRIES, FOLD, ITEMS, NOTHING, NULLABLE,
+    OBJECT, RAW, TUPLE, UNION, UNIQUE, Op, key_hash,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, SHORT, read_quickly
 from kcodec.plan._budget cimport charge
@@ -224,6 +225,35 @@ cdef const uint8_t *read_null(
     return at
 
 
+cdef const uint8_t *read_member(
+    Context *context, const Op *op, int64_t index, const uint8_t *p, offset_t *tag
+) noexcept nogil:
+    """Read a value of one of several kinds into the member that is for its kind."""
+    cdef Column *column = <Column *>(<char *>context.columns + op.place)
+    cdef const Op *member = op + 1
+    cdef const Op *stop = op + op.next
+    cdef const Op *chosen
+    cdef int32_t kind = A_NUMBER
+    if p[0] == 123:
+        kind = AN_OBJECT
+    elif p[0] == 91:
+        kind = AN_ARRAY
+    elif p[0] == 34:
+        kind = A_STRING
+    elif p[0] == 116 or p[0] == 102:
+        kind = A_BOOLEAN
+    if op.table[kind] == 0:
+        return wrong(context, op, p)
+    if column.valid != NULL:
+        column.valid[index] = 1
+    chosen = op + op.table[kind]
+    while member != stop:
+        if member != chosen:
+            set_null(context.columns, member.column, index, offset_t is int64_t)
+        member += member.next
+    return run(context, NULL, chosen, index, p, tag, <items_t>0)
+
+
 cdef const uint8_t *run(
     Context *context, const Op *container, const Op *op, int64_t index, const uint8_t *p, offset_t *tag,
     values_t which
@@ -355,6 +385,10 @@ cdef const uint8_t *run(
                     p = read_null(context, op, slot, p, tag)
                     if unlikely(p == NULL):
                         return NULL
+            elif unlikely(op.code == UNION):
+                p = read_member(context, op, slot, p, tag)
+                if p == NULL:
+                    return NULL
             elif op.code == OBJECT or op.code == TUPLE or op.code == ITEMS or op.code == ENTRIES:
                 if unlikely(p[0] != (123 if op.code == OBJECT or op.code == ENTRIES else 91)):
                     return wrong(context, op, p)

@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from kcodec.errors import SchemaError
+from kcodec.errors import ConfigError, SchemaError
 from kcodec.java.jackson import MAX_DEPTH, MAX_NUMBER, write_tree
 
-__all__ = ["MAX_TEXT", "read_document", "sorted_document", "write_document"]
+__all__ = ["MAX_TEXT", "read_document", "schema_text", "sorted_document", "write_document"]
 
 #: Characters of a schema.
 MAX_TEXT = 32 << 20
@@ -48,6 +49,24 @@ def read_document(text: str) -> Any:
 def write_document(document: Any) -> str:
     """Print a document as compact JSON, its keys in their order, as Jackson prints a tree."""
     return write_tree(document)
+
+
+def schema_text(schema: object) -> str:
+    """Return the text of a schema as a user gives it.
+
+    Raises
+    ------
+    ConfigError
+        If it is neither text nor what JSON's objects and booleans are in Python.
+    """
+    if isinstance(schema, str):
+        return schema
+    if isinstance(schema, (Mapping, bool)):
+        try:
+            return write_document(schema)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ConfigError(f"the schema is not JSON: {error}") from None
+    raise ConfigError(f"a schema is its text or a dict, not {type(schema).__name__}")
 
 
 def sorted_document(document: Any) -> Any:

@@ -59,6 +59,13 @@ class Target(NamedTuple):
 class Documents:
     """A document and those that it may refer to.
 
+    Attributes
+    ----------
+    main : Resource
+        The document.
+    named : tuple
+        The others, each with its name.
+
     Examples
     --------
     >>> documents = Documents({"$ref": "a.json#/x"}, [("a.json", {"x": {"type": "string"}})])
@@ -67,6 +74,7 @@ class Documents:
     """
 
     def __init__(self, document: Any, named: Sequence[tuple[str, Any]]) -> None:
+        self.named = tuple(named)
         self._resources: dict[str, Resource] = {}
         #: Parts of documents that have a base of their own.
         self._parts: dict[int, Resource] = {}

@@ -139,10 +139,13 @@ class JsonSchema:
         The JSON of its text.
     root : Node
         Its model.
+    documents : Documents
+        It and those that it refers to.
     """
 
     document: Any
     root: Node
+    documents: Documents
 
 
 def parse(text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
@@ -169,7 +172,8 @@ def parse(text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
         except SchemaError as error:
             raise SchemaError(f"the reference {each.name}: {error}") from None
     try:
-        return JsonSchema(document, _Loader(document, named).root())
+        loader = _Loader(document, named)
+        return JsonSchema(document, loader.root(), loader.documents)
     except RecursionError:
         raise SchemaError("values in the schema are nested too deeply") from None
 

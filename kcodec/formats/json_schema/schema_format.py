@@ -1,25 +1,57 @@
-"""JSON Schema as a schema format: what registries know of it."""
+"""JSON Schema as a schema format: what registry, serde and Spark functions know of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from kcodec.errors import CODES, DecodeError, SchemaError
+from kcodec.errors import CODES, ConfigError, DecodeError, SchemaError
 from kcodec.formats.json_schema.compatibility import differences
 from kcodec.formats.json_schema.difference_types import describe
-from kcodec.formats.json_schema.document import read_document, sorted_document, write_document
+from kcodec.formats.json_schema.document import (
+    read_document,
+    schema_text,
+    sorted_document,
+    write_document,
+)
 from kcodec.formats.json_schema.schema import JsonSchema, parse
-from kcodec.formats.schema_format import Difference, NamedText, SchemaFormat
+from kcodec.formats.schema_format import (
+    Difference,
+    NamedText,
+    SchemaDecoder,
+    SchemaEncoder,
+    SchemaFormat,
+    flag,
+)
+
+if TYPE_CHECKING:
+    # A registry needs no Arrow.
+    import pyarrow as pa
+
+    from kcodec.formats.json_schema.types import TypeOptions
+    from kcodec.plan import Limits
 
 __all__ = ["JsonSchemaFormat"]
 
 
 @dataclass(frozen=True)
 class JsonSchemaFormat(SchemaFormat):
-    """JSON Schema, drafts 4, 6, 7, 2019-09 and 2020-12, as Confluent's registry treats it.
+    """JSON Schema, drafts 4, 6, 7, 2019-09 and 2020-12, as Confluent's registry and serializers treat it.
+
+    Attributes
+    ----------
+    validate : bool
+        Whether documents are validated.
+    by_reader : bool
+        Whether those that are read are validated by the reader's schema, rather than the writer's.
+    envelope : bool
+        Whether of values with a key ``schema`` only what their key ``payload`` holds is written.
+    indent : bool
+        Whether documents are written in several lines.
+    derived : tuple
+        How schemas are derived: the draft, whether nullable columns are ``oneOf`` null, whether objects are closed.
 
     Examples
     --------
@@ -34,6 +66,78 @@ class JsonSchemaFormat(SchemaFormat):
     type: ClassVar[str] = "JSON"
     name: ClassVar[str] = "JSON_SR"
     policies: ClassVar[tuple[str, ...]] = ("STRICT", "LENIENT")
+    settings: ClassVar[Mapping[str, str]] = {
+        "json.fail.invalid.schema": "validate documents by their schema (default false)",
+        "json.validate.before.domain.rules": "accepted: there are no rules here",
+        "json.envelope.detection": "write the key payload alone of values with a key schema (default false, which "
+        "Confluent's is not)",
+        "json.indent.output": "write documents in several lines (default false)",
+        "json.schema.spec.version": "the draft of derived schemas: draft_4, draft_6, draft_7 (default), draft_2019_09 "
+        "or draft_2020_12",
+        "json.oneof.for.nullables": "derived schemas have oneOf null and the type for nullable columns (default true)",
+        "json.fail.unknown.properties": "derived schemas have objects without other properties (default true)",
+        "json.key.type": "accepted: there are no Java classes here",
+        "json.value.type": "accepted: there are no Java classes here",
+        "type.property": "accepted: there are no Java classes here",
+    }
+
+    validate: bool = False
+    by_reader: bool = False
+    envelope: bool = False
+    indent: bool = False
+    derived: tuple[str, bool, bool] = ("draft_7", True, True)
+
+    def configured(self, config: Mapping[str, Any]) -> JsonSchemaFormat:
+        """Return the format with the flags of a serde's settings."""
+        from kcodec.formats.json_schema.derive import DRAFTS
+
+        draft = str(config.get("json.schema.spec.version", "draft_7")).lower()
+        if draft not in DRAFTS:
+            raise ConfigError(f"json.schema.spec.version={draft!r} is not one of {', '.join(DRAFTS)}")
+        is_latest = flag(config, "use.latest.version", False) or bool(config.get("use.latest.with.metadata"))
+        return replace(
+            self,
+            validate=flag(config, "json.fail.invalid.schema", False),
+            by_reader=is_latest,
+            envelope=flag(config, "json.envelope.detection", False),
+            indent=flag(config, "json.indent.output", False),
+            derived=(
+                draft,
+                flag(config, "json.oneof.for.nullables", True),
+                flag(config, "json.fail.unknown.properties", True),
+            ),
+        )
+
+    def options(self, options: object) -> TypeOptions:
+        """Return `kcodec.formats.json_schema.types.TypeOptions`."""
+        from kcodec.formats.json_schema.types import TypeOptions
+
+        if options is None:
+            return TypeOptions()
+        if not isinstance(options, TypeOptions):
+            raise ConfigError(f"options= are the TypeOptions of JSON Schema, not {type(options).__name__}")
+        return options
+
+    def named_options(self, named: Mapping[str, Any]) -> TypeOptions:
+        """Return `TypeOptions` of these fields."""
+        from kcodec.formats.json_schema.types import TypeOptions
+
+        return TypeOptions(**named)
+
+    def is_large(self, options: TypeOptions) -> bool:
+        """Return what the options say."""
+        return options.large
+
+    def given_text(self, schema: object) -> str:
+        """Return the text of a schema that is given as text, or as objects of Python."""
+        return schema_text(schema)
+
+    def derived_text(self, kind: pa.DataType) -> str:
+        """Return a schema as Confluent's generator makes them of classes."""
+        from kcodec.formats.json_schema.derive import derive_text
+
+        draft, nulls, closed = self.derived
+        return derive_text(kind, draft=draft, nulls=nulls, closed=closed)
 
     def parse(self, text: str, references: Sequence[NamedText] = ()) -> JsonSchema:
         """Read a schema; references are known by their names and by their identifiers."""
@@ -102,3 +206,26 @@ class JsonSchemaFormat(SchemaFormat):
         except RecursionError:
             raise DecodeError(0, start, "", "depth_limit", CODES["depth_limit"]) from None
         return text
+
+    # Payloads
+
+    def decoder(self, schema: JsonSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
+        """Return what reads documents as those of a schema."""
+        from kcodec.formats.json_schema.payloads import DocumentDecoder
+
+        return DocumentDecoder(schema, options, limits, validate=self.validate, by_reader=self.by_reader)
+
+    def encoder(
+        self, schema: JsonSchema, given: JsonSchema | None, options: TypeOptions, limits: Limits
+    ) -> SchemaEncoder:
+        """Return what writes columns as documents of a schema, whichever one their values have."""
+        from kcodec.formats.json_schema.payloads import DocumentEncoder
+
+        return DocumentEncoder(
+            schema,
+            options,
+            limits,
+            validate=self.validate,
+            envelope=self.envelope,
+            indent=self.indent,
+        )

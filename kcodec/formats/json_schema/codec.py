@@ -1,0 +1,215 @@
+"""Documents of JSON Schemas to columns and back."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.codec import Codec
+from kcodec.columns.nested import unpack
+from kcodec.errors import Fault
+from kcodec.formats.json.kernel import kernel
+from kcodec.formats.json.plan import decodable
+from kcodec.formats.json_schema.document import schema_text
+from kcodec.formats.json_schema.odd_rows import read_odd_rows
+from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type, marks
+from kcodec.formats.json_schema.schema import JsonSchema, parse
+from kcodec.formats.json_schema.shape import Shape, shape_of
+from kcodec.formats.json_schema.texts import rewrite_texts
+from kcodec.formats.json_schema.types import TypeOptions, arrow_type, chosen
+from kcodec.formats.schema_format import NamedText
+from kcodec.plan import Limits, Plan
+from kcodec.plan.kept import Kept
+from kcodec.plan.programs import Programs
+
+__all__ = ["JsonSchemaCodec", "JsonSchemaReader", "JsonSchemaWriter"]
+
+
+class JsonSchemaReader:
+    """A schema with its columns, for documents of any schema that may be read as it.
+
+    Parameters
+    ----------
+    schema : JsonSchema
+        The schema.
+    options : TypeOptions, optional
+        How it is laid out.
+    limits : Limits, optional
+        What one row may cost.
+    """
+
+    def __init__(
+        self, schema: JsonSchema, *, options: TypeOptions | None = None, limits: Limits | None = None
+    ) -> None:
+        self.options = options or TypeOptions()
+        shape = shape_of(schema.documents, self.options.recursive_depth)
+        kind = arrow_type(shape, self.options) if self.options.arrow_type is None else self.options.arrow_type
+        self.arrow_type = chosen(kind, self.options.fields)
+        plan = decode_plan(decodable(self.arrow_type), shape, self.options)
+        self.program = Programs(plan, Limits.of(limits))
+
+    def decode(
+        self, values: pa.Array, *, selector: Any = None, starts: Any = None, stop: bool = False
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array; see `JsonKernel.decode`. As Jackson does it, only the first value of a document counts."""
+        module = kernel()
+        program = self.program.compiled(module)
+        # A row that strict reading refuses may still be one that Jackson reads.
+        array, faults = module.decode(values, [program], selector=selector, starts=starts, trailing=True)
+        if faults:
+            array, faults = read_odd_rows(module, program, values, starts, array, faults)
+        if array.type != self.arrow_type and not (stop and faults):
+            array = array.cast(self.arrow_type)
+        return array, faults[:1] if stop else faults
+
+
+class JsonSchemaWriter:
+    """A schema that columns of any type are written with; see `JsonSchemaReader`."""
+
+    def __init__(
+        self, schema: JsonSchema, *, options: TypeOptions | None = None, limits: Limits | None = None
+    ) -> None:
+        self.options = options or TypeOptions()
+        self.limits = Limits.of(limits)
+        self._shape: Shape = shape_of(schema.documents, self.options.recursive_depth)
+        self._programs: Kept[tuple[pa.DataType, tuple[int, ...]], Programs] = Kept()
+
+    def plan(self, kind: pa.DataType) -> Plan:
+        """Plan how columns of an Arrow type are written."""
+        return encode_plan(kind, self._shape, self.options)
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode one array; see `JsonKernel.encode`."""
+        module = kernel()
+        kind = array.type
+        programs = self._programs.get((kind, marks(kind)), lambda: Programs(self.plan(kind), self.limits))
+        plain = encoded_type(kind)
+        if kind != plain:
+            array = unpack(array).cast(plain)
+        array = rewrite_texts(array, programs.plan.root)
+        return module.encode(array, programs.compiled(module), prefix=prefix, large=large, stop=stop)
+
+
+class JsonSchemaCodec(Codec):
+    r"""Documents of a JSON Schema, without a frame.
+
+    A property is a column of its name; which Arrow type each has is told in docs/json_schema.md. What has no columns,
+    such as a value of which the schema says nothing, is a column of text that holds its JSON.
+
+    Parameters
+    ----------
+    schema : str, mapping or bool
+        The schema, of draft 4, 6, 7, 2019-09 or 2020-12.
+    references : mapping of str to str or mapping, optional
+        The schemas that it refers to, by the names that its references have for them. Nothing is fetched.
+    arrow_type : pyarrow.DataType or pyarrow.Schema, optional
+        The type to decode as, rather than that of the schema. Fields are found by their names; the schema tells how
+        their values stand in documents.
+    large : bool
+        Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
+    fields : sequence of str, optional
+        The only fields to decode, one at least, dotted for those of objects below; the others are skipped.
+    recursive_depth : int
+        How often a schema that contains itself is followed into itself; what is below is JSON text.
+    formats : {"read", "ignore"}
+        Whether strings of the formats ``date`` and ``date-time`` are dates and timestamps, or text.
+    precision : int
+        Digits of Connect's decimals whose schema does not say how many they have.
+    unknown : {"skip", "keep"}
+        Whether objects have a column ``_unknown`` of the properties that the schema does not have, as JSON text;
+        `encode` writes them back.
+    round : {"error", "truncate"}
+        What `encode` makes of a time that is finer than the milliseconds it is written in: an error of its row, or
+        the next earlier time that is not.
+    validate : bool
+        Whether documents are validated by their schema, read and written: an error of their row tells the JSON
+        pointer and the keyword. Needs the extra ``kcodec[jsonschema]``.
+    limits : Limits, optional
+        What one row may cost.
+
+    Raises
+    ------
+    SchemaError
+        If a schema is wrong, refers to what is not given, or has no Arrow type.
+    ConfigError
+        If another argument is wrong.
+
+    Examples
+    --------
+    >>> codec = JsonSchemaCodec({
+    ...     "type": "object",
+    ...     "properties": {"id": {"type": "integer"}, "at": {"type": "string", "format": "date"}, "more": {}},
+    ...     "required": ["id"],
+    ... })
+    >>> codec.decode([b'{"id": 7, "at": "2024-05-01", "more": [1, "a"]}', None]).to_pylist()
+    [{'id': 7, 'at': datetime.date(2024, 5, 1), 'more': '[1, "a"]'}, None]
+    >>> codec.encode([{"id": 7, "at": None, "more": '{"b": 1e2}'}]).to_pylist()
+    [b'{"id":7,"more":{"b":1E+2}}']
+    >>> codec.decode([b'{"id": "7"}'], errors="report")[1].to_pylist()[0]["code"]
+    'json_type'
+    """
+
+    _names_frames = True
+
+    def __init__(
+        self,
+        schema: str | Mapping[str, Any] | bool,
+        references: Mapping[str, Any] | None = None,
+        *,
+        arrow_type: pa.DataType | pa.Schema | None = None,
+        large: bool = False,
+        fields: Sequence[str] | None = None,
+        recursive_depth: int = 0,
+        formats: str = "read",
+        precision: int = 38,
+        unknown: str = "skip",
+        round: str = "error",
+        limits: Limits | None = None,
+    ) -> None:
+        text = schema_text(schema)
+        named = {str(name): schema_text(each) for name, each in (references or {}).items()}
+        options = TypeOptions(
+            large=large,
+            fields=fields,
+            recursive_depth=recursive_depth,
+            formats=formats,
+            precision=precision,
+            unknown=unknown,
+            round=round,
+            arrow_type=arrow_type,
+        )
+        self._arguments: dict[str, Any] = {
+            "schema": text,
+            "references": named or None,
+            **{field.name: getattr(options, field.name) for field in dataclasses.fields(options)},
+            "limits": Limits.of(limits),
+        }
+        parsed = parse(text, [NamedText(name, each) for name, each in named.items()])
+        self._reader = JsonSchemaReader(parsed, options=options, limits=limits)
+        self._writer = JsonSchemaWriter(parsed, options=options, limits=limits)
+        self.arrow_type = self._reader.arrow_type
+        self._encoded_type = pa.large_binary() if large else pa.binary()
+
+    @property
+    def plan(self) -> Plan:
+        """The decode plan; ``str`` of it is a readable tree. What has no columns is a ``json_text`` in it."""
+        return self._reader.program.plan
+
+    @property
+    def schema(self) -> str:
+        """The schema's text."""
+        text: str = self._arguments["schema"]
+        return text
+
+    def encode_plan(self, kind: pa.DataType) -> Plan:
+        """Return the plan by which columns of an Arrow type are written."""
+        return self._writer.plan(kind)
+
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        return self._reader.decode(array, stop=stop)
+
+    def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        return self._writer.encode(array, large=self._arguments["large"], stop=stop)

@@ -1,0 +1,127 @@
+"""Payloads behind Confluent's frame: documents, validated where that is asked for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.columns.nested import members, unpack
+from kcodec.errors import Fault
+from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
+from kcodec.formats.json_schema.document import write_document
+from kcodec.formats.json_schema.indentation import indented
+from kcodec.formats.json_schema.schema import JsonSchema
+from kcodec.formats.json_schema.types import TypeOptions
+from kcodec.formats.json_schema.validation import Validator, validated
+from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.java.jackson import JacksonError, read_tree, write_tree
+from kcodec.plan import Limits
+
+__all__ = ["DocumentDecoder", "DocumentEncoder"]
+
+#: The program of documents that are not validated.
+_PLAIN = "plain"
+
+
+class DocumentDecoder(SchemaDecoder):
+    """A schema that documents of any other are read as.
+
+    A program is what validates the documents of a writer's schema: the whole of what is particular to it.
+    """
+
+    def __init__(
+        self, schema: JsonSchema, options: TypeOptions, limits: Limits, *, validate: bool, by_reader: bool
+    ) -> None:
+        self.text = write_document(schema.document)
+        self._schema = schema
+        self._reader = JsonSchemaReader(schema, options=options, limits=limits)
+        self.arrow_type = self._reader.arrow_type
+        self._validates = validate
+        self._by_reader = by_reader
+
+    def program(self, writer: JsonSchema, indexes: tuple[int, ...] = ()) -> Any:
+        """Return what validates the documents of a schema, or the mark that they are not validated."""
+        if not self._validates:
+            return _PLAIN
+        return Validator((self._schema if self._by_reader else writer).documents)
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array, of which all rows that are read at all are read alike."""
+        numbers = np.frombuffer(selector, np.int32)
+        read = np.array([0 if program is not None else -1 for program in programs] + [-1], np.int32)
+        chosen = read[numbers.clip(-1)]
+        array, faults = self._reader.decode(
+            values, selector=chosen, starts=starts, stop=stop and not self._validates
+        )
+        if self._validates:
+            array, faults = validated(array, faults, values, programs, numbers, starts)
+        return array, faults[:1] if stop else faults
+
+
+class DocumentEncoder(SchemaEncoder):
+    """A schema that columns are written with."""
+
+    def __init__(
+        self,
+        schema: JsonSchema,
+        options: TypeOptions,
+        limits: Limits,
+        *,
+        validate: bool,
+        envelope: bool,
+        indent: bool,
+    ) -> None:
+        self._writer = JsonSchemaWriter(schema, options=options, limits=limits)
+        self._validator = Validator(schema.documents) if validate else None
+        self._envelope = envelope
+        self._indent = indent
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode an array; an envelope's payload alone, where envelopes are looked for."""
+        if self._envelope:
+            array = _payloads(array)
+        is_plain = self._validator is None and not self._indent
+        encoded, faults = self._writer.encode(
+            array, prefix=prefix if is_plain else b"", large=large, stop=stop and is_plain
+        )
+        if is_plain:
+            return encoded, faults
+        if self._validator is not None:
+            rows = np.zeros(len(encoded), np.int32)
+            encoded, faults = validated(encoded, faults, encoded, [self._validator], rows, None)
+            faults = [fault._replace(offset=None) for fault in faults]
+        if self._indent:
+            texts = [None if each is None else indented(each) for each in encoded.to_pylist()]
+            encoded = pa.array(texts, encoded.type)
+        if prefix:
+            kind = encoded.type
+            encoded = pc.binary_join_element_wise(pa.scalar(prefix, kind), encoded, pa.scalar(b"", kind))
+        return encoded, faults[:1] if stop else faults
+
+
+def _payloads(array: pa.Array) -> pa.Array:
+    """Return what Confluent's serializer takes for the value where one has a key ``schema``: its key ``payload``."""
+    array = unpack(array)
+    kind = array.type
+    if pa.types.is_struct(kind) and kind.get_field_index("schema") >= 0:
+        place = kind.get_field_index("payload")
+        return members(array)[place] if place >= 0 else pa.nulls(len(array))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return pa.array([None if text is None else _payload(text) for text in array.to_pylist()], kind)
+    return array
+
+
+def _payload(text: str) -> str | None:
+    try:
+        tree = read_tree(text.encode(), whole=True)
+    except JacksonError:
+        return text
+    if not isinstance(tree, dict) or "schema" not in tree:
+        return text
+    return write_tree(tree["payload"], escape_surrogates=True) if "payload" in tree else None

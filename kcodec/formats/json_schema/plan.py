@@ -1,0 +1,327 @@
+"""Columns and the shapes of documents as plans of the JSON engine."""
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.columns.types import plain_type
+from kcodec.errors import SchemaError
+from kcodec.formats.connect.values import MILLIS_PER_DAY
+from kcodec.formats.json.plan import RAW
+from kcodec.formats.json_schema.document import write_document
+from kcodec.formats.json_schema.references import ABSENT
+from kcodec.formats.json_schema.shape import Shape
+from kcodec.formats.json_schema.types import (
+    TypeOptions,
+    decimal_scale,
+    entry_of,
+    item_of,
+    kinds_of,
+    tuple_names,
+)
+from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
+
+__all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
+
+_MARK = b"kcodec.json"
+_PER_MILLI = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
+_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+
+
+def decode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOptions()) -> Plan:  # noqa: B008
+    """Plan how documents of a shape become columns of a type.
+
+    >>> from kcodec.formats.json_schema.references import Documents
+    >>> from kcodec.formats.json_schema.shape import shape_of
+    >>> schema = {"properties": {"id": {"type": "integer"}, "any": {}}, "required": ["id"]}
+    >>> shape = shape_of(Documents(schema, []))
+    >>> print(decode_plan(pa.struct([pa.field("id", pa.int64(), False), ("any", pa.string())]), shape))
+    JSON_SR decode: struct<id: int64 not null, any: string>
+      json_object NULL -> column 0
+        id: json_integer -> column 1
+        any: json_text NULL+ABSENT -> column 2
+    """
+    return Plan("JSON_SR", "decode", kind, _Decoding(options).root(kind, kind, shape))
+
+
+def encode_plan(kind: pa.DataType, shape: Shape, options: TypeOptions = TypeOptions()) -> Plan:  # noqa: B008
+    """Plan how columns of a type are written as documents of a shape, once they are cast to `encoded_type`."""
+    plain = encoded_type(kind)
+    return Plan("JSON_SR", "encode", plain, _Encoding(options).root(plain, kind, shape))
+
+
+def encoded_type(kind: pa.DataType) -> pa.DataType:
+    """Return the plain type that columns of a type are cast to before they are written; dates stay dates."""
+    return _with_dates(plain_type(kind), kind)
+
+
+def _with_dates(plain: pa.DataType, given: pa.DataType) -> pa.DataType:
+    types, given = pa.types, _stored(given)
+    if types.is_date64(given):
+        return given
+    if types.is_struct(plain):
+        pairs = zip(plain, given, strict=True)
+        return pa.struct([field.with_type(_with_dates(field.type, each.type)) for field, each in pairs])
+    if types.is_map(plain):
+        key = _with_dates(plain.key_type, given.key_type)
+        item = _with_dates(plain.item_type, given.item_type)
+        return pa.map_(plain.key_field.with_type(key), plain.item_field.with_type(item))
+    if types.is_list(plain) or types.is_large_list(plain):
+        item = plain.value_field.with_type(_with_dates(plain.value_type, given.value_type))
+        return pa.list_(item) if types.is_list(plain) else pa.large_list(item)
+    return plain
+
+
+def marks(kind: pa.DataType) -> tuple[int, ...]:
+    """Return the places of the fields of a type that are marked to hold JSON itself: types are equal without them."""
+    found: list[int] = []
+    waiting = [kind]
+    count = 0
+    while waiting:
+        each = _stored(waiting.pop())
+        for number in range(each.num_fields):
+            field = each.field(number)
+            count += 1
+            if is_marked(field):
+                found.append(count)
+            waiting.append(field.type)
+    return tuple(found)
+
+
+def is_marked(field: pa.Field) -> bool:
+    """Return whether a field is marked to hold JSON itself."""
+    return (field.metadata or {}).get(_MARK) == RAW[_MARK]
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary, or of what an extension type is stored as."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+class _Planner:
+    """Numbers the columns in pre-order, as `kcodec.columns.layout.layout` does.
+
+    `shape` is None for what the schema does not know.
+    """
+
+    def __init__(self, options: TypeOptions) -> None:
+        self.options = options
+        self.count = 0
+        self.depth = 0
+
+    def root(self, kind: pa.DataType, given: pa.DataType, shape: Shape) -> Node:
+        return self.node(kind, pa.field("", given), shape, self.shared | Form.NULL, "")
+
+    def node(self, kind: pa.DataType, given: pa.Field, shape: Shape | None, forms: Form, name: str) -> Node:
+        made = Node(Op.NULL, self.count, name, forms=forms)
+        self.count += 1
+        self.depth += 1
+        if self.depth > MAX_DEPTH // 2:
+            raise SchemaError(f"types are nested deeper than {MAX_DEPTH // 2} levels")
+        types, stored = pa.types, _stored(given.type)
+        kinds = () if shape is None else kinds_of(shape)
+        if is_raw(kind, given, shape):
+            made = _with(made, Op.JSON_TEXT)
+        elif types.is_struct(kind):
+            made = self.struct(kind, stored, shape, kinds, made)
+        elif types.is_map(kind):
+            made = self.map(kind, stored, shape, made)
+        elif types.is_list(kind) or types.is_large_list(kind):
+            item = None if shape is None else item_of(shape)
+            field = stored.field(0)
+            below = self.node(kind.value_type, field, item, self.item_forms(kind.value_field, item), "")
+            made = _with(made, Op.JSON_LIST, children=(below,))
+        else:
+            made = self.leaf(kind, shape, kinds, made)
+        self.depth -= 1
+        return made
+
+    def struct(
+        self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: Node
+    ) -> Node:
+        names = [field.name for field in kind]
+        if len(set(names)) < len(names):
+            raise SchemaError(f"{kind}: two fields have one name")
+        op = Op.JSON_OBJECT
+        if shape is not None and len(kinds) > 1 and set(names) <= set(kinds):
+            op = Op.JSON_UNION
+        elif shape is not None and kinds == ("array",) and shape.is_tuple and names == tuple_names(shape):
+            op = Op.JSON_TUPLE
+        children = []
+        for number, field in enumerate(kind):
+            below = None
+            if shape is not None:
+                if op is Op.JSON_UNION:
+                    below = replace(shape, kinds=frozenset((field.name,)))
+                elif op is Op.JSON_TUPLE:
+                    below = shape.prefix[number]
+                else:
+                    below = shape.fields.get(field.name)
+            if op is Op.JSON_OBJECT:
+                forms, data = self.field_forms(field, below, shape)
+            else:
+                forms, data = self.item_forms(field, below), b""
+            child = self.node(field.type, given.field(number), below, forms, field.name)
+            children.append(replace(child, data=data) if data else child)
+        return _with(made, op, children=tuple(children))
+
+    def map(self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, made: Node) -> Node:
+        entry = None if shape is None else entry_of(shape)
+        key_shape, item_shape = entry or (None, None if shape is None else shape.values)
+        key_forms = Form.PLAIN if entry else Form.TEXT
+        key = self.node(
+            kind.key_type, given.key_field, key_shape, self.shared | key_forms, "key" if entry else ""
+        )
+        if not entry and (key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT)):
+            raise SchemaError(f"{kind.key_type} is not a type of keys of JSON")
+        item = self.node(
+            kind.item_type,
+            given.item_field,
+            item_shape,
+            self.item_forms(kind.item_field, item_shape),
+            "value" if entry else "",
+        )
+        if not entry:
+            return _with(made, Op.JSON_MAP, children=(key, item))
+        pair = Node(Op.JSON_OBJECT, -1, "", (key, item), forms=self.shared)
+        return _with(made, Op.JSON_LIST, children=(pair,))
+
+    #: Forms of all nodes.
+    shared = Form.PLAIN
+
+    def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
+        """Return how a null and a missing key of a field are read or written, and the default of one."""
+        raise NotImplementedError
+
+    def item_forms(self, field: pa.Field, shape: Shape | None) -> Form:
+        """Return how nulls are read or written where there are no keys."""
+        return self.shared | (Form.NULL if field.nullable else Form.PLAIN)
+
+    def leaf(self, kind: pa.DataType, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+        types = pa.types
+        if types.is_null(kind):
+            return _with(made, Op.JSON_NULL)
+        if types.is_boolean(kind):
+            return _with(made, Op.JSON_BOOLEAN)
+        if types.is_integer(kind) or types.is_duration(kind):
+            return self.integer(shape, made)
+        if types.is_float32(kind) or types.is_float64(kind):
+            return _with(made, Op.JSON_FLOAT, Form.NONFINITE)
+        if types.is_decimal(kind):
+            return self.decimal(shape, kinds, made)
+        if _is_text(kind):
+            return self.text(kinds, made)
+        if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+            return _with(made, Op.JSON_BYTES)
+        if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
+            return self.time(kind, kinds, made)
+        raise SchemaError(f"a column of {kind} is not read from JSON, nor written")
+
+    def integer(self, shape: Shape | None, made: Node) -> Node:
+        return _with(made, Op.JSON_INTEGER)
+
+    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+        raise NotImplementedError
+
+    def text(self, kinds: tuple[str, ...], made: Node) -> Node:
+        return _with(made, Op.JSON_STRING)
+
+    def time(self, kind: pa.DataType, kinds: tuple[str, ...], made: Node) -> Node:
+        """Plan numbers, of days or of milliseconds, where the schema has numbers only; else ISO 8601."""
+        if not kinds or not set(kinds) <= {"integer", "number"}:
+            return _with(made, Op.JSON_TIME)
+        types = pa.types
+        if types.is_date(kind):
+            factor = 1 if types.is_date32(kind) else MILLIS_PER_DAY
+            return self.counted(made, factor, _range(32))
+        bounds = (0, MILLIS_PER_DAY - 1) if types.is_time(kind) else None
+        return self.counted(made, _PER_MILLI[kind.unit], bounds)
+
+    def counted(self, made: Node, factor: int, bounds: tuple[int, int] | None) -> Node:
+        if factor < 0:
+            raise SchemaError(f"{made.name}: a column of seconds does not hold milliseconds")
+        return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds)
+
+
+class _Decoding(_Planner):
+    def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
+        if field.nullable:
+            return Form.NULL | Form.ABSENT, b""
+        # What is required is there, or was added to the schema with a default.
+        default = ABSENT if below is None else below.default
+        if default is ABSENT or default is None:
+            return Form.PLAIN, b""
+        return Form.ABSENT, write_document(default).encode("utf-8", "surrogatepass")
+
+    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+        scale = None if shape is None else decimal_scale(shape)
+        if scale is None:
+            return _with(made, Op.JSON_DECIMAL, Form.TEXT)
+        return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=scale)
+
+    def text(self, kinds: tuple[str, ...], made: Node) -> Node:
+        scalar = Form.SCALAR if kinds and kinds != ("string",) else Form.PLAIN
+        return _with(made, Op.JSON_STRING, scalar)
+
+
+class _Encoding(_Planner):
+    shared = Form.ESCAPED
+
+    def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
+        if below is None or below.accepts_null:
+            return Form.NULL | Form.ESCAPED, b""
+        if shape is not None and field.name not in shape.required:
+            # No null may be there, but nothing.
+            return Form.ABSENT | Form.ESCAPED, b""
+        return Form.ESCAPED, b""
+
+    def item_forms(self, field: pa.Field, shape: Shape | None) -> Form:
+        nullable = shape is None or shape.accepts_null
+        return Form.ESCAPED | (Form.NULL if nullable else Form.PLAIN)
+
+    def integer(self, shape: Shape | None, made: Node) -> Node:
+        bits = None if shape is None else _BITS.get(shape.note("integer").connect or "")
+        return _with(made, Op.JSON_INTEGER, bounds=None if bits is None else _range(bits))
+
+    def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
+        scale = None if shape is None else decimal_scale(shape)
+        if kinds == ("string",):
+            if scale is not None:
+                return _with(made, Op.JSON_DECIMAL, Form.BASE64, scale=scale)
+            return _with(made, Op.JSON_DECIMAL, Form.TEXT | Form.SCIENTIFIC)
+        return _with(made, Op.JSON_DECIMAL, Form.SCIENTIFIC)
+
+    def counted(self, made: Node, factor: int, bounds: tuple[int, int] | None) -> Node:
+        floor = factor > 1 and self.options.round == "truncate"
+        return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=floor)
+
+
+def is_raw(kind: pa.DataType, given: pa.Field, shape: Shape | None) -> bool:
+    """Return whether a column holds JSON itself: it is marked so, or text stands where the schema has no column."""
+    if not _is_text(kind):
+        return False
+    if is_marked(given):
+        return True
+    if shape is None:
+        return False
+    kinds = kinds_of(shape)
+    return not kinds or "object" in kinds or "array" in kinds
+
+
+def _range(bits: int) -> tuple[int, int]:
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+
+def _with(node: Node, op: Op, forms: Form = Form.PLAIN, **more: Any) -> Node:
+    return replace(node, op=op, forms=node.forms | forms, **more)

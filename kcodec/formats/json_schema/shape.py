@@ -1,0 +1,451 @@
+"""What may stand in each place of a schema's documents: the part of a schema that columns follow from.
+
+A schema says which documents are valid; a `Shape` says of which kinds the values in one place are, and what is below
+them. Keywords that only narrow values down, such as ``minimum``, have no part in it.
+"""
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from kcodec.errors import SchemaError
+from kcodec.formats.json_schema.references import ABSENT, Documents, Resource
+
+__all__ = ["ANYTHING", "KINDS", "MAX_LEVELS", "MAX_PLACES", "Note", "Shape", "either", "shape_of"]
+
+#: Kinds of values; an integer is a number too.
+KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
+
+#: Levels of schemas within schemas, references and members of combinations included, that have columns.
+MAX_LEVELS = 64
+
+#: Places of one schema, each reference to a part counted again.
+MAX_PLACES = 150_000
+
+#: Keywords that mean only values of one kind, and so tell the kind where ``type`` does not.
+_TELLING = {
+    "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "array": ("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems", "contains"),
+    "object": (
+        "properties",
+        "required",
+        "additionalProperties",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+    ),
+}
+
+
+class Note(NamedTuple):
+    """What a schema says of values of one kind beyond it.
+
+    Attributes
+    ----------
+    format : str or None
+        The keyword ``format``.
+    encoding : str or None
+        The keyword ``contentEncoding``.
+    connect : str or None
+        Kafka Connect's type, ``connect.type``.
+    name : str or None
+        The name of a logical type of Connect: the ``title`` of what has a ``connect.type``.
+    parameters : tuple of (str, str)
+        Those of Connect's type, ``connect.parameters``.
+    """
+
+    format: str | None = None
+    encoding: str | None = None
+    connect: str | None = None
+    name: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def merged(self, other: "Note") -> "Note":
+        """Return what either says, the first one where both do."""
+        return Note(
+            self.format or other.format,
+            self.encoding or other.encoding,
+            self.connect or other.connect,
+            self.name or other.name,
+            self.parameters or other.parameters,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What may stand in one place.
+
+    Attributes
+    ----------
+    kinds : frozenset of str or None
+        Of `KINDS`; None where the schema does not say.
+    hints : frozenset of str
+        Those that its keywords are about.
+    notes : mapping of str to Note
+        What it says of values of a kind.
+    fields : mapping of str to Shape
+        The properties of objects.
+    required : frozenset of str
+        Those that must be there.
+    values : Shape or None
+        What other properties hold, where the schema says that.
+    items : Shape or None
+        The items of arrays, or those behind `prefix`.
+    prefix : tuple of Shape
+        Items by their places.
+    is_tuple : bool
+        Whether arrays have all items of `prefix`, and no others.
+    index : int or None
+        The place among the fields of its object that Connect gave it, ``connect.index``.
+    default : object
+        What stands where a property is missing; `ABSENT` if the schema has no default.
+    cut : str
+        Why there are no columns below, if there are none: such as a schema that contains itself.
+    """
+
+    kinds: frozenset[str] | None = None
+    hints: frozenset[str] = frozenset()
+    notes: Mapping[str, Note] = field(default_factory=dict)
+    fields: "Mapping[str, Shape]" = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+    values: "Shape | None" = None
+    items: "Shape | None" = None
+    prefix: "tuple[Shape, ...]" = ()
+    is_tuple: bool = False
+    index: int | None = None
+    default: Any = ABSENT
+    cut: str = ""
+
+    @property
+    def likely(self) -> frozenset[str]:
+        """The kinds, or else those that the keywords are about; empty if anything may stand here."""
+        return self.kinds if self.kinds is not None else self.hints
+
+    @property
+    def accepts_null(self) -> bool:
+        """Whether null is a value here."""
+        return self.kinds is None or "null" in self.kinds
+
+    def note(self, kind: str) -> Note:
+        """Return what the schema says of values of a kind."""
+        return self.notes.get(kind, _NO_NOTE)
+
+
+_NO_NOTE = Note()
+
+#: A place of which nothing is said.
+ANYTHING = Shape()
+
+
+def shape_of(documents: Documents, recursive_depth: int = 0) -> Shape:
+    """Return the shape of a schema's documents.
+
+    Parameters
+    ----------
+    documents : Documents
+        The schema and those that it refers to.
+    recursive_depth : int
+        How often a schema that contains itself is followed into itself.
+
+    Raises
+    ------
+    SchemaError
+        If there are more than `MAX_PLACES` places.
+
+    Examples
+    --------
+    >>> shape = shape_of(Documents({"properties": {"id": {"type": ["integer", "null"]}}}, []))
+    >>> sorted(shape.likely), sorted(shape.fields["id"].kinds)
+    (['object'], ['integer', 'null'])
+    """
+    return _Reader(documents, recursive_depth).part(documents.main.document, documents.main, "#", 0)
+
+
+class _Reader:
+    """One reading: how many places there were so far, and which parts it is within."""
+
+    def __init__(self, documents: Documents, recursive_depth: int) -> None:
+        self.documents = documents
+        self.recursive_depth = recursive_depth
+        self.places = 0
+        self.within: dict[int, int] = {}
+
+    def part(self, part: Any, resource: Resource, path: str, level: int) -> Shape:
+        self.places += 1
+        if self.places > MAX_PLACES:
+            raise SchemaError(f"the schema has more than {MAX_PLACES} places for values")
+        if part is False:
+            return Shape(kinds=frozenset())
+        if not isinstance(part, Mapping) or not part:
+            return ANYTHING
+        if level > MAX_LEVELS:
+            return Shape(cut=f"nested deeper than {MAX_LEVELS} levels")
+        times = self.within.get(id(part), 0)
+        if times > self.recursive_depth:
+            return Shape(cut="the schema contains itself")
+        self.within[id(part)] = times + 1
+        try:
+            return self.read(part, self.documents.home(part, resource), path, level + 1)
+        finally:
+            self.within[id(part)] = times
+
+    def read(self, part: Mapping[str, Any], resource: Resource, path: str, level: int) -> Shape:
+        shapes = []
+        for key in ("$ref", "$dynamicRef"):
+            reference = part.get(key)
+            if isinstance(reference, str) and (key == "$ref" or resource.draft == 2020):
+                target = self.documents.find(resource, reference, path)
+                if target.resource is None:
+                    # A metaschema.
+                    shapes.append(Shape(hints=frozenset(("object",)), cut="a schema of schemas"))
+                else:
+                    found = target.part(path, reference)
+                    shapes.append(
+                        self.part(found, target.resource, f"{target.place}#{target.fragment}", level)
+                    )
+                if resource.draft != 2020:
+                    return _annotated(shapes[0], part)
+        at = functools.partial(self.part, resource=resource, level=level)
+        shapes.insert(0, self.own(part, resource, at, path))
+        for number, each in enumerate(_list(part.get("allOf"))):
+            shapes.append(at(each, path=f"{path}/allOf/{number}"))
+        for key in ("anyOf", "oneOf"):
+            members = [
+                at(each, path=f"{path}/{key}/{number}") for number, each in enumerate(_list(part.get(key)))
+            ]
+            if members:
+                shapes.append(either(members))
+        # Which of these holds is not known before the value.
+        for key in ("then", "else"):
+            if "if" in part and key in part:
+                shapes.append(_perhaps(at(part[key], path=f"{path}/{key}")))
+        for key in ("dependentSchemas", "dependencies"):
+            for name, each in _mapping(part.get(key)).items():
+                if isinstance(each, Mapping):
+                    shapes.append(_perhaps(at(each, path=f"{path}/{key}/{name}")))
+        return _annotated(functools.reduce(_both, shapes), part)
+
+    def own(self, part: Mapping[str, Any], resource: Resource, at: Any, path: str) -> Shape:
+        """Return what a schema says itself, without those that it combines."""
+        given = part.get("type")
+        kinds = None
+        if isinstance(given, (str, list)):
+            kinds = _kinds([given] if isinstance(given, str) else given)
+        for key in ("enum", "const"):
+            if key in part and (key == "enum" or resource.draft > 4):
+                values = part[key] if key == "enum" else [part[key]]
+                found = _kinds(map(_kind_of, _list(values)))
+                kinds = found if kinds is None else _common(kinds, found)
+        hints = frozenset(kind for kind, keys in _TELLING.items() if any(key in part for key in keys))
+        fields = {
+            name: at(each, path=f"{path}/properties/{name}")
+            for name, each in _mapping(part.get("properties")).items()
+        }
+        required = frozenset(each for each in _list(part.get("required")) if isinstance(each, str))
+        others = [
+            at(each, path=f"{path}/patternProperties/{name}")
+            for name, each in _mapping(part.get("patternProperties")).items()
+        ]
+        additional = part.get("additionalProperties", bool(others) or None)
+        if additional is not None and additional is not False:
+            others.append(at(additional, path=f"{path}/additionalProperties"))
+        prefix, items, is_closed = self.arrayed(part, resource, at, path)
+        note = _note(part)
+        return Shape(
+            kinds,
+            hints,
+            dict.fromkeys(hints if kinds is None else kinds, note) if any(note) else {},
+            fields,
+            required,
+            either(others) if others else None,
+            items,
+            prefix,
+            bool(prefix) and is_closed and part.get("minItems") == len(prefix),
+        )
+
+    def arrayed(
+        self, part: Mapping[str, Any], resource: Resource, at: Any, path: str
+    ) -> tuple[tuple[Shape, ...], Shape | None, bool]:
+        """Return the items by place, those behind them, and whether there are none behind them."""
+        items = part.get("items")
+        listed, rest, behind = part.get("prefixItems"), items, "items"
+        if isinstance(items, list):
+            listed, rest, behind = items, part.get("additionalItems"), "additionalItems"
+        prefix = tuple(
+            at(each, path=f"{path}/{'prefixItems' if listed is not items else 'items'}/{number}")
+            for number, each in enumerate(_list(listed))
+        )
+        is_closed = rest is False or (bool(prefix) and part.get("maxItems") == len(prefix))
+        if rest is None or rest is False:
+            return prefix, None, is_closed
+        return prefix, at(rest, path=f"{path}/{behind}"), is_closed
+
+
+def _annotated(shape: Shape, part: Mapping[str, Any]) -> Shape:
+    """Return a shape with what a schema says of its place, and of all values there."""
+    index, default = part.get("connect.index"), part.get("default", ABSENT)
+    changes: dict[str, Any] = {}
+    if isinstance(index, int) and not isinstance(index, bool):
+        changes["index"] = index
+    if default is not ABSENT:
+        changes["default"] = default
+    return replace(shape, **changes) if changes else shape
+
+
+def _note(part: Mapping[str, Any]) -> Note:
+    connect = _text(part.get("connect.type"))
+    title = _text(part.get("title"))
+    parameters = _mapping(part.get("connect.parameters"))
+    return Note(
+        _text(part.get("format")),
+        _text(part.get("contentEncoding")),
+        connect,
+        title if connect is not None else None,
+        tuple((str(key), str(value)) for key, value in parameters.items()),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    for kind, types in (
+        ("boolean", bool),
+        ("integer", int),
+        ("number", (float, Decimal)),
+        ("string", str),
+        ("array", list),
+    ):
+        if isinstance(value, types):
+            return kind
+    return "object"
+
+
+def _kinds(kinds: Iterable[Any]) -> frozenset[str]:
+    """Return the kinds among names, without integers where there are numbers."""
+    found = frozenset(kind for kind in kinds if kind in KINDS)
+    return found - {"integer"} if "number" in found else found
+
+
+def _common(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
+    both = _with_integers(left) & _with_integers(right)
+    return both - {"integer"} if "number" in both else both
+
+
+def _with_integers(kinds: frozenset[str]) -> frozenset[str]:
+    return kinds | {"integer"} if "number" in kinds else kinds
+
+
+def _both(left: Shape, right: Shape) -> Shape:
+    """Return the shape of values of both shapes."""
+    if left is ANYTHING or right is ANYTHING:
+        return right if left is ANYTHING else left
+    if left.kinds is None or right.kinds is None:
+        kinds = right.kinds if left.kinds is None else left.kinds
+    else:
+        kinds = _common(left.kinds, right.kinds)
+    return Shape(
+        kinds,
+        left.hints | right.hints,
+        _merged(left.notes, right.notes, lambda mine, other: mine.merged(other)),
+        _merged(left.fields, right.fields, _both),
+        left.required | right.required,
+        _both_or_one(left.values, right.values),
+        _both_or_one(left.items, right.items),
+        left.prefix or right.prefix,
+        left.is_tuple or right.is_tuple,
+        right.index if left.index is None else left.index,
+        right.default if left.default is ABSENT else left.default,
+        left.cut or right.cut,
+    )
+
+
+def _both_or_one(left: Shape | None, right: Shape | None) -> Shape | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return _both(left, right)
+
+
+def either(shapes: Sequence[Shape]) -> Shape:
+    """Return the shape of values of any of some shapes."""
+    # What has no values is no choice.
+    shapes = [each for each in shapes if each.kinds != frozenset()] or list(shapes)
+    if len(shapes) == 1:
+        return shapes[0]
+    kinds: frozenset[str] | None = None
+    if all(each.likely for each in shapes) and not all(each.kinds is None for each in shapes):
+        kinds = _kinds(kind for each in shapes for kind in each.likely)
+    hints = frozenset[str]().union(*(each.hints for each in shapes))
+    if kinds is None and not all(each.likely for each in shapes):
+        hints = frozenset()
+    objects = [each for each in shapes if "object" in each.likely]
+    fields: dict[str, list[Shape]] = {}
+    for each in shapes:
+        for name, below in each.fields.items():
+            fields.setdefault(name, []).append(below)
+    notes = {
+        kind: found.pop()
+        for kind in KINDS
+        if len(found := {each.note(kind) for each in shapes if kind in each.likely}) == 1
+    }
+    lists = [each for each in shapes if "array" in each.likely]
+    prefixes = {len(each.prefix) for each in lists}
+    # Tuples of different lengths are lists of all that may stand in them.
+    by_place = len(prefixes) == 1
+    items = [below for each in lists for below in _items(each, by_place)]
+    return Shape(
+        kinds,
+        hints,
+        notes,
+        {name: either(found) for name, found in fields.items()},
+        frozenset.intersection(*(each.required for each in objects)) if objects else frozenset(),
+        _either_or_none([each.values for each in objects]),
+        either(items) if items and all(_items(each, by_place) for each in lists) else None,
+        tuple(map(either, zip(*(each.prefix for each in lists), strict=True))) if by_place else (),
+        by_place and all(each.is_tuple for each in lists),
+        next((each.index for each in shapes if each.index is not None), None),
+        ABSENT,
+        next((each.cut for each in shapes if each.cut), ""),
+    )
+
+
+def _items(shape: Shape, by_place: bool) -> list[Shape]:
+    below = [] if shape.items is None else [shape.items]
+    return below if by_place else [*shape.prefix, *below]
+
+
+def _either_or_none(shapes: Sequence[Shape | None]) -> Shape | None:
+    found = [each for each in shapes if each is not None]
+    return either(found) if found and len(found) == len(shapes) else None
+
+
+def _perhaps(shape: Shape) -> Shape:
+    """Return what is left of a shape where it may hold or not: fields that may be there."""
+    return Shape(hints=shape.hints, fields=shape.fields) if shape.fields else ANYTHING
+
+
+def _merged(left: Mapping[str, Any], right: Mapping[str, Any], both: Any) -> Mapping[str, Any]:
+    if not left or not right:
+        return left or right
+    merged = dict(left)
+    for key, value in right.items():
+        merged[key] = both(merged[key], value) if key in merged else value
+    return merged

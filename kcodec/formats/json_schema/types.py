@@ -1,0 +1,307 @@
+"""Shapes of documents as Arrow types."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec.columns.fields import check_field, field_tree
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.formats.connect.schema import decimal_type
+from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
+from kcodec.formats.json.plan import RAW
+from kcodec.formats.json_schema.shape import ANYTHING, KINDS, Shape, either
+
+__all__ = [
+    "TypeOptions",
+    "arrow_type",
+    "chosen",
+    "decimal_scale",
+    "entry_of",
+    "has_no_columns",
+    "is_map",
+    "item_of",
+    "kinds_of",
+    "tuple_names",
+]
+
+#: The parameter of Connect's Decimal that ksqlDB and Connect's sources give it.
+PRECISION = "connect.decimal.precision"
+
+_CHOICES = {
+    "formats": ("read", "ignore"),
+    "unknown": ("skip", "keep"),
+    "round": ("error", "truncate"),
+}
+
+_NULL = frozenset(("null",))
+_INTEGERS = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32()}
+_LOGICAL = {DATE: pa.date32(), TIME: pa.time32("ms"), TIMESTAMP: pa.timestamp("us", "UTC")}
+
+
+@dataclass(frozen=True)
+class TypeOptions:
+    """How documents are laid out in columns; the attributes are the arguments of `kcodec.JsonSchemaCodec`."""
+
+    large: bool = False
+    fields: Sequence[str] | None = None
+    recursive_depth: int = 0
+    formats: str = "read"
+    precision: int = 38
+    unknown: str = "skip"
+    round: str = "error"
+    arrow_type: pa.DataType | None = None
+
+    def __post_init__(self) -> None:
+        for name, valid in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in valid:
+                raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
+        if isinstance(self.fields, str) or (self.fields is not None and not self.fields):
+            raise ConfigError(f"fields={self.fields!r} is not a list of names")
+        if self.fields is not None:
+            object.__setattr__(self, "fields", tuple(self.fields))
+        for name, limit in (("recursive_depth", 20), ("precision", 76)):
+            value = getattr(self, name)
+            least = 1 if name == "precision" else 0
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= limit:
+                raise ConfigError(f"{name}={value!r} is not a number from {least} to {limit}")
+        if not isinstance(self.large, bool):
+            raise ConfigError(f"large={self.large!r} is not True or False")
+        if isinstance(self.arrow_type, pa.Schema):
+            object.__setattr__(self, "arrow_type", pa.struct(list(self.arrow_type)))
+        if self.arrow_type is not None and not isinstance(self.arrow_type, pa.DataType):
+            raise ConfigError(
+                f"arrow_type is a {type(self.arrow_type).__name__}, not an Arrow type or schema"
+            )
+
+
+def kinds_of(shape: Shape) -> tuple[str, ...]:
+    """Return the kinds of values in a place but null, in the order of `KINDS`; empty if there are no columns for them.
+
+    >>> kinds_of(Shape(kinds=frozenset(("null", "string", "boolean"))))
+    ('boolean', 'string')
+    """
+    if shape.cut:
+        return ()
+    kinds = shape.likely - {"null"}
+    # Numbers that may be integers too.
+    return () if len(kinds) == len(KINDS) - 2 else tuple(kind for kind in KINDS if kind in kinds)
+
+
+def is_map(shape: Shape) -> bool:
+    """Return whether objects are maps: all properties hold the same."""
+    return shape.values is not None and (not shape.fields or shape.note("object").connect == "map")
+
+
+def entry_of(shape: Shape) -> tuple[Shape, Shape] | None:
+    """Return key and value of the objects in an array that Connect keeps a map in; None for other arrays."""
+    items = shape.items
+    if shape.note("array").connect != "map" or items is None or items.fields.keys() != {"key", "value"}:
+        return None
+    return items.fields["key"], items.fields["value"]
+
+
+def tuple_names(shape: Shape) -> list[str]:
+    """Return the names that the items of a tuple have as columns."""
+    return [f"_{number}" for number in range(len(shape.prefix))]
+
+
+def decimal_scale(shape: Shape) -> int | None:
+    """Return the scale of Connect's decimals; None if the numbers or strings are none."""
+    for kind in ("number", "string", "integer"):
+        note = shape.note(kind)
+        if note.name == DECIMAL:
+            text = dict(note.parameters).get("scale", "0")
+            if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 4:
+                raise SchemaError(f"the scale {text!r} of a Decimal is not a number")
+            return int(text)
+    return None
+
+
+def arrow_type(shape: Shape, options: TypeOptions) -> pa.DataType:
+    """Return the type that documents of a shape are decoded as.
+
+    Raises
+    ------
+    SchemaError
+        If a decimal has more digits than Arrow's have.
+
+    Examples
+    --------
+    >>> from kcodec.formats.json_schema.schema import parse
+    >>> from kcodec.formats.json_schema.shape import shape_of
+    >>> schema = parse('{"properties": {"id": {"type": "integer"}, "any": {}}, "required": ["id"]}')
+    >>> print(arrow_type(shape_of(schema.documents), TypeOptions()))
+    struct<id: int64 not null, any: string>
+    """
+    return _Typing(options).type(shape)
+
+
+class _Typing:
+    def __init__(self, options: TypeOptions) -> None:
+        self.options = options
+        self.text = pa.large_string() if options.large else pa.string()
+        self.binary = pa.large_binary() if options.large else pa.binary()
+
+    def type(self, shape: Shape) -> pa.DataType:
+        kinds = kinds_of(shape)
+        if not kinds:
+            return pa.null() if shape.kinds == _NULL else self.text
+        if len(kinds) == 1:
+            return self.of_kind(shape, kinds[0])
+        return pa.struct(
+            [
+                pa.field(
+                    kind, self.of_kind(shape, kind), metadata=RAW if has_no_columns(shape, kind) else None
+                )
+                for kind in kinds
+            ]
+        )
+
+    def of_kind(self, shape: Shape, kind: str) -> pa.DataType:
+        made: pa.DataType = getattr(self, kind)(shape)
+        return made
+
+    def field(self, name: str, shape: Shape, nullable: bool) -> pa.Field:
+        kinds = kinds_of(shape)
+        raw = shape.kinds != _NULL and not kinds
+        raw = raw or (len(kinds) == 1 and has_no_columns(shape, kinds[0]))
+        return pa.field(name, self.type(shape), nullable, RAW if raw else None)
+
+    def boolean(self, shape: Shape) -> pa.DataType:
+        return pa.bool_()
+
+    def integer(self, shape: Shape) -> pa.DataType:
+        note = shape.note("integer")
+        if note.connect is not None and note.name in _LOGICAL:
+            return _LOGICAL[note.name]
+        return self.decimal(shape) or _INTEGERS.get(note.connect or "", pa.int64())
+
+    def number(self, shape: Shape) -> pa.DataType:
+        note = shape.note("number")
+        return self.decimal(shape) or (pa.float32() if note.connect == "float32" else pa.float64())
+
+    def string(self, shape: Shape) -> pa.DataType:
+        note = shape.note("string")
+        decimal = self.decimal(shape)
+        if decimal is not None:
+            return decimal
+        if note.connect == "bytes" or (note.encoding or "").lower() == "base64":
+            return self.binary
+        if self.options.formats == "read" and note.connect is None:
+            if note.format == "date-time":
+                return pa.timestamp("us", "UTC")
+            if note.format == "date":
+                return pa.date32()
+        return self.text
+
+    def decimal(self, shape: Shape) -> pa.DataType | None:
+        scale = decimal_scale(shape)
+        if scale is None:
+            return None
+        given = [
+            text
+            for kind in ("number", "string", "integer")
+            if (text := dict(shape.note(kind).parameters).get(PRECISION)) is not None
+        ]
+        precision = self.options.precision
+        if given:
+            if not given[0].isdecimal() or not given[0].isascii() or len(given[0]) > 4 or int(given[0]) < 1:
+                raise SchemaError(f"{PRECISION} {given[0]!r} is not a number of digits")
+            precision = int(given[0])
+        if precision > 76 or abs(scale) > 76:
+            raise SchemaError(
+                f"Arrow has no decimal({precision}, {scale}), at most 76 digits: an arrow_type reads it as another type"
+            )
+        return decimal_type(precision, scale)
+
+    def array(self, shape: Shape) -> pa.DataType:
+        entry = entry_of(shape)
+        if entry is not None:
+            key = self.field("key", entry[0], False)
+            return pa.map_(key, self.field("value", entry[1], entry[1].accepts_null))
+        if shape.is_tuple:
+            return pa.struct(
+                [
+                    self.field(name, item, item.accepts_null)
+                    for name, item in zip(tuple_names(shape), shape.prefix, strict=True)
+                ]
+            )
+        item = item_of(shape)
+        inner = self.field("item", item, item.accepts_null)
+        return pa.large_list(inner) if self.options.large else pa.list_(inner)
+
+    def object(self, shape: Shape) -> pa.DataType:
+        if is_map(shape):
+            assert shape.values is not None
+            return pa.map_(self.text, self.field("value", shape.values, shape.values.accepts_null))
+        if not shape.fields:
+            return self.text
+        fields = [self.field(name, below, is_nullable(shape, name)) for name, below in ordered_fields(shape)]
+        return pa.struct(fields)
+
+
+def has_no_columns(shape: Shape, kind: str) -> bool:
+    """Return whether values of a kind are JSON text: objects of which no property is known."""
+    return kind == "object" and not shape.fields and not is_map(shape)
+
+
+def item_of(shape: Shape) -> Shape:
+    """Return the shape of all items of an array that is a list."""
+    below = [*shape.prefix, *([] if shape.items is None else [shape.items])]
+    return either(below) if below else ANYTHING
+
+
+def is_nullable(shape: Shape, name: str) -> bool:
+    """Return whether a property may be null or missing."""
+    return name not in shape.required or shape.fields[name].accepts_null
+
+
+def ordered_fields(shape: Shape) -> list[tuple[str, Shape]]:
+    """Return the properties of an object in the order of ``connect.index``, others in their own."""
+    places = list(shape.fields.items())
+    order = {
+        name: number if below.index is None else below.index for number, (name, below) in enumerate(places)
+    }
+    return sorted(places, key=lambda each: order[each[0]])
+
+
+def chosen(kind: pa.DataType, fields: Sequence[str] | None) -> pa.DataType:
+    """Return a type with nothing but some fields, dotted for those of structs below; also in lists and maps.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such field.
+
+    Examples
+    --------
+    >>> print(chosen(pa.struct([("a", pa.list_(pa.struct([("b", pa.int8()), ("c", pa.int8())])))]), ["a.c"]))
+    struct<a: list<item: struct<c: int8>>>
+    """
+    return kind if fields is None else _chosen(kind, field_tree(fields), "")
+
+
+def _chosen(kind: pa.DataType, wanted: Mapping[str, Any], path: str) -> pa.DataType:
+    types = pa.types
+    if not wanted:
+        return kind
+    if types.is_struct(kind):
+        for name in wanted:
+            check_field(name, (field.name for field in kind), path, "an object")
+        return pa.struct(
+            [
+                field.with_type(_chosen(field.type, wanted[field.name], f"{path}.{field.name}".lstrip(".")))
+                for field in kind
+                if field.name in wanted
+            ]
+        )
+    if types.is_map(kind):
+        item = kind.item_field
+        return pa.map_(kind.key_field, item.with_type(_chosen(item.type, wanted, path)))
+    if types.is_list(kind) or types.is_large_list(kind):
+        item = kind.value_field.with_type(_chosen(kind.value_type, wanted, path))
+        return pa.large_list(item) if types.is_large_list(kind) else pa.list_(item)
+    raise ConfigError(f"{path or 'the root'} has no fields")

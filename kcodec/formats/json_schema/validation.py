@@ -1,0 +1,373 @@
+"""Documents validated by their schemas, with the verdicts of Confluent's serializers.
+
+A compiled validator does the work. Where those of Confluent differ from the specification, or from draft to draft, the
+schema is rewritten and given keywords of our own; most documents need none of that.
+"""
+
+import functools
+import importlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urljoin
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.errors import ConfigError, Fault, SchemaError, one_line
+from kcodec.formats.json_schema.references import Documents
+from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree
+
+__all__ = ["Validator", "validated"]
+
+#: Formats that are checked in a draft; none are from 2019-09 on.
+_CHECKED: dict[int, tuple[str, ...]] = {
+    4: ("date-time", "email", "hostname", "ipv4", "ipv6", "uri"),
+}
+_CHECKED[6] = (*_CHECKED[4], "json-pointer", "uri-reference", "uri-template")
+_CHECKED[7] = (*_CHECKED[6], "date", "time", "regex", "relative-json-pointer")
+
+#: Formats that the library checks and Confluent's serializers do not know.
+_UNKNOWN = ("duration", "idn-email", "idn-hostname", "iri", "iri-reference", "uuid")
+
+_CLASSES = {4: "Draft4Validator", 6: "Draft6Validator", 7: "Draft7Validator", 2020: "Draft202012Validator"}
+
+#: Keywords whose values hold schemas by name, and those whose values are data.
+_BY_NAME = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies")
+_DATA = ("enum", "const", "default", "examples")
+
+_INTEGER, _UNIQUE = "kcodec.integer", "kcodec.unique"
+
+#: Characters of a number that a double holds exactly.
+_SHORT = 15
+_SPACE = re.compile(r"[ \t\n\r]*")
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class Validator:
+    """A schema, compiled. It pickles as its documents.
+
+    Parameters
+    ----------
+    documents : Documents
+        The schema and those that it refers to.
+
+    Raises
+    ------
+    ConfigError
+        Without the extra ``kcodec[jsonschema]``.
+    SchemaError
+        If it cannot be compiled, as Confluent's serializer cannot load some schemas that it registers.
+
+    Examples
+    --------
+    >>> validator = Validator(Documents({"properties": {"a": {"maximum": 5}}}, []))
+    >>> validator.violation(b'{"a": 5}')
+    >>> validator.violation(b'{"a": 6}')
+    ('a', 'maximum at /a: the value is greater than the maximum of 5')
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self._sources = documents.main.document, documents.named
+        self._draft = documents.main.draft
+        self._base = documents.main.base
+        self._is_old = self._draft != 2020
+        schemas = [self._sources[0], *(each for _, each in self._sources[1])]
+        # Whether a number such as 1.0 needs a validator of its own.
+        word = "integer" if self._is_old else "uniqueItems"
+        self._has_exception = any(_mentions(each, word) for each in schemas)
+        self._validator = self._compiled(lambda schema: schema, {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, self._sources
+
+    @functools.cached_property
+    def _exact(self) -> Any:
+        """The validator that tells 1.0 from 1."""
+        if self._is_old:
+            return self._compiled(_without_integers, {_INTEGER: _IsInteger})
+        return self._compiled(_without_unique, {_UNIQUE: _IsUnique})
+
+    def _compiled(self, rewrite: Callable[[Any], Any], keywords: Mapping[str, type]) -> Any:
+        library = _library()
+        main, named = self._sources
+        names: dict[str, Any] = {}
+        for name, each in named:
+            schema = _plain(rewrite(each))
+            for place in (name, urljoin(self._base, name), urljoin("json-schema:///", name)):
+                if ":" in place:
+                    names.setdefault(place, schema)
+        formats = {}
+        if self._is_old:
+            known = _CHECKED[self._draft]
+            formats = {name: _is_anything for name in (*_CHECKED[7], *_UNKNOWN) if name not in known}
+        try:
+            registry = library.Registry(list(names.items()), draft=_DRAFT_NUMBERS[self._draft])
+            return getattr(library, _CLASSES[self._draft])(
+                _plain(rewrite(main)),
+                formats=formats or None,
+                validate_formats=self._is_old,
+                registry=registry,
+                offline=True,
+                keywords=dict(keywords) or None,
+                mask="the value",
+            )
+        except (
+            library.ValidationError,
+            library.ReferencingError,
+            ValueError,
+            TypeError,
+            OverflowError,
+        ) as error:
+            raise SchemaError(f"the schema cannot validate: {one_line(error)}") from None
+
+    def violation(self, document: bytes) -> tuple[str, str] | None:
+        """Return the path of what a schema refuses in a document, and why; None if it is valid.
+
+        What is not JSON is None too: that is for the decoder to say.
+        """
+        numbers = _Numbers(self._is_old)
+        try:
+            tree = numbers.read(document)
+        except _NotFinite:
+            return "", "JSON does not allow numbers that are not finite"
+        except ValueError:
+            return None
+        validator = self._exact if numbers.has_whole and self._has_exception else self._validator
+        library = _library()
+        try:
+            validator.validate(tree)
+        except library.ValidationError as error:
+            return _path(error.instance_path), _reason(error)
+        except UnicodeEncodeError:
+            return self.violation(
+                _LONE.sub("\ufffd", json.dumps(tree, ensure_ascii=False, default=str)).encode()
+            )
+        except (ValueError, RecursionError) as error:
+            return "", one_line(error)
+        return None
+
+
+def _again(main: Any, named: Any) -> Validator:
+    return Validator(Documents(main, named))
+
+
+_DRAFT_NUMBERS = {4: 4, 6: 6, 7: 7, 2020: 20}
+
+
+@functools.cache
+def _library() -> Any:
+    try:
+        return importlib.import_module("jsonschema_rs")
+    except ImportError:
+        raise ConfigError("to validate documents, install kcodec[jsonschema]") from None
+
+
+def _is_anything(text: str) -> bool:
+    return True
+
+
+class _NotFinite(ValueError):
+    pass
+
+
+class _Numbers:
+    """Reads documents as validators take them: numbers are exact in the old drafts, and doubles in the new."""
+
+    def __init__(self, exact: bool) -> None:
+        self.exact = exact
+        #: Whether a number has a fraction or an exponent, and is whole.
+        self.has_whole = False
+        self.decoder = json.JSONDecoder(
+            parse_float=self.fraction, parse_int=self.integer, parse_constant=self.constant
+        )
+
+    def read(self, document: bytes) -> Any:
+        try:
+            text = document.decode("utf-8-sig")
+            start = _SPACE.match(text)
+            return self.decoder.raw_decode(text, 0 if start is None else start.end())[0]
+        except _NotFinite:
+            raise
+        except (ValueError, RecursionError):
+            # Jackson reads more than that.
+            try:
+                tree = read_tree(document, fraction=lambda value: self.fraction(str(value)))
+            except JacksonError as error:
+                raise ValueError(str(error)) from None
+            if tree is ...:
+                raise ValueError("there is no value") from None
+            return tree
+
+    def fraction(self, text: str) -> float | Decimal:
+        if len(text) > MAX_NUMBER:
+            raise ValueError("a number is too long")
+        value = float(text)
+        self.has_whole |= value.is_integer()
+        if self.exact and (len(text) > _SHORT or value in (float("inf"), float("-inf"))):
+            return Decimal(text)
+        return value
+
+    def integer(self, text: str) -> int:
+        if len(text) > MAX_NUMBER:
+            raise ValueError("a number is too long")
+        return int(text)
+
+    def constant(self, text: str) -> Any:
+        raise _NotFinite(text)
+
+
+def _path(steps: Sequence[str | int]) -> str:
+    """Return the path of a value as other errors have it."""
+    parts = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps]
+    return "".join(parts).removeprefix(".")
+
+
+def _reason(error: Any) -> str:
+    """Return keyword and JSON pointer of a violation, and its message."""
+    pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.instance_path)
+    keyword = str(error.schema_path[-1]) if error.schema_path else "false"
+    for own, name in ((_INTEGER, "type"), (_UNIQUE, "uniqueItems")):
+        keyword = name if keyword == own else keyword
+    return f"{keyword} at {pointer or 'the root'}: {one_line(error.message)}"
+
+
+def validated(
+    array: pa.Array,
+    faults: Sequence[Fault],
+    values: pa.Array,
+    validators: Sequence[Validator | None],
+    selector: Any,
+    starts: Any,
+) -> tuple[pa.Array, list[Fault]]:
+    """Make rows of an array null whose document is not valid; return it and all faults, in order.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        What the documents were decoded as, or themselves.
+    faults : sequence of Fault
+        Rows that are null already.
+    values : pyarrow.Array
+        The documents.
+    validators : sequence of Validator or None
+        What validates them.
+    selector : array of int32
+        Per row an index into the validators; negative where there is nothing to validate.
+    starts : buffer of int32 or None
+        Per row the byte at which the document starts; None where that is 0.
+    """
+    begin = None if starts is None else np.frombuffer(starts, np.int32)
+    invalid: dict[int, Fault] = {}
+    for row, value in enumerate(values.to_pylist()):
+        number = int(selector[row])
+        validator = validators[number] if number >= 0 else None
+        if value is None or validator is None:
+            continue
+        data = value.encode() if isinstance(value, str) else value
+        at = 0 if begin is None else int(begin[row])
+        found = validator.violation(data[at:] if at else data)
+        if found is not None:
+            invalid[row] = Fault(row, at, found[0], "schema_violation", found[1])
+    if not invalid:
+        return array, list(faults)
+    bad = np.zeros(len(array), bool)
+    bad[list(invalid)] = True
+    array = pc.if_else(pa.array(bad), pa.nulls(len(array), array.type), array)
+    others = [fault for fault in faults if fault.row not in invalid]
+    return array, sorted([*others, *invalid.values()], key=lambda fault: fault.row)
+
+
+# Schemas rewritten ------------------------------------------------------------------------------------
+
+
+class _IsInteger:
+    """The type integer of drafts 4 to 7: written without fraction and exponent."""
+
+    def __init__(self, parent: Any, value: Any, path: Any) -> None:
+        pass
+
+    def validate(self, value: Any) -> None:
+        if isinstance(value, (float, Decimal)):
+            raise ValueError('the value is not of type "integer"')
+
+
+class _IsUnique:
+    """The keyword uniqueItems, to which 1 and 1.0 are two numbers."""
+
+    def __init__(self, parent: Any, value: Any, path: Any) -> None:
+        self.wanted = value is True
+
+    def validate(self, value: Any) -> None:
+        if self.wanted and isinstance(value, list):
+            texts = [json.dumps(each, sort_keys=True, default=str) for each in value]
+            if len(set(texts)) < len(texts):
+                raise ValueError("the value has non-unique elements")
+
+
+def _without_integers(schema: Any) -> Any:
+    def change(part: dict[str, Any]) -> dict[str, Any]:
+        kinds = part.get("type")
+        if kinds == "integer":
+            return {**part, "type": "number", _INTEGER: True}
+        if isinstance(kinds, list) and "integer" in kinds and "number" not in kinds:
+            return {
+                **part,
+                "type": ["number" if kind == "integer" else kind for kind in kinds],
+                _INTEGER: True,
+            }
+        return part
+
+    return _changed(schema, change)
+
+
+def _without_unique(schema: Any) -> Any:
+    def change(part: dict[str, Any]) -> dict[str, Any]:
+        return {_UNIQUE if key == "uniqueItems" else key: value for key, value in part.items()}
+
+    return _changed(schema, change)
+
+
+def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    """Return a schema with a change made to each of the schemas in it."""
+    if isinstance(schema, list):
+        return [_changed(each, change) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {}
+    for key, value in schema.items():
+        if key in _DATA:
+            made[key] = value
+        elif key in _BY_NAME and isinstance(value, dict):
+            made[key] = {name: _changed(each, change) for name, each in value.items()}
+        else:
+            made[key] = _changed(value, change)
+    return change(made)
+
+
+def _plain(schema: Any) -> Any:
+    """Return a schema without ``$schema``: the draft is known, and others have the rules of draft 7."""
+    return (
+        {key: value for key, value in schema.items() if key != "$schema"}
+        if isinstance(schema, dict)
+        else schema
+    )
+
+
+def _mentions(schema: Any, word: str) -> bool:
+    """Return whether a word stands anywhere in a schema."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            if word in part:
+                return True
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+        elif part == word:
+            return True
+    return False
