@@ -75,6 +75,9 @@ class Op(enum.Enum):
     JSON_STRING = "json_string"
     JSON_BYTES = "json_bytes"  #: Base64 in a string, padded
     JSON_TIME = "json_time"  #: a date, time or timestamp of ISO 8601 in a string, as the column is
+    #: what an object holds beside its other children, as an object's text, or null; read as its first child, written as
+    #: its last
+    JSON_REST = "json_rest"
     JSON_TEXT = "json_text"  #: any value as written, null too without NULL; ``column`` of text or bytes
 
     # Protobuf: `kcodec.formats.protobuf.plan` says more of each.

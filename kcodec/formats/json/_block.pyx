@@ -21,7 +21,7 @@ from libc.string cimport memcmp, memcpy, memset
 from kcodec.columns._builder cimport LIST, Column, offset_t, set_null
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._program cimport (
-    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, INTEGER, ITEMS, NULLABLE, OBJECT, STRING, Op,
+    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, INTEGER, ITEMS, KEEPS, NULLABLE, OBJECT, STRING, Op,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal
 from kcodec.formats.json._row cimport find, is_key, items_t, run
@@ -402,7 +402,7 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
             read_texts(block, op, <int64_t *>NULL)
         else:
             read_texts(block, op, <int32_t *>NULL)
-    elif op.code == OBJECT:
+    elif op.code == OBJECT and not op.forms & KEEPS:
         read_objects(block, op)
     elif op.code == INTEGER and op.width == 8 and block.inside:
         read_integers(block, op, <int64_t *>NULL)

@@ -7,7 +7,7 @@ written over by the bracket.
 cimport cython
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats.json._program cimport *
@@ -18,7 +18,7 @@ from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_s
 from kcodec.wire.isotime cimport ISO_DATE, iso_write
 from kcodec.wire.json cimport JsonFault, base64_encode, json_put_string, json_skip, json_space
 from kcodec.wire.status cimport (
-    INEXACT, INVALID_UTF8, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS, Status,
+    INEXACT, INVALID_UTF8, JSON_TYPE, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS, Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -199,6 +199,32 @@ cdef uint8_t *put_raw(
     return out + size
 
 
+cdef uint8_t *put_rest(
+    Context *context, const Op *op, const Input *column, int64_t index, uint8_t *out
+) noexcept nogil:
+    """Write what an object holds beside its fields, with a comma in front: the text of an object without its brackets."""
+    cdef int64_t begin = start_of(column, index)
+    cdef uint8_t *end = put_raw(context, op, column.data + begin, start_of(column, index + 1) - begin, out)
+    cdef const uint8_t *first
+    cdef const uint8_t *last
+    if end == NULL:
+        return NULL
+    first = json_space(out, end)
+    last = end - 1
+    if first[0] != 123:
+        return fail(context, JSON_TYPE, op)
+    while last[0] != 125:
+        last -= 1
+    first = json_space(first + 1, last)
+    while last > first and last[-1] <= 32:
+        last -= 1
+    if first == last:
+        return out
+    memmove(out + 1, first, last - first)
+    out[0] = 44
+    return out + 1 + (last - first)
+
+
 cdef uint8_t *put_member(Context *context, const Op *op, int64_t index, uint8_t *out) noexcept nogil:
     """Write the one member of a union that is set."""
     cdef const Op *member = op + 1
@@ -246,6 +272,13 @@ cdef uint8_t *put(
         stop = op + op.next
     while op != stop:
         column = <const Input *>(<const char *>context.columns + op.place)
+        if unlikely(op.code == REST):
+            if is_valid(column, index):
+                out = put_rest(context, op, column, index, out)
+                if out == NULL:
+                    return NULL
+            op += op.next
+            continue
         if kind == OBJECT:
             if op.forms & ABSENT and op.column >= 0 and not is_valid(column, index):
                 op += op.next

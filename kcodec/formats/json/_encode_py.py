@@ -74,11 +74,20 @@ class _Writer(Inputs):
         return _joined(
             b"{}",
             (
-                _quoted(child.name, escaped) + b":" + self.value(child, row, path)
+                self.rest(child, row, path)
+                if child.op is Op.JSON_REST
+                else _quoted(child.name, escaped) + b":" + self.value(child, row, path)
                 for child in node.children
                 if not (child.forms & Form.ABSENT and self.is_null(child, row))
             ),
         )
+
+    def rest(self, node: Node, row: int, path: str) -> bytes:
+        path = step(path, node.name)
+        text = self.raw(node, row, path).strip(b" \t\n\r")
+        if not text.startswith(b"{"):
+            raise RowError("json_type", None, path)
+        return text[1:-1].strip(b" \t\n\r")
 
     def positional(self, node: Node, row: int, path: str) -> bytes:
         return _joined(b"[]", (self.value(child, row, path) for child in node.children))
@@ -208,7 +217,7 @@ _ENCODERS: dict[Op, Callable[[_Writer, Node, int, str], bytes]] = {
 
 
 def _joined(brackets: bytes, items: Iterator[bytes]) -> bytes:
-    return brackets[:1] + b",".join(items) + brackets[1:]
+    return brackets[:1] + b",".join(filter(None, items)) + brackets[1:]
 
 
 def _number_form(node: Node, text: str) -> bytes:

@@ -16,7 +16,7 @@ from libc.string cimport memcpy, memset
 from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.formats.json._block cimport LANES, Block, read_block
 from kcodec.formats.json._context cimport Context, fail
-from kcodec.formats.json._program cimport OBJECT, JsonProgram, Op
+from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport items_t, run
 from kcodec.plan._budget cimport begin_row, set_limits
@@ -100,7 +100,7 @@ cdef class JsonDecoder(Decoder):
             self.single -= 1
             return 0
         block.row = self.row + self.next
-        if program >= 0 and (<const Op *>self.tables[program]).code == OBJECT and self.context.max_number >= SHORT:
+        if program >= 0 and in_blocks(<const Op *>self.tables[program]) and self.context.max_number >= SHORT:
             while count < wanted and program_of(self, self.next + count) == program:
                 slice = &self.slices[self.next + count]
                 if self.bounded:
@@ -172,6 +172,10 @@ cdef class JsonDecoder(Decoder):
             failed = <int32_t>(context.op - program.ops)
             path = program.path(failed, [context.items[each] for each in range(context.level)])
         return program.fault(row, context.at - self.origin, context.status, failed, path)
+
+
+cdef inline bint in_blocks(const Op *root) noexcept nogil:
+    return root.code == OBJECT and not root.forms & KEEPS
 
 
 cdef const uint8_t *read_document(

@@ -133,7 +133,9 @@ class _Row(Tokens, ColumnRow):
     def keyed(self, node: Node, path: str) -> None:
         if self.byte(path) != 123:
             self.wrong(path)
-        names = [child.name for child in node.children]
+        children = [child for child in node.children if child.op is not Op.JSON_REST]
+        names = [child.name for child in children]
+        others: list[bytes] = []
         found: dict[str, _Out] = {}
         exact: set[str] = set()
         for _ in self.items(b"}", path):
@@ -146,13 +148,16 @@ class _Row(Tokens, ColumnRow):
                 self.fail("duplicate_key", begin, path)
             if name not in names or (name in exact and key != name):
                 self.skip(path)
+                others.append(self.data[begin : self.at])
                 continue
             if key == name:
                 exact.add(name)
-            found[name] = self.into(node.children[names.index(name)], path)
+            found[name] = self.into(children[names.index(name)], path)
         self.put(node.column, True)
         for child in node.children:
-            if child.name in found:
+            if child.op is Op.JSON_REST:
+                self.put(child.column, b"{" + b",".join(others) + b"}" if others else None)
+            elif child.name in found:
                 self.add(found[child.name])
             elif not child.forms & Form.ABSENT:
                 self.fail("missing_key", self.at - 1, step(path, child.name))

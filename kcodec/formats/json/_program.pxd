@@ -22,6 +22,7 @@ cdef enum Code:
     ISO_TIME
     RAW
     UNION
+    REST                # keys that no field of the object has
     BEHIND              # what follows the last field of an object: no key is its own
 
 
@@ -47,6 +48,7 @@ cdef enum Flag:         # members of plan.node.Form
     SCIENTIFIC = 512
     ESCAPED = 1024
     CANONICAL = 2048
+    KEEPS = 4096        # objects: the first op below is REST
 
 
 cdef struct Key:
@@ -110,6 +112,7 @@ cdef class JsonProgram(Program):
     cdef uint8_t *memory(self, object data) except NULL
     cdef int32_t add(self, int32_t code, object node, object path) except -1
     cdef int compile(self, object node, tuple path, int32_t level) except -1
+    cdef int set_rest(self, int32_t at, int32_t child) except -1
     cdef int set_members(self, int32_t at, object node, tuple path, int32_t level) except -1
     cdef int check(self, object node) except -1
     cdef int set_key(self, int32_t at, object name, bint escaped) except -1

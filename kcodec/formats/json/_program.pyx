@@ -25,7 +25,7 @@ _CODES = {
     Step.JSON_OBJECT: OBJECT, Step.JSON_TUPLE: TUPLE, Step.JSON_LIST: ITEMS, Step.JSON_MAP: ENTRIES,
     Step.JSON_NULL: NOTHING, Step.JSON_BOOLEAN: BOOLEAN, Step.JSON_INTEGER: INTEGER, Step.JSON_FLOAT: DOUBLE,
     Step.JSON_DECIMAL: DECIMAL, Step.JSON_STRING: STRING, Step.JSON_BYTES: BYTES, Step.JSON_TIME: ISO_TIME,
-    Step.JSON_TEXT: RAW, Step.JSON_UNION: UNION,
+    Step.JSON_TEXT: RAW, Step.JSON_UNION: UNION, Step.JSON_REST: REST,
 }
 
 _KIND_NUMBERS = {"object": AN_OBJECT, "array": AN_ARRAY, "string": A_STRING, "boolean": A_BOOLEAN, "number": A_NUMBER}
@@ -56,6 +56,7 @@ _KINDS = {
     Step.JSON_BYTES: ("binary", "large_binary", "fixed_size_binary"),
     Step.JSON_TIME: ("date", "time", "timestamp"),
     Step.JSON_TEXT: _TEXTS,
+    Step.JSON_REST: _TEXTS,
 }
 
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -171,7 +172,9 @@ cdef class JsonProgram(Program):
                 children.append(child)
                 self.compile(child_node, path, level + 1)
                 self.ops[child].number = number
-                if code == OBJECT:
+                if self.ops[child].code == REST:
+                    self.set_rest(at, child)
+                elif code == OBJECT:
                     self.set_key(child, child_node.name, node.forms & Form.ESCAPED)
                     if child_node.column >= 0:
                         self.cost(child_node.column, self.ops[child].key_size)
@@ -186,7 +189,11 @@ cdef class JsonProgram(Program):
             self.ops[at].words = self.words
             if code == OBJECT:
                 self.words += 2 * (max(len(children) - 1, 0) // 64)
-                self.set_table(at, [each.name.encode() for each in node.children], children)
+                keyed = [
+                    (each.name.encode(), child)
+                    for each, child in zip(node.children, children) if each.op is not Step.JSON_REST
+                ]
+                self.set_table(at, [name for name, _ in keyed], [child for _, child in keyed])
                 if node.forms & Form.FOLD:
                     self.set_folds()
                     uppers = collections.Counter(each.name.upper() for each in node.children)
@@ -203,12 +210,19 @@ cdef class JsonProgram(Program):
             elif code == BYTES and pa.types.is_fixed_size_binary(kind):
                 cost += kind.byte_width // 3 * 4 + 8
             if node.column >= 0:
-                self.stretch[node.column] = {STRING: 6, BYTES: 2, RAW: 1}.get(code, 0)
+                self.stretch[node.column] = {STRING: 6, BYTES: 2, RAW: 1, REST: 1}.get(code, 0)
         # What writes no column of its own, such as the entry of a map, is paid for by the column that its items
         # belong to: each of these has room for all of it.
         column = node.column if node.column >= 0 else max(node.children[0].column if node.children else 0, 0)
         self.cost(column, cost)
         self.ops[at].next = self.count - at
+        return 0
+
+    cdef int set_rest(self, int32_t at, int32_t child) except -1:
+        if self.ops[at].code != OBJECT or (self.plan.direction == "decode" and child != at + 1):
+            raise ValueError("what an object holds beside its fields is read as its first child")
+        self.ops[at].forms |= KEEPS
+        self.ops[child].looked_up = 1
         return 0
 
     cdef int set_members(self, int32_t at, object node, tuple path, int32_t level) except -1:
@@ -277,7 +291,8 @@ cdef class JsonProgram(Program):
         cdef const uint8_t *text
         while size < 2 * len(names):
             size *= 2
-        for attempt in range(200):
+        # Of many names, some always share one.
+        for attempt in range(200 if len(names) < 1000 else 1):
             seed = attempt
             if attempt == 100:
                 size *= 2

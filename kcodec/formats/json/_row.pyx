@@ -15,7 +15,7 @@ from kcodec.columns._compact cimport drop_earlier_duplicates
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._leaf cimport read_leaf, wrong
 from kcodec.formats.json._program cimport (
-    ABSENT, AN_ARRAY, AN_OBJECT, A_BOOLEAN, A_NUMBER, A_STRING, DEFAULT, ENTRIES, FOLD, ITEMS, NOTHING, NULLABLE,
+    ABSENT, AN_ARRAY, AN_OBJECT, A_BOOLEAN, A_NUMBER, A_STRING, DEFAULT, ENTRIES, FOLD, ITEMS, KEEPS, NOTHING, NULLABLE,
     OBJECT, RAW, TUPLE, UNION, UNIQUE, Op, key_hash,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, SHORT, read_quickly
@@ -225,6 +225,22 @@ cdef const uint8_t *read_null(
     return at
 
 
+cdef void keep(
+    Column *columns, const Op *op, int64_t index, bint first, const uint8_t *begin, const uint8_t *end, offset_t *tag
+) noexcept nogil:
+    """Add a key and its value to the object that is kept of an object's unknown ones; it has less text than that."""
+    cdef Column *column = <Column *>(<char *>columns + op.place)
+    cdef offset_t *offsets = <offset_t *>column.offsets + index
+    cdef int64_t size = end - begin
+    cdef int64_t used = offsets[0] if first else offsets[1] - 1
+    column.data[used] = 123 if first else 44
+    memcpy(column.data + used + 1, begin, size)
+    column.data[used + 1 + size] = 125
+    offsets[1] = <offset_t>(used + size + 2)
+    if column.valid != NULL:
+        column.valid[index] = 1
+
+
 cdef const uint8_t *read_member(
     Context *context, const Op *op, int64_t index, const uint8_t *p, offset_t *tag
 ) noexcept nogil:
@@ -269,6 +285,7 @@ cdef const uint8_t *run(
     cdef const Op *stop = NULL
     cdef Column *column
     cdef const uint8_t *at
+    cdef const uint8_t *begun     # the key of a field
     cdef uint64_t exact = 0
     cdef uint64_t folded = 0
     cdef int64_t slot = index
@@ -331,6 +348,7 @@ cdef const uint8_t *run(
                     return fail(context, TRUNCATED, container, end)
                 if unlikely(p[0] != 34):
                     return fail(context, JSON_SYNTAX, container, p)
+                begun = p
                 op = find(context, container, p)
                 if unlikely(context.status != OK):
                     return NULL
@@ -357,6 +375,9 @@ cdef const uint8_t *run(
                     p = json_skip(p, end, context.max_depth - context.depth, &context.fault)
                     if unlikely(p == NULL):
                         return fail_token(context, container)
+                    if container.forms & KEEPS:
+                        keep(context.columns, container + 1, slot, not exact & 1, begun, p, tag)
+                        exact |= 1
         elif keyed:
             if unlikely(p >= end):
                 return fail(context, TRUNCATED, container, end)

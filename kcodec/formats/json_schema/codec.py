@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec.codec import Codec
 from kcodec.columns.nested import unpack
-from kcodec.errors import Fault
+from kcodec.errors import ConfigError, Fault
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.plan import decodable
 from kcodec.formats.json_schema.document import schema_text
@@ -18,6 +18,7 @@ from kcodec.formats.json_schema.schema import JsonSchema, parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import rewrite_texts
 from kcodec.formats.json_schema.types import TypeOptions, arrow_type, chosen
+from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import NamedText
 from kcodec.plan import Limits, Plan
 from kcodec.plan.kept import Kept
@@ -167,6 +168,7 @@ class JsonSchemaCodec(Codec):
         precision: int = 38,
         unknown: str = "skip",
         round: str = "error",
+        validate: bool = False,
         limits: Limits | None = None,
     ) -> None:
         text = schema_text(schema)
@@ -185,11 +187,15 @@ class JsonSchemaCodec(Codec):
             "schema": text,
             "references": named or None,
             **{field.name: getattr(options, field.name) for field in dataclasses.fields(options)},
+            "validate": validate,
             "limits": Limits.of(limits),
         }
+        if not isinstance(validate, bool):
+            raise ConfigError(f"validate={validate!r} is not True or False")
         parsed = parse(text, [NamedText(name, each) for name, each in named.items()])
         self._reader = JsonSchemaReader(parsed, options=options, limits=limits)
         self._writer = JsonSchemaWriter(parsed, options=options, limits=limits)
+        self._validator = Validator(parsed.documents) if validate else None
         self.arrow_type = self._reader.arrow_type
         self._encoded_type = pa.large_binary() if large else pa.binary()
 
@@ -209,7 +215,19 @@ class JsonSchemaCodec(Codec):
         return self._writer.plan(kind)
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        return self._reader.decode(array, stop=stop)
+        decoded, faults = self._reader.decode(array, stop=stop and self._validator is None)
+        return self._validated(decoded, faults, array, stop)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        return self._writer.encode(array, large=self._arguments["large"], stop=stop)
+        encoded, faults = self._writer.encode(
+            array, large=self._arguments["large"], stop=stop and self._validator is None
+        )
+        encoded, faults = self._validated(encoded, faults, encoded, stop)
+        return encoded, [fault._replace(offset=None) for fault in faults]
+
+    def _validated(
+        self, array: pa.Array, faults: list[Fault], documents: pa.Array, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        if self._validator is not None:
+            array, faults = validated(array, faults, documents, [self._validator])
+        return array, faults[:1] if stop else faults

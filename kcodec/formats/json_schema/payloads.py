@@ -93,8 +93,7 @@ class DocumentEncoder(SchemaEncoder):
         if is_plain:
             return encoded, faults
         if self._validator is not None:
-            rows = np.zeros(len(encoded), np.int32)
-            encoded, faults = validated(encoded, faults, encoded, [self._validator], rows, None)
+            encoded, faults = validated(encoded, faults, encoded, [self._validator])
             faults = [fault._replace(offset=None) for fault in faults]
         if self._indent:
             texts = [None if each is None else indented(each) for each in encoded.to_pylist()]

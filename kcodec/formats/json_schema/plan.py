@@ -13,6 +13,7 @@ from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.references import ABSENT
 from kcodec.formats.json_schema.shape import Shape
 from kcodec.formats.json_schema.types import (
+    UNKNOWN,
     TypeOptions,
     decimal_scale,
     entry_of,
@@ -158,7 +159,8 @@ class _Planner:
             op = Op.JSON_UNION
         elif shape is not None and kinds == ("array",) and shape.is_tuple and names == tuple_names(shape):
             op = Op.JSON_TUPLE
-        children = []
+        children: list[Node] = []
+        rest: list[Node] = []
         for number, field in enumerate(kind):
             below = None
             if shape is not None:
@@ -168,13 +170,28 @@ class _Planner:
                     below = shape.prefix[number]
                 else:
                     below = shape.fields.get(field.name)
+            if op is Op.JSON_OBJECT and self.keeps(field, below):
+                rest.append(
+                    Node(Op.JSON_REST, self.count, field.name, forms=Form.NULL | Form.ABSENT | self.shared)
+                )
+                self.count += 1
+                continue
             if op is Op.JSON_OBJECT:
                 forms, data = self.field_forms(field, below, shape)
             else:
                 forms, data = self.item_forms(field, below), b""
             child = self.node(field.type, given.field(number), below, forms, field.name)
             children.append(replace(child, data=data) if data else child)
-        return _with(made, op, children=tuple(children))
+        return _with(made, op, children=tuple(self.placed(rest, children)))
+
+    def keeps(self, field: pa.Field, below: Shape | None) -> bool:
+        """Return whether a field holds the properties that the schema does not have."""
+        wanted = self.options.unknown == "keep" and below is None
+        return wanted and field.name == UNKNOWN and _is_text(field.type)
+
+    def placed(self, rest: list[Node], children: list[Node]) -> list[Node]:
+        """Return the children of an object in their order."""
+        return [*rest, *children]
 
     def map(self, kind: pa.DataType, given: pa.DataType, shape: Shape | None, made: Node) -> Node:
         entry = None if shape is None else entry_of(shape)
@@ -277,6 +294,9 @@ class _Decoding(_Planner):
 
 class _Encoding(_Planner):
     shared = Form.ESCAPED
+
+    def placed(self, rest: list[Node], children: list[Node]) -> list[Node]:
+        return [*children, *rest]
 
     def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
         if below is None or below.accepts_null:

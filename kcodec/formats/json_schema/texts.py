@@ -15,13 +15,15 @@ def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
     Space is left out, of keys that stand twice the last one counts, numbers have the form of a ``BigDecimal``. What is
     not JSON is made such that the kernel refuses it at once, which then lets halves of surrogate pairs pass.
     """
-    if node.op is Op.JSON_TEXT:
+    if node.op in (Op.JSON_TEXT, Op.JSON_REST):
         return _rewritten(array)
     if not _holds_text(node):
         return array
     if node.op in (Op.JSON_OBJECT, Op.JSON_UNION, Op.JSON_TUPLE):
+        # What an object holds beside its fields is not in its place.
+        nodes = sorted(node.children, key=lambda child: child.column)
         below = members(array)
-        return rebuild(array, [rewrite_texts(*each) for each in zip(below, node.children, strict=True)])
+        return rebuild(array, [rewrite_texts(*each) for each in zip(below, nodes, strict=True)])
     if node.op is Op.JSON_LIST and node.children[0].column >= 0:
         return rebuild(array, [rewrite_texts(array.values, node.children[0])])
     # Maps: key and value stand side by side, or in an object without a column.
@@ -32,7 +34,7 @@ def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
 
 
 def _holds_text(node: Node) -> bool:
-    return node.op is Op.JSON_TEXT or any(map(_holds_text, node.children))
+    return node.op in (Op.JSON_TEXT, Op.JSON_REST) or any(map(_holds_text, node.children))
 
 
 def _rewritten(array: pa.Array) -> pa.Array:

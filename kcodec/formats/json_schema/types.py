@@ -14,6 +14,7 @@ from kcodec.formats.json.plan import RAW
 from kcodec.formats.json_schema.shape import ANYTHING, KINDS, Shape, either
 
 __all__ = [
+    "UNKNOWN",
     "TypeOptions",
     "arrow_type",
     "chosen",
@@ -28,6 +29,9 @@ __all__ = [
 
 #: The parameter of Connect's Decimal that ksqlDB and Connect's sources give it.
 PRECISION = "connect.decimal.precision"
+
+#: The column of the properties that the schema does not have.
+UNKNOWN = "_unknown"
 
 _CHOICES = {
     "formats": ("read", "ignore"),
@@ -240,6 +244,12 @@ class _Typing:
         if not shape.fields:
             return self.text
         fields = [self.field(name, below, is_nullable(shape, name)) for name, below in ordered_fields(shape)]
+        if self.options.unknown == "keep":
+            if UNKNOWN in shape.fields:
+                raise SchemaError(
+                    f"a property is called {UNKNOWN}, as is the column of what the schema does not have"
+                )
+            fields.append(pa.field(UNKNOWN, self.text, metadata=RAW))
         return pa.struct(fields)
 
 

@@ -240,8 +240,8 @@ def validated(
     faults: Sequence[Fault],
     values: pa.Array,
     validators: Sequence[Validator | None],
-    selector: Any,
-    starts: Any,
+    selector: Any = None,
+    starts: Any = None,
 ) -> tuple[pa.Array, list[Fault]]:
     """Make rows of an array null whose document is not valid; return it and all faults, in order.
 
@@ -255,15 +255,15 @@ def validated(
         The documents.
     validators : sequence of Validator or None
         What validates them.
-    selector : array of int32
-        Per row an index into the validators; negative where there is nothing to validate.
-    starts : buffer of int32 or None
-        Per row the byte at which the document starts; None where that is 0.
+    selector : array of int32, optional
+        Per row an index into the validators; negative where there is nothing to validate. By default 0.
+    starts : buffer of int32, optional
+        Per row the byte at which the document starts; by default 0.
     """
     begin = None if starts is None else np.frombuffer(starts, np.int32)
     invalid: dict[int, Fault] = {}
     for row, value in enumerate(values.to_pylist()):
-        number = int(selector[row])
+        number = 0 if selector is None else int(selector[row])
         validator = validators[number] if number >= 0 else None
         if value is None or validator is None:
             continue
