@@ -8,6 +8,7 @@ from kcodec_spark.connect import from_connect_json, to_connect_json
 from kcodec_spark.dead_letters import dead_letters
 from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
 from kcodec_spark.json import from_json, to_json
+from kcodec_spark.json_schema import from_json_schema, to_json_schema
 from kcodec_spark.kafka import register_kafka
 from kcodec_spark.ksql import from_ksql, to_ksql
 from kcodec_spark.lag import consumer_lag
@@ -31,6 +32,7 @@ __all__ = [
     "from_avro",
     "from_connect_json",
     "from_json",
+    "from_json_schema",
     "from_kafka_message",
     "from_ksql",
     "from_protobuf",
@@ -44,6 +46,7 @@ __all__ = [
     "to_avro",
     "to_connect_json",
     "to_json",
+    "to_json_schema",
     "to_ksql",
     "to_protobuf",
 ]
