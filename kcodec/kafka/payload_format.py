@@ -71,7 +71,8 @@ class PayloadFormat:
                 self._fixed = ConnectJsonCodec(**{"key": self._is_key, **options})
             else:
                 raise ConfigError(
-                    f"format {name!r} is none: AVRO, {', '.join((*_KSQL, _CONNECT))}, BYTES or a plugin's"
+                    f"format {name!r} is none: AVRO, JSON_SR, PROTOBUF, {', '.join((*_KSQL, _CONNECT))}, BYTES or a "
+                    "plugin's"
                 )
         except TypeError as error:
             raise ConfigError(f"{self.name}: {error}") from None

@@ -14,7 +14,7 @@ from kcodec.formats.json.plan import decodable
 from kcodec.formats.json_schema.document import schema_text
 from kcodec.formats.json_schema.odd_rows import read_odd_rows
 from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type, marks
-from kcodec.formats.json_schema.schema import JsonSchema, parse
+from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
 from kcodec.formats.json_schema.texts import rewrite_texts
 from kcodec.formats.json_schema.types import TypeOptions, arrow_type, chosen
@@ -28,12 +28,12 @@ __all__ = ["JsonSchemaCodec", "JsonSchemaReader", "JsonSchemaWriter"]
 
 
 class JsonSchemaReader:
-    """A schema with its columns, for documents of any schema that may be read as it.
+    """A schema's shape with its columns, for documents of any schema that may be read as it.
 
     Parameters
     ----------
-    schema : JsonSchema
-        The schema.
+    shape : Shape
+        What the schema's documents are.
     options : TypeOptions, optional
         How it is laid out.
     limits : Limits, optional
@@ -41,10 +41,9 @@ class JsonSchemaReader:
     """
 
     def __init__(
-        self, schema: JsonSchema, *, options: TypeOptions | None = None, limits: Limits | None = None
+        self, shape: Shape, *, options: TypeOptions | None = None, limits: Limits | None = None
     ) -> None:
         self.options = options or TypeOptions()
-        shape = shape_of(schema.documents, self.options.recursive_depth)
         kind = arrow_type(shape, self.options) if self.options.arrow_type is None else self.options.arrow_type
         self.arrow_type = chosen(kind, self.options.fields)
         plan = decode_plan(decodable(self.arrow_type), shape, self.options)
@@ -66,14 +65,14 @@ class JsonSchemaReader:
 
 
 class JsonSchemaWriter:
-    """A schema that columns of any type are written with; see `JsonSchemaReader`."""
+    """A schema's shape that columns of any type are written with; see `JsonSchemaReader`."""
 
     def __init__(
-        self, schema: JsonSchema, *, options: TypeOptions | None = None, limits: Limits | None = None
+        self, shape: Shape, *, options: TypeOptions | None = None, limits: Limits | None = None
     ) -> None:
         self.options = options or TypeOptions()
         self.limits = Limits.of(limits)
-        self._shape: Shape = shape_of(schema.documents, self.options.recursive_depth)
+        self._shape = shape
         self._programs: Kept[tuple[pa.DataType, tuple[int, ...]], Programs] = Kept()
 
     def plan(self, kind: pa.DataType) -> Plan:
@@ -193,8 +192,9 @@ class JsonSchemaCodec(Codec):
         if not isinstance(validate, bool):
             raise ConfigError(f"validate={validate!r} is not True or False")
         parsed = parse(text, [NamedText(name, each) for name, each in named.items()])
-        self._reader = JsonSchemaReader(parsed, options=options, limits=limits)
-        self._writer = JsonSchemaWriter(parsed, options=options, limits=limits)
+        shape = shape_of(parsed.documents, recursive_depth)
+        self._reader = JsonSchemaReader(shape, options=options, limits=limits)
+        self._writer = JsonSchemaWriter(shape, options=options, limits=limits)
         self._validator = Validator(parsed.documents) if validate else None
         self.arrow_type = self._reader.arrow_type
         self._encoded_type = pa.large_binary() if large else pa.binary()

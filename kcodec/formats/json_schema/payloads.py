@@ -13,6 +13,7 @@ from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.indentation import indented
 from kcodec.formats.json_schema.schema import JsonSchema
+from kcodec.formats.json_schema.shape import shape_of
 from kcodec.formats.json_schema.types import TypeOptions
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
@@ -36,7 +37,8 @@ class DocumentDecoder(SchemaDecoder):
     ) -> None:
         self.text = write_document(schema.document)
         self._schema = schema
-        self._reader = JsonSchemaReader(schema, options=options, limits=limits)
+        shape = shape_of(schema.documents, options.recursive_depth)
+        self._reader = JsonSchemaReader(shape, options=options, limits=limits)
         self.arrow_type = self._reader.arrow_type
         self._validates = validate
         self._by_reader = by_reader
@@ -75,7 +77,8 @@ class DocumentEncoder(SchemaEncoder):
         envelope: bool,
         indent: bool,
     ) -> None:
-        self._writer = JsonSchemaWriter(schema, options=options, limits=limits)
+        shape = shape_of(schema.documents, options.recursive_depth)
+        self._writer = JsonSchemaWriter(shape, options=options, limits=limits)
         self._validator = Validator(schema.documents) if validate else None
         self._envelope = envelope
         self._indent = indent

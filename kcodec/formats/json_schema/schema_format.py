@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -206,6 +206,19 @@ class JsonSchemaFormat(SchemaFormat):
         except RecursionError:
             raise DecodeError(0, start, "", "depth_limit", CODES["depth_limit"]) from None
         return text
+
+    def printer(self, schema: JsonSchema) -> Callable[[pa.Array], list[str | None]]:
+        """Return what prints values as documents of a schema."""
+        from kcodec.formats.json_schema.codec import JsonSchemaWriter
+        from kcodec.formats.json_schema.shape import shape_of
+
+        writer = JsonSchemaWriter(shape_of(schema.documents))
+
+        def documents(array: pa.Array) -> list[str | None]:
+            encoded = writer.encode(array)[0].to_pylist()
+            return [None if each is None else each.decode() for each in encoded]
+
+        return documents
 
     # Payloads
 

@@ -22,7 +22,7 @@ KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
 MAX_LEVELS = 64
 
 #: Places of one schema, each reference to a part counted again.
-MAX_PLACES = 150_000
+MAX_PLACES = 120_000
 
 #: Keywords that mean only values of one kind, and so tell the kind where ``type`` does not.
 _TELLING = {
@@ -42,6 +42,9 @@ _TELLING = {
         "dependentSchemas",
     ),
 }
+
+
+_KIND_OF = {key: kind for kind, keys in _TELLING.items() for key in keys}
 
 
 class Note(NamedTuple):
@@ -183,7 +186,7 @@ class _Reader:
             raise SchemaError(f"the schema has more than {MAX_PLACES} places for values")
         if part is False:
             return Shape(kinds=frozenset())
-        if not isinstance(part, Mapping) or not part:
+        if not isinstance(part, dict) or not part:
             return ANYTHING
         if level > MAX_LEVELS:
             return Shape(cut=f"nested deeper than {MAX_LEVELS} levels")
@@ -228,7 +231,7 @@ class _Reader:
                 shapes.append(_perhaps(at(part[key], path=f"{path}/{key}")))
         for key in ("dependentSchemas", "dependencies"):
             for name, each in _mapping(part.get(key)).items():
-                if isinstance(each, Mapping):
+                if isinstance(each, dict):
                     shapes.append(_perhaps(at(each, path=f"{path}/{key}/{name}")))
         return _annotated(functools.reduce(_both, shapes), part)
 
@@ -243,7 +246,7 @@ class _Reader:
                 values = part[key] if key == "enum" else [part[key]]
                 found = _kinds(map(_kind_of, _list(values)))
                 kinds = found if kinds is None else _common(kinds, found)
-        hints = frozenset(kind for kind, keys in _TELLING.items() if any(key in part for key in keys))
+        hints = frozenset(_KIND_OF[key] for key in part.keys() & _KIND_OF.keys())
         fields = {
             name: at(each, path=f"{path}/properties/{name}")
             for name, each in _mapping(part.get("properties")).items()
@@ -321,7 +324,7 @@ def _list(value: Any) -> Sequence[Any]:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _kind_of(value: Any) -> str:
