@@ -202,13 +202,11 @@ class _Planner:
         )
         if not entry and (key.children or key.op in (Op.JSON_NULL, Op.JSON_TEXT)):
             raise SchemaError(f"{kind.key_type} is not a type of keys of JSON")
-        item = self.node(
-            kind.item_type,
-            given.item_field,
-            item_shape,
-            self.item_forms(kind.item_field, item_shape),
-            "value" if entry else "",
-        )
+        if entry:
+            forms, _ = self.field_forms(kind.item_field, item_shape, None)
+        else:
+            forms = self.item_forms(kind.item_field, item_shape)
+        item = self.node(kind.item_type, given.item_field, item_shape, forms, "value" if entry else "")
         if not entry:
             return _with(made, Op.JSON_MAP, children=(key, item))
         pair = Node(Op.JSON_OBJECT, -1, "", (key, item), forms=self.shared)

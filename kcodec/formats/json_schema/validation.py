@@ -7,6 +7,7 @@ schema is rewritten and given keywords of our own; most documents need none of t
 import functools
 import importlib
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -43,6 +44,10 @@ _INTEGER, _UNIQUE = "kcodec.integer", "kcodec.unique"
 
 #: Characters of a number that a double holds exactly.
 _SHORT = 15
+
+#: What names of references are relative to, where the schema has no identifier.
+_BASE = "json-schema:///"
+
 _SPACE = re.compile(r"[ \t\n\r]*")
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -97,9 +102,9 @@ class Validator:
         names: dict[str, Any] = {}
         for name, each in named:
             schema = _plain(rewrite(each))
-            for place in (name, urljoin(self._base, name), urljoin("json-schema:///", name)):
-                if ":" in place:
-                    names.setdefault(place, schema)
+            # Python joins nothing to a scheme that it does not know.
+            for place in (name, urljoin(self._base, name)):
+                names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
         formats = {}
         if self._is_old:
             known = _CHECKED[self._draft]
@@ -111,6 +116,7 @@ class Validator:
                 formats=formats or None,
                 validate_formats=self._is_old,
                 registry=registry,
+                base_uri=_BASE,
                 offline=True,
                 keywords=dict(keywords) or None,
                 mask="the value",
@@ -207,7 +213,7 @@ class _Numbers:
             raise ValueError("a number is too long")
         value = float(text)
         self.has_whole |= value.is_integer()
-        if self.exact and (len(text) > _SHORT or value in (float("inf"), float("-inf"))):
+        if math.isinf(value) or (self.exact and len(text) > _SHORT):
             return Decimal(text)
         return value
 

@@ -1,0 +1,207 @@
+"""Validation of documents: verdicts that differ from the specification, and how a row that fails is reported."""
+
+import contextlib
+import json
+import pickle
+import sys
+
+import pyarrow as pa
+import pytest
+from vector_files import read_vectors
+
+from kcodec import ConfigError, DecodeError, EncodeError, JsonSchemaCodec, SchemaError
+from kcodec.formats.json_schema.references import Documents
+from kcodec.formats.json_schema.schema import parse
+from kcodec.formats.json_schema.validation import Validator
+
+VERDICTS = [line for line in read_vectors("serde_vectors.jsonl.gz") if line["kind"] == "json_validation"]
+OLD = {4: "http://json-schema.org/draft-04/schema#", 6: "http://json-schema.org/draft-06/schema#",
+       7: "http://json-schema.org/draft-07/schema#"}  # fmt: skip
+NEW = {
+    2019: "https://json-schema.org/draft/2019-09/schema",
+    2020: "https://json-schema.org/draft/2020-12/schema",
+}
+DRAFTS = {**OLD, **NEW}
+
+
+def violation(schema, document, references=()):
+    return Validator(Documents(schema, references)).violation(document.encode("utf-8", "surrogatepass"))
+
+
+def accepts(draft, schema, document):
+    return violation({"$schema": DRAFTS.get(draft, draft), **schema}, document) is None
+
+
+@pytest.mark.parametrize("line", VERDICTS, ids=[line["id"] for line in VERDICTS])
+def test_verdicts_of_confluents_validators(line):
+    try:
+        found = Validator(parse(line["schema"]).documents).violation(line["document"].encode())
+    except SchemaError:
+        assert line["schema_error"]
+    else:
+        assert (found is None) == line["accepted"]
+
+
+def test_there_are_verdicts():
+    assert len(VERDICTS) == 94
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_integers(draft):
+    schema = {"properties": {"a": {"type": "integer"}, "type": {"type": ["integer", "null"]}, "integer": {}}}
+    assert accepts(draft, schema, '{"a":1,"type":null,"integer":"x"}')
+    assert not accepts(draft, schema, '{"a":1.5}')
+    for text in ("1.0", "1e2", "-0.0"):
+        assert accepts(draft, schema, f'{{"a":{text}}}') == (draft in NEW)
+        assert accepts(draft, schema, f'{{"type":{text}}}') == (draft in NEW)
+        assert accepts(draft, schema, f'{{"integer":{text},"a":1}}')
+    assert accepts(draft, {"type": ["integer", "number"]}, "1.0")
+    assert accepts(draft, {"enum": [1]}, "1.0")
+    # What a schema says as data is not a schema.
+    assert accepts(draft, {"enum": [{"type": "integer"}]}, '{"type":"integer"}')
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_numbers_that_no_double_holds(draft):
+    assert accepts(draft, {"maximum": 5}, "5.00000000000000000000001") == (draft in NEW)
+    assert accepts(draft, {"type": "integer"}, "1" * 400)
+    assert accepts(draft, {"type": "number"}, "1e400")
+    assert accepts(draft, {"multipleOf": 0.01}, "19.99")
+    assert not accepts(draft, {"multipleOf": 0.01}, "19.999")
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_unique_items(draft):
+    assert not accepts(draft, {"uniqueItems": True}, "[1,1]")
+    assert accepts(draft, {"uniqueItems": True}, "[1,true,1.5]")
+    assert accepts(draft, {"uniqueItems": True}, "[1,1.0]") == (draft in NEW)
+    assert not accepts(draft, {"uniqueItems": True}, "[2.0,2.0]")
+    assert accepts(draft, {"uniqueItems": False}, "[2.0,2.0]")
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_formats(draft):
+    for name, since in (
+        ("email", 4),
+        ("date-time", 4),
+        ("ipv4", 4),
+        ("json-pointer", 6),
+        ("date", 7),
+        ("time", 7),
+    ):
+        assert accepts(draft, {"format": name}, '"no"') == (draft in NEW or draft < since)
+    for name in ("uuid", "duration", "idn-email", "iri", "made-up"):
+        assert accepts(draft, {"format": name}, '"no way"')
+
+
+def test_unknown_drafts_are_draft_7():
+    assert not accepts("urn:mine", {"type": "integer"}, "1.0")
+    assert not accepts("urn:mine", {"format": "date"}, '"no"')
+
+
+def test_references_are_those_given():
+    item = {"$id": "http://x/item.json", "required": ["n"], "properties": {"n": {"$ref": "#/definitions/d"}},
+            "definitions": {"d": {"type": "integer"}}}  # fmt: skip
+    schema = {"$id": "http://x/main.json", "properties": {"item": {"$ref": "item.json"}}}
+    for name in ("item.json", "http://x/item.json"):
+        assert violation(schema, '{"item":{"n":1}}', [(name, item)]) is None
+        assert violation(schema, '{"item":{}}', [(name, item)])[0] == "item"
+        assert violation(schema, '{"item":{"n":2.0}}', [(name, item)])[0] == "item.n"
+    assert violation({"$ref": "a.json"}, "1", [("a.json", {"type": "string"})])[1].startswith(
+        "type at the root"
+    )
+    with pytest.raises(SchemaError, match="the schema cannot validate"):
+        Validator(Documents({"$ref": "http://localhost:9/none.json"}, []))
+
+
+def test_what_is_reported():
+    schema = {"properties": {"a": {"items": {"additionalProperties": {"maxLength": 2}}}}}
+    found = violation(schema, '{"a":[{},{"x/~y":"abc"}]}')
+    assert found[0] == "a[1].x/~y"
+    assert found[1] == "maxLength at /a/1/x~1~0y: the value is longer than 2 characters"
+    # Values stand in no message.
+    secret = "s3cret" * 3
+    for rule in ({"enum": ["x"]}, {"const": 1}, {"pattern": "^x"}, {"maxLength": 2}, {"type": "integer"},
+                 {"not": {}}, {"anyOf": [False]}):  # fmt: skip
+        path, reason = violation(rule, json.dumps(secret))
+        assert (path, secret in reason) == ("", False)
+        assert reason.startswith(f"{next(iter(rule))} at the root: ")
+    assert violation(False, "1")[1].startswith("false at the root")
+
+
+def test_documents_as_jackson_reads_them():
+    schema = {"type": "object", "properties": {"a": {"maximum": 1}}}
+    for document in (
+        b'\xef\xbb\xbf{"a":2}',
+        '{"a":2}'.encode("utf-16"),
+        b'{"a":2} and more',
+        b' {"a":1,"a":2}',
+    ):
+        assert Validator(Documents(schema, [])).violation(document)[0] == "a"
+    assert violation(schema, '{"a":"\\ud800"}') is None
+    assert "not finite" in violation(schema, '{"a":NaN}')[1]
+    for document in ("", "{", "nope", '{"a":01}'):
+        assert violation(schema, document) is None
+
+
+def test_hostile_schemas_and_documents():
+    names = {f"a{n}": {"allOf": [{"$ref": f"#/definitions/a{n + 1}"}] * 2} for n in range(15)}
+    schema = {"$ref": "#/definitions/a0", "definitions": {**names, "a15": {"type": "integer"}}}
+    assert violation(schema, "1") is None
+    tree = {"properties": {"c": {"items": {"$ref": "#"}}}}
+    for depth in (50, 400, 5000):
+        found = violation(tree, '{"c":[' * depth + "]}" * depth)
+        assert found is None or found[0] == ""
+    assert violation({"pattern": "^(a+)+$"}, json.dumps("a" * 50 + "b"))[1].startswith("pattern")
+    for circle in ({"$ref": "#"}, {"allOf": [{"$ref": "#"}]}):
+        with contextlib.suppress(SchemaError):
+            violation(circle, "1")
+
+
+class TestCodec:
+    schema = '{"properties": {"id": {"type": "integer", "minimum": 1}}, "required": ["id"]}'
+
+    def test_rows(self, impl):
+        codec = JsonSchemaCodec(self.schema, validate=True)
+        rows = [b'{"id":1}', None, b'{"id":0}', b'{"id":"x"}', b"{}", b"{", b'{"id":1.0}']
+        array, report = codec.decode(rows, errors="report")
+        assert array.to_pylist() == [{"id": 1}, *[None] * 6]
+        assert report.select(["row", "offset", "path", "code"]).to_pylist() == [
+            {"row": 2, "offset": 0, "path": "id", "code": "schema_violation"},
+            {"row": 3, "offset": 0, "path": "id", "code": "schema_violation"},
+            {"row": 4, "offset": 0, "path": "", "code": "schema_violation"},
+            {"row": 5, "offset": 1, "path": "", "code": "truncated"},
+            {"row": 6, "offset": 0, "path": "id", "code": "schema_violation"},
+        ]
+        assert report["reason"][0].as_py() == "minimum at /id: the value is less than the minimum of 1"
+        with pytest.raises(DecodeError, match="schema_violation: row 2, byte 0, id: minimum at /id"):
+            codec.decode(rows)
+        assert codec.decode(pa.array(['{"id":5}'])).to_pylist() == [{"id": 5}]
+
+    def test_what_is_written(self, impl):
+        codec = JsonSchemaCodec(self.schema, validate=True)
+        column = pa.array([{"id": 1}, None, {"id": 0}], codec.arrow_type)
+        array, report = codec.encode(column, errors="report")
+        assert array.to_pylist() == [b'{"id":1}', None, None]
+        assert report.select(["row", "offset", "path"]).to_pylist() == [
+            {"row": 2, "offset": None, "path": "id"}
+        ]
+        with pytest.raises(EncodeError, match="schema_violation: row 2"):
+            codec.encode(column)
+        assert JsonSchemaCodec(self.schema).encode(column).null_count == 1
+
+    def test_copies(self):
+        codec = pickle.loads(pickle.dumps(JsonSchemaCodec(self.schema, validate=True)))
+        assert codec != JsonSchemaCodec(self.schema)
+        assert codec.decode([b'{"id":0}'], errors="null").null_count == 1
+        validator = pickle.loads(pickle.dumps(Validator(Documents({"$ref": "a"}, [("a", False)]))))
+        assert validator.violation(b"1") is not None
+
+    def test_without_the_library(self, monkeypatch):
+        from kcodec.formats.json_schema import validation
+
+        validation._library.cache_clear()
+        monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
+        with pytest.raises(ConfigError, match=r"install kcodec\[jsonschema\]"):
+            JsonSchemaCodec(self.schema, validate=True)
+        JsonSchemaCodec(self.schema)
