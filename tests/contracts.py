@@ -29,6 +29,7 @@ from kcodec import (
     DecodeError,
     EncodeError,
     JsonCodec,
+    JsonSchemaCodec,
     KsqlCodec,
     MessageCodec,
     ProtobufCodec,
@@ -257,6 +258,21 @@ CONNECT = {
         },
     ],
 }
+DOCUMENT = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "connect.type": "int32"},
+        "note": {"type": ["string", "null"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "price": {
+            "type": "number",
+            "title": "org.apache.kafka.connect.data.Decimal",
+            "connect.type": "bytes",
+            "connect.parameters": {"scale": "2", "connect.decimal.precision": "9"},
+        },
+    },
+    "required": ["id"],
+}
 MESSAGE = """{"type": "data", "name": "Order", "validVersions": "0", "flexibleVersions": "0+", "fields": [
     {"name": "Id", "type": "int32", "versions": "0+"},
     {"name": "Note", "type": "string", "versions": "0+", "nullableVersions": "0+"},
@@ -293,6 +309,14 @@ def examples() -> dict[str, Example]:
         "json": Example(
             lambda: JsonCodec(KIND), DOCUMENTS, ROWS, b'{"id":1,"note":7}', "json_type", UNWRITABLE,
             lambda: JsonCodec(KIND, nulls="omit"),
+        ),
+        "json schema": Example(
+            lambda: JsonSchemaCodec(DOCUMENT), DOCUMENTS, ROWS, b'{"id":1,"note":7}', "json_type", UNWRITABLE,
+            lambda: JsonSchemaCodec(DOCUMENT, unknown="keep"),
+        ),
+        "json schema, validated": Example(
+            lambda: JsonSchemaCodec(DOCUMENT, validate=True), DOCUMENTS, ROWS, b'{"id":1,"tags":[7]}',
+            "schema_violation", UNWRITABLE, lambda: JsonSchemaCodec(DOCUMENT),
         ),
         "connect": Example(
             lambda: ConnectJsonCodec(CONNECT, **connect),

@@ -19,6 +19,7 @@ OPTIONAL = (
     "fastavro",
     "confluent_kafka",
     "cramjam",
+    "jsonschema_rs",
     "pyspark",
     "pandas",
     "polars",
@@ -123,7 +124,7 @@ import kcodec
 from kcodec_spark.udf import decode_permissive
 
 codec = {codec}
-offsets, data = pa.py_buffer(bytes(4) + b"\\2\\0\\0\\0"), pa.py_buffer(b"\\x08\\2")
+offsets, data = pa.py_buffer(bytes(4) + b"\\2\\0\\0\\0"), pa.py_buffer({data})
 values = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, data])
 codec.encode(codec.decode(values))
 decode_permissive(codec.decode, "bad", False, values)
@@ -134,16 +135,18 @@ assert "pandas" not in sys.modules, "pandas was loaded"
 """
 
 
-@pytest.mark.parametrize("format", ["AVRO", "PROTOBUF"])
+@pytest.mark.parametrize("format", ["AVRO", "JSON_SR", "PROTOBUF"])
 def test_good_rows_load_no_pandas(format):
     # It takes longer to load than all of kcodec, once for each of Spark's workers; pa.array of a list loads it.
     pytest.importorskip("pandas")
     codecs = {
         "AVRO": """kcodec.AvroCodec('{"type": "record", "name": "R", "fields": ['
             '{"name": "a", "type": "int"}, {"name": "b", "type": "int"}]}')""",
+        "JSON_SR": """kcodec.JsonSchemaCodec(True, validate=True)""",
         "PROTOBUF": """kcodec.ProtobufCodec('syntax = "proto3"; message R { int32 a = 1; }', layout="spark")""",
     }
-    run(LIGHT.format(codec=codecs[format], format=format))
+    data = b"12" if format == "JSON_SR" else b"\x08\2"
+    run(LIGHT.format(codec=codecs[format], format=format, data=data))
 
 
 def test_one_version():

@@ -14,6 +14,7 @@ from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.indentation import indented
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.shape import shape_of
+from kcodec.formats.json_schema.texts import changed_texts
 from kcodec.formats.json_schema.types import TypeOptions
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
@@ -99,8 +100,7 @@ class DocumentEncoder(SchemaEncoder):
             encoded, faults = validated(encoded, faults, encoded, [self._validator])
             faults = [fault._replace(offset=None) for fault in faults]
         if self._indent:
-            texts = [None if each is None else indented(each) for each in encoded.to_pylist()]
-            encoded = pa.array(texts, encoded.type)
+            encoded = changed_texts(encoded, indented)
         if prefix:
             kind = encoded.type
             encoded = pc.binary_join_element_wise(pa.scalar(prefix, kind), encoded, pa.scalar(b"", kind))
@@ -115,15 +115,15 @@ def _payloads(array: pa.Array) -> pa.Array:
         place = kind.get_field_index("payload")
         return members(array)[place] if place >= 0 else pa.nulls(len(array))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return pa.array([None if text is None else _payload(text) for text in array.to_pylist()], kind)
+        return changed_texts(array, _payload)
     return array
 
 
-def _payload(text: str) -> str | None:
+def _payload(text: bytes) -> bytes | None:
     try:
-        tree = read_tree(text.encode(), whole=True)
+        tree = read_tree(text, whole=True)
     except JacksonError:
         return text
     if not isinstance(tree, dict) or "schema" not in tree:
         return text
-    return write_tree(tree["payload"], escape_surrogates=True) if "payload" in tree else None
+    return write_tree(tree["payload"], escape_surrogates=True).encode() if "payload" in tree else None

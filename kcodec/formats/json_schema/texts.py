@@ -1,12 +1,17 @@
 """Columns that hold JSON itself, written as Jackson writes the values."""
 
+from collections.abc import Callable
+
 import pyarrow as pa
 
+from kcodec.columns.layout import layout
+from kcodec.columns.lists import from_lists
 from kcodec.columns.nested import members, rebuild
+from kcodec.errors import CapacityError
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 from kcodec.plan.node import Node, Op
 
-__all__ = ["rewrite_texts"]
+__all__ = ["changed_texts", "rewrite_texts"]
 
 
 def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
@@ -38,10 +43,25 @@ def _holds_text(node: Node) -> bool:
 
 
 def _rewritten(array: pa.Array) -> pa.Array:
-    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    kind = pa.large_binary() if wide else pa.binary()
-    texts = [None if text is None else _canonical(text) for text in array.cast(kind).to_pylist()]
-    return pa.array(texts, kind).view(array.type)
+    return changed_texts(array, _canonical)
+
+
+def changed_texts(array: pa.Array, change: Callable[[bytes], bytes | None]) -> pa.Array:
+    """Return a column of text or binary with each value that is not null changed.
+
+    Raises
+    ------
+    CapacityError
+        If the offsets of its type do not address what becomes of it.
+    """
+    kind = array.type
+    wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    texts = array.cast(pa.large_binary() if wide else pa.binary()).to_pylist()
+    values = [None if text is None else change(text) for text in texts]
+    if not wide and sum(map(len, filter(None, values))) >= 1 << 31:
+        raise CapacityError("the texts of a column are more than 2 GiB: large_string holds them")
+    # Not pa.array, which loads pandas where that is installed.
+    return from_lists(layout(kind), [values])
 
 
 def _canonical(text: bytes) -> bytes:
