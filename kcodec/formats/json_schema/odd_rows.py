@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from kcodec.columns.nested import replace_rows
@@ -23,13 +22,14 @@ def read_odd_rows(
 
     The array and its faults are what the kernel made of the values, by one program.
     """
+    begin = None if starts is None else memoryview(starts).cast("B").cast("i")
     rows, texts = [], []
     for fault in faults:
         if fault.code in _CODES:
             data = values[fault.row].as_py()
             data = data.encode() if isinstance(data, str) else data
-            if starts is not None:
-                data = data[int(np.frombuffer(starts, np.int32)[fault.row]) :]
+            if begin is not None:
+                data = data[begin[fault.row] :]
             try:
                 tree = read_tree(data, nonfinite=True)
                 text = "" if tree is ... else write_tree(tree)

@@ -61,7 +61,7 @@ class DocumentDecoder(SchemaDecoder):
             values, selector=chosen, starts=starts, stop=stop and not self._validates
         )
         if self._validates:
-            array, faults = validated(array, faults, values, programs, numbers, starts)
+            array, faults = validated(array, faults, values, programs, selector, starts)
         return array, faults[:1] if stop else faults
 
 

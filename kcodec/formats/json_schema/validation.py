@@ -14,10 +14,9 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urljoin
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.formats.json_schema.references import Documents
 from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree
@@ -261,28 +260,27 @@ def validated(
         The documents.
     validators : sequence of Validator or None
         What validates them.
-    selector : array of int32, optional
+    selector : buffer of int32, optional
         Per row an index into the validators; negative where there is nothing to validate. By default 0.
     starts : buffer of int32, optional
         Per row the byte at which the document starts; by default 0.
     """
-    begin = None if starts is None else np.frombuffer(starts, np.int32)
+    begin = None if starts is None else memoryview(starts).cast("B").cast("i")
+    numbers = None if selector is None else memoryview(selector).cast("B").cast("i")
     invalid: dict[int, Fault] = {}
     for row, value in enumerate(values.to_pylist()):
-        number = 0 if selector is None else int(selector[row])
+        number = 0 if numbers is None else numbers[row]
         validator = validators[number] if number >= 0 else None
         if value is None or validator is None:
             continue
         data = value.encode() if isinstance(value, str) else value
-        at = 0 if begin is None else int(begin[row])
+        at = 0 if begin is None else begin[row]
         found = validator.violation(data[at:] if at else data)
         if found is not None:
             invalid[row] = Fault(row, at, found[0], "schema_violation", found[1])
     if not invalid:
         return array, list(faults)
-    bad = np.zeros(len(array), bool)
-    bad[list(invalid)] = True
-    array = pc.if_else(pa.array(bad), pa.nulls(len(array), array.type), array)
+    array = replace_rows(array, list(invalid), pa.nulls(len(invalid), array.type))
     others = [fault for fault in faults if fault.row not in invalid]
     return array, sorted([*others, *invalid.values()], key=lambda fault: fault.row)
 
