@@ -419,6 +419,19 @@ def test_protobuf(fast):
             assert found.to_pydict() == {"note": ["a", "b"], "offset": [0, 1]}
 
 
+def test_json_schema(fast):
+    registry = "memory://kafka-json-schema"
+    schema = {"properties": {"id": {"type": "integer"}, "any": {}}}
+    serde = kcodec.Serde("JSON_SR", registry, topic="t", schema=schema)
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        write(pa.table({"id": [1, 2], "any": ["[1, 2]", None]}), "t", value=serde, **place)
+        named = {"format": "JSON_SR", "registry": registry}
+        for value in (serde, named):
+            found = read("t", value=value, columns=["value.any", "offset"], **place).read_all()
+            assert found.to_pydict() == {"any": ["[1,2]", None], "offset": [0, 1]}
+
+
 def test_topics_of_different_columns_are_refused(fast):
     with FakeCluster({"t": 1, "u": 1}) as cluster:
         registry = kcodec.registry.open("memory://kafka-two-topics")

@@ -134,7 +134,14 @@ class Validator:
 
         What is not JSON is None too: that is for the decoder to say.
         """
-        numbers = _Numbers(self._is_old)
+        return self.violation_read_by(_Documents(self._is_old), document)
+
+    def reader(self) -> "_Documents":
+        """Return what reads documents for `violation_read_by`, in one thread."""
+        return _Documents(self._is_old)
+
+    def violation_read_by(self, numbers: "_Documents", document: bytes) -> tuple[str, str] | None:
+        """Return what `violation` does."""
         try:
             tree = numbers.read(document)
         except _NotFinite:
@@ -144,6 +151,8 @@ class Validator:
         validator = self._exact if numbers.has_whole and self._has_exception else self._validator
         library = _library()
         try:
+            if validator.is_valid(tree):
+                return None
             validator.validate(tree)
         except library.ValidationError as error:
             return _path(error.instance_path), _reason(error)
@@ -179,18 +188,17 @@ class _NotFinite(ValueError):
     pass
 
 
-class _Numbers:
+class _Documents:
     """Reads documents as validators take them: numbers are exact in the old drafts, and doubles in the new."""
 
     def __init__(self, exact: bool) -> None:
         self.exact = exact
         #: Whether a number has a fraction or an exponent, and is whole.
         self.has_whole = False
-        self.decoder = json.JSONDecoder(
-            parse_float=self.fraction, parse_int=self.integer, parse_constant=self.constant
-        )
+        self.decoder = json.JSONDecoder(parse_float=self.fraction, parse_constant=self.constant)
 
     def read(self, document: bytes) -> Any:
+        self.has_whole = False
         try:
             text = document.decode("utf-8-sig")
             start = _SPACE.match(text)
@@ -215,11 +223,6 @@ class _Numbers:
         if math.isinf(value) or (self.exact and len(text) > _SHORT):
             return Decimal(text)
         return value
-
-    def integer(self, text: str) -> int:
-        if len(text) > MAX_NUMBER:
-            raise ValueError("a number is too long")
-        return int(text)
 
     def constant(self, text: str) -> Any:
         raise _NotFinite(text)
@@ -267,15 +270,16 @@ def validated(
     """
     begin = None if starts is None else memoryview(starts).cast("B").cast("i")
     numbers = None if selector is None else memoryview(selector).cast("B").cast("i")
+    readers = [None if each is None else each.reader() for each in validators]
     invalid: dict[int, Fault] = {}
     for row, value in enumerate(values.to_pylist()):
         number = 0 if numbers is None else numbers[row]
-        validator = validators[number] if number >= 0 else None
-        if value is None or validator is None:
+        validator, reader = (validators[number], readers[number]) if number >= 0 else (None, None)
+        if value is None or validator is None or reader is None:
             continue
         data = value.encode() if isinstance(value, str) else value
         at = 0 if begin is None else begin[row]
-        found = validator.violation(data[at:] if at else data)
+        found = validator.violation_read_by(reader, data[at:] if at else data)
         if found is not None:
             invalid[row] = Fault(row, at, found[0], "schema_violation", found[1])
     if not invalid:
