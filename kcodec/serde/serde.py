@@ -34,8 +34,8 @@ class Serde:
     ``use.latest.version``, else found under the subject. That choice too is made once per schema. Where it is
     not `schema` itself, the column's values are those of `schema`, converted to the chosen schema's (Avro's rules
     of resolution: a field that it lacks is dropped, one that it adds gets its default, and what does not fit is an
-    error of its row; Protobuf needs none, but the chosen schema has the message). Without `schema`, columns are
-    matched with the fields of the chosen schema by name.
+    error of its row; Protobuf needs none, but the chosen schema has the message; JSON Schema needs none). Without
+    `schema`, columns are matched with the fields of the chosen schema by name.
 
     A serde may be used by several threads at once, and pickles with its registry's handle and with every plan
     it has made: for ids it has seen it makes no request.
@@ -43,7 +43,7 @@ class Serde:
     Parameters
     ----------
     format : str
-        ``"AVRO"``, ``"PROTOBUF"``, or the format of a plugin; see `kcodec.formats.schema_format`.
+        ``"AVRO"``, ``"JSON_SR"``, ``"PROTOBUF"``, or the format of a plugin; see `kcodec.formats.schema_format`.
     registry : SchemaRegistry or str, optional
         A handle of `kcodec.registry.open`, or its URL; by default ``schema.registry.url`` of `config`.
     topic : str, optional
@@ -64,10 +64,12 @@ class Serde:
         of these, into a struct with a column for each.
     config : mapping, optional
         Settings under Confluent's own keys, see `kcodec.serde.config.KEYS`; those of one format alone are the
-        `settings` of `kcodec.formats.avro.schema_format.AvroFormat` and
+        `settings` of `kcodec.formats.avro.schema_format.AvroFormat`,
+        `kcodec.formats.json_schema.schema_format.JsonSchemaFormat` and
         `kcodec.formats.protobuf.schema_format.ProtobufFormat`.
     options : object, optional
-        How schemas are laid out in columns: `kcodec.TypeOptions` for Avro, and
+        How schemas are laid out in columns: `kcodec.TypeOptions` for Avro,
+        `kcodec.formats.json_schema.types.TypeOptions` for JSON Schema, and
         `kcodec.formats.protobuf.types.TypeOptions` for Protobuf.
     limits : Limits, optional
         What one row may cost.
