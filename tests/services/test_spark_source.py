@@ -115,7 +115,9 @@ def test_topics_by_pattern_and_assignment(classic, kafka, source, topic):
     numbered(kafka, topic)
     kafka.produce(other, [Message(None, b"x")])
     for given in ({"subscribePattern": f"{topic}.*"}, {"assign": json.dumps({topic: [1], other: [0]})}):
-        own, spark_own = (source(classic.read, format, **given).load() for format in ("kcodec_kafka", "kafka"))
+        own, spark_own = (
+            source(classic.read, format, **given).load() for format in ("kcodec_kafka", "kafka")
+        )
         assert rows_of(own) == rows_of(spark_own)
         assert {row["topic"] for row in own.collect()} == {topic, other}
     assert source(classic.read, subscribePattern=topic).load().count() == 100
@@ -133,7 +135,8 @@ def test_transactions(classic, kafka, source, topic):
         getattr(producer, ends)(30)
     for given, count in (({}, 2), ({"kafka__isolation__level": "read_committed"}, 1)):
         own, other = (
-            source(classic.read, format, subscribe=topic, **given).load() for format in ("kcodec_kafka", "kafka")
+            source(classic.read, format, subscribe=topic, **given).load()
+            for format in ("kcodec_kafka", "kafka")
         )
         assert rows_of(own) == rows_of(other)
         assert own.count() == count
@@ -173,7 +176,9 @@ def test_bad_values(spark, kafka, source, registry_url, topic, orders):
     bad = value(order(0))[:-1]
     kafka.produce(topic, [Message(b"k", bad), Message(b"k", None)])
     formats = {"value.format": "avro", "schemaRegistryAddress": registry_url}
-    with pytest.raises(PySparkException, match=rf"RecordError: truncated: {topic}-\d, offset \d+, value, byte"):
+    with pytest.raises(
+        PySparkException, match=rf"RecordError: truncated: {topic}-\d, offset \d+, value, byte"
+    ):
         source(spark.read, subscribe=topic, **formats).load().collect()
     permissive = {**formats, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
     frame = source(spark.read, subscribe=topic, **permissive).load()
@@ -245,7 +250,9 @@ class Query:
 
     def ends(self):
         """Return what the checkpoint says of each batch."""
-        logs = sorted((self.folder / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+        logs = sorted(
+            (self.folder / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)
+        )
         return [json.loads(path.read_text().splitlines()[-1]) for path in logs]
 
     def offsets(self, spark):
@@ -319,9 +326,7 @@ def test_partitions_that_are_added(spark, kafka, source, tmp_path, topic):
         running.processAllAvailable()
         numbered(kafka, topic, 10, start=10)
         admin = AdminClient({"bootstrap.servers": kafka.address})
-        admin.create_partitions([NewPartitions(topic, 3)])[
-            topic
-        ].result(30)
+        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
         kafka.produce(topic, [Message(None, b"new")] * 3, partition=2)
         end = time.monotonic() + 60
         while not query.ends() or query.ends()[-1] != {topic: {"0": 10, "1": 10, "2": 3}}:

@@ -11,6 +11,7 @@ Rules for trees:
 - JSON_MAP's first child is the key: a string, or with TEXT a number or boolean. A JSON_LIST whose column is a map
   has one child, with ``column == -1``: a JSON_OBJECT or JSON_TUPLE of key and value. Of several entries with an
   equal key the last is kept, unless keys are structs or lists.
+- The children of JSON_UNION are nullable columns, of different `JSON_KINDS`.
 - JSON_REST has no key, whatever its name, and no forms but NULL and ABSENT.
 - JSON_DECIMAL reads to the scale of its column, so ``precision`` and ``scale`` are only for BASE64.
 

@@ -12,7 +12,7 @@ from kcodec.errors import ConfigError, Fault
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.plan import decodable
 from kcodec.formats.json_schema.document import schema_text
-from kcodec.formats.json_schema.odd_rows import read_odd_rows
+from kcodec.formats.json_schema.odd_rows import is_odd, read_odd_rows
 from kcodec.formats.json_schema.plan import decode_plan, encode_plan, encoded_type, marks
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import Shape, shape_of
@@ -55,13 +55,17 @@ class JsonSchemaReader:
         """Decode an array; see `JsonKernel.decode`. As Jackson does it, only the first value of a document counts."""
         module = kernel()
         program = self.program.compiled(module)
+        how: dict[str, Any] = {"selector": selector, "starts": starts, "trailing": True}
+        array, faults = module.decode(values, [program], stop=stop, **how)
         # A row that strict reading refuses may still be one that Jackson reads.
-        array, faults = module.decode(values, [program], selector=selector, starts=starts, trailing=True)
-        if faults:
+        if stop and faults and is_odd(module, program, values, starts, faults[0]):
+            array, faults = module.decode(values, [program], **how)
+            stop = False
+        if faults and not stop:
             array, faults = read_odd_rows(module, program, values, starts, array, faults)
         if array.type != self.arrow_type and not (stop and faults):
             array = array.cast(self.arrow_type)
-        return array, faults[:1] if stop else faults
+        return array, faults
 
 
 class JsonSchemaWriter:

@@ -9,10 +9,18 @@ from kcodec.columns.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 
-__all__ = ["read_odd_rows"]
+__all__ = ["is_odd", "read_odd_rows"]
 
 #: What may be wrong with such a document for the strict reader.
 _CODES = ("json_syntax", "invalid_utf8", "truncated")
+#: What it then holds: numbers that are none; a byte order mark or a zero stands at its beginning.
+_WORDS = (b"NaN", b"INF", b"Infinity")
+
+
+def is_odd(module: Any, program: Any, values: pa.Array, starts: Any, fault: Fault) -> bool:
+    """Return whether the document of a fault can be read after all."""
+    text = _strict_text(values, starts, fault)
+    return text is not None and not module.decode(_column([text]), [program])[1]
 
 
 def read_odd_rows(
@@ -22,28 +30,37 @@ def read_odd_rows(
 
     The array and its faults are what the kernel made of the values, by one program.
     """
-    begin = None if starts is None else memoryview(starts).cast("B").cast("i")
-    rows, texts = [], []
-    for fault in faults:
-        if fault.code in _CODES:
-            data = values[fault.row].as_py()
-            data = data.encode() if isinstance(data, str) else data
-            if begin is not None:
-                data = data[begin[fault.row] :]
-            try:
-                tree = read_tree(data, nonfinite=True)
-                text = "" if tree is ... else write_tree(tree)
-                texts.append(text.encode())
-            except (JacksonError, UnicodeEncodeError):
-                continue
-            rows.append(fault.row)
+    texts = {fault.row: _strict_text(values, starts, fault) for fault in faults}
+    rows = [row for row, text in texts.items() if text is not None]
     if not rows:
         return array, list(faults)
-    found, wrong = module.decode(pa.array(texts, pa.binary()), [program])
+    found, wrong = module.decode(_column([texts[row] for row in rows]), [program])
     bad = {fault.row for fault in wrong}
     good = [number for number in range(len(rows)) if number not in bad]
-    if not good:
-        return array, list(faults)
-    read = {rows[number] for number in good}
-    array = replace_rows(array, sorted(read), found.take(pa.array(good, pa.int64())))
+    read = [rows[number] for number in good]
+    if read:
+        array = replace_rows(array, read, found.take(pa.array(good, pa.int64())))
     return array, [fault for fault in faults if fault.row not in read]
+
+
+def _strict_text(values: pa.Array, starts: Any, fault: Fault) -> bytes | None:
+    """Return the document of a fault as the strict reader takes it; None if Jackson too does not."""
+    if fault.code not in _CODES:
+        return None
+    data = values[fault.row].as_py()
+    data = data.encode() if isinstance(data, str) else data
+    if starts is not None:
+        data = data[memoryview(starts).cast("B").cast("i")[fault.row] :]
+    head = data[:4]
+    is_wide = 0 in head or head[:2] in (b"\xfe\xff", b"\xff\xfe")
+    if not is_wide and fault.code != "invalid_utf8" and not any(word in data for word in _WORDS):
+        return None
+    try:
+        tree = read_tree(data, nonfinite=True)
+        return None if tree is ... else write_tree(tree).encode()
+    except (JacksonError, UnicodeEncodeError):
+        return None
+
+
+def _column(texts: Sequence[bytes | None]) -> pa.Array:
+    return pa.array(texts, pa.binary())

@@ -221,6 +221,12 @@ class TestReading:
         array, report = codec(schema).decode(wrong, errors="report")
         assert array.null_count == report.num_rows == len(wrong)
         assert codec({"items": INTEGER}).decode([b"[NaN]"], errors="null").null_count == 1
+        # Odd rows and bad ones, the first of which is told of.
+        mixed = [b'{"a":NaN}', b'{"a":1}', b'{"a":', b'{"a":INF}', b'{"a":NaN,}']
+        array, report = codec(schema).decode(mixed, errors="report")
+        assert [str(row and row["a"]) for row in array.to_pylist()] == ["nan", "1.0", "None", "inf", "None"]
+        with pytest.raises(DecodeError, match="truncated: row 2, byte 5"):
+            codec(schema).decode(mixed)
 
     def test_times_and_bytes(self, impl):
         schema = {

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import damaged
 
-from kcodec import JsonSchemaCodec
+from kcodec import JsonSchemaCodec, SchemaError
 from kcodec.formats.json_schema.plan import encode_plan
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.json_schema.shape import shape_of
@@ -159,6 +159,41 @@ def test_both_kernels_write_alike(pair, unknown):
     plan = encode_plan(array.type, shape)
     # Texts that are not JSON, too.
     same_encode(KERNEL, plan, array.cast(plan.arrow_type))
+
+
+KEYWORDS = st.sampled_from(
+    [
+        "type", "properties", "items", "prefixItems", "additionalItems", "additionalProperties", "patternProperties",
+        "required", "enum", "const", "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "$ref", "$defs",
+        "definitions", "dependencies", "format", "contentEncoding", "default", "minItems", "maxItems", "title",
+        "connect.type", "connect.parameters", "connect.index", "$id", "a", "key", "value",
+    ]
+)  # fmt: skip
+WORDS = st.sampled_from(
+    [
+        "integer", "number", "string", "object", "array", "null", "boolean", "#", "#/definitions/a", "#/properties/a",
+        "date", "date-time", "map", "bytes", "int8", "base64", "org.apache.kafka.connect.data.Decimal", "a", "",
+        "org.apache.kafka.connect.data.Timestamp",
+    ]
+)  # fmt: skip
+SOUP = st.recursive(
+    WORDS | st.integers(-1, 3) | st.booleans() | st.none(),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(KEYWORDS, below, max_size=4),
+    max_leaves=25,
+)
+
+
+@given(SOUP.filter(lambda schema: isinstance(schema, dict)), st.lists(ANY, max_size=3), st.data())
+def test_any_schema(schema, values, data):
+    rows = [json.dumps(value).encode() for value in values]
+    try:
+        codec = JsonSchemaCodec(schema, unknown=data.draw(st.sampled_from(["skip", "keep"])))
+    except SchemaError:
+        return
+    array, _ = codec.decode(rows, errors="report")
+    array.validate(full=True)
+    on_both(lambda: answer(*codec.decode(rows, errors="report")))
+    on_both(lambda: codec.encode(array, errors="null").to_pylist())
 
 
 @pytest.mark.parametrize("size", [1, 70])
