@@ -1,6 +1,6 @@
 """Measure kcodec where its users live: a Kafka broker, a schema registry and Spark on one machine.
 
-    python asv_bench/end_to_end.py [--rows 1000000] [--rounds 5] [--only topics] [--keep]
+    python asv_bench/end_to_end.py [--rows 1000000] [--rounds 5] [--only topics|spark|source] [--keep]
 
 Starts the services of ``tests/services`` (Maven and Java), fills a topic with framed Avro of 15 fields, and gives
 medians of interleaved rounds of
@@ -9,6 +9,7 @@ medians of interleaved rounds of
   frame, fastavro in an Arrow UDF, and an Arrow UDF that returns prepared columns (a codec of no cost);
 - writing: columns in memory -> encode -> noop sink, beside the same;
 - topics as columns, without Spark: `topic_parts.py`;
+- the data source ``kcodec_kafka`` beside Spark's own, classic and from a thin client: `spark_topics.py`;
 - a consumer loop: batches of confluent-kafka's ``consume`` decoded by a serde, and by ``AvroDeserializer`` a
   message at a time.
 
@@ -21,6 +22,7 @@ import json
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from spark_peers import DISTINCT, ROOT, SCHEMA, SETTINGS, contestants, interleaved, records
+from spark_peers import BATCH, DISTINCT, ROOT, SCHEMA, SETTINGS, contestants, interleaved, records
 from topic_parts import topic_parts
 
 import kcodec
@@ -37,11 +39,12 @@ import kcodec
 sys.path.insert(0, str(Path(ROOT) / "tests" / "services"))
 
 import processes
-from artifacts import spark_jars
+from artifacts import copy_packages, spark_jars, thin_python
 
 TOPIC = "measured"
 SUBJECT = f"{TOPIC}-value"
 TEXT = json.dumps(SCHEMA)
+PARTITIONS = 2
 
 #: Messages that are read one by one.
 SINGLE = 20_000
@@ -50,18 +53,18 @@ KEPT = Path(__file__).with_name("results") / "end_to_end.json"
 
 
 def fill(broker: str, registry: str, rows: int) -> int:
-    """Produce the values to a topic of four partitions; gives their mean size."""
+    """Produce the values to a topic; gives their mean size."""
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin = AdminClient({"bootstrap.servers": broker})
-    admin.create_topics([NewTopic(TOPIC, 4)])[TOPIC].result(30)
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(30)
     values = kcodec.Serde("AVRO", registry, topic=TOPIC, schema=TEXT).serialize(records()).to_pylist()
     producer = Producer(
         {"bootstrap.servers": broker, "linger.ms": 50, "queue.buffering.max.messages": 2_000_000}
     )
     for row in range(rows):
-        producer.produce(TOPIC, values[row % DISTINCT], partition=row % 4)
+        producer.produce(TOPIC, values[row % DISTINCT], partition=row % PARTITIONS)
         if not row % 10_000:
             producer.poll(0)
     assert producer.flush(300) == 0
@@ -157,6 +160,50 @@ def spark_parts(broker: str, registry: str, rows: int, rounds: int) -> dict[str,
     return {"reading, seconds": read, "writing, seconds": write}
 
 
+def spark_topics(broker: str, registry: str, rounds: int, folder: Path) -> dict[str, dict[str, float]]:
+    """Measure the data source, in a classic session and from a thin client."""
+    prepared = folder / "prepared.arrow"
+    batch = pa.record_batch(
+        {"record": kcodec.AvroCodec(TEXT).decode(kcodec.AvroCodec(TEXT).encode(records()))}
+    )
+    with pa.OSFile(str(prepared), "wb") as file, pa.ipc.new_file(file, batch.schema) as writer:
+        writer.write_batch(batch.slice(0, BATCH))
+    prepared.with_name("prepared.arrow.avsc").write_text(TEXT)
+    given = [broker, registry, TOPIC, SUBJECT, str(prepared), str(rounds)]
+    script = str(Path(__file__).with_name("spark_topics.py"))
+    packages = folder / "packages"
+    packages.mkdir()
+    copy_packages(packages)
+    service, address = processes.connect_server(folder)
+    settings = json.dumps({**SETTINGS, "spark.jars": spark_jars()})
+    found = {}
+    for kind, python, place, path in (
+        ("classic", sys.executable, f"classic {settings}", os.environ["PYTHONPATH"]),
+        ("thin client", thin_python(), address, str(packages)),
+    ):
+        if kind != "classic":
+            service.start()
+        try:
+            done = subprocess.run(
+                [python, script, place, *given],
+                env={**os.environ, "PYTHONPATH": path},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+        finally:
+            service.stop()
+        found[kind] = json.loads(done.stdout.splitlines()[-1])
+        print(f"\ntopic to 15 columns in Spark, {kind}")
+        for name, seconds in found[kind].items():
+            print(f"  {name:28} {seconds:8.3f} s")
+        for name, most in (("Java from_avro", 0.6), ("zero cost", 0.55)):
+            for end in ("", ", stream"):
+                times = found[kind][f"kcodec_kafka{end}"] / found[kind][f"{name}{end}"]
+                print(f"  at most {most} of {name}{end}: {times:.2f}: {'yes' if times <= most else 'NO'}")
+    return found
+
+
 def consumer_loop(broker: str, registry: str, rows: int) -> dict[str, Any]:
     """Measure a consumer without Spark."""
     from confluent_kafka import Consumer
@@ -229,7 +276,7 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=("topics", "spark"), help="leave out the other part")
+    parser.add_argument("--only", choices=("topics", "spark", "source"), help="leave out the other parts")
     parser.add_argument("--keep", action="store_true", help=f"add the results to {KEPT.relative_to(ROOT)}")
     given = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -246,11 +293,16 @@ def main() -> None:
                 places.append(address)
             result = {"date": date.today().isoformat(), "machine": machine()}
             result |= {"rows": given.rows, "rounds": given.rounds}
-            if given.only != "spark":
+            if given.only in (None, "topics"):
                 result["topics"] = topic_parts(*places, given.rows, given.rounds)
             if given.only != "topics":
                 result["bytes a value"] = size = fill(*places, given.rows)
-                print(f"{given.rows:,} values of {size} bytes, 15 fields, in a topic of 4 partitions")
+                print(
+                    f"{given.rows:,} values of {size} bytes, 15 fields, in a topic of {PARTITIONS} partitions"
+                )
+            if given.only in (None, "source"):
+                result["data source, seconds"] = spark_topics(*places, given.rounds, Path(folder))
+            if given.only in (None, "spark"):
                 result |= spark_parts(*places, given.rows, given.rounds)
                 result["consumer, messages a second"] = consumer_loop(*places, given.rows)
                 result["ratios"] = wanted(result)

@@ -10,7 +10,33 @@ __all__ = ["register_kafka"]
 
 
 def register_kafka(spark: "SparkSession") -> None:
-    """Register the format ``kcodec_kafka`` in a session."""
+    """Register the format ``kcodec_kafka`` in a session: topics in and out, in batches and streams, without a jar.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Connect. kcodec must be where it runs Python, or be sent there by `ship`, before this is called.
+
+    Raises
+    ------
+    ConfigError
+        If the workers of a classic session on this machine run another Python.
+
+    Notes
+    -----
+    Options are those of Spark's own Kafka source and sink under their names, ``kafka.`` and a setting of Kafka's client,
+    and ``key.format``, ``value.format``, ``value.schema``, ``value.subject``, ``schemaRegistryAddress``, ``columns``,
+    ``mode`` and others that docs/spark.md lists. Unknown ones are errors. The columns are those of Spark's source, with
+    keys and values decoded; a task reads a range of offsets of one partition. Streams keep their offsets in the form of
+    Spark's own source, and either goes on from a checkpoint of the other. The sink writes at least once.
+
+    Examples
+    --------
+    >>> register_kafka(spark)                                                           # doctest: +SKIP
+    >>> options = {"kafka.bootstrap.servers": "broker:9092", "subscribe": "orders",
+    ...            "schemaRegistryAddress": "http://registry:8081", "value.format": "avro"}
+    >>> spark.read.format("kcodec_kafka").options(**options).load()                     # doctest: +SKIP
+    """
     from kcodec_spark.kafka.source import data_source
     from kcodec_spark.ship import check_local_python, shipped
 

@@ -153,9 +153,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     # Spark's own source has headers that may be null, and so may all be where bad values are.
     spark = StructType(
         [
-            StructField(
-                each.name, all_nullable(kind) if rows.permissive or each.type == HEADERS else kind
-            )
+            StructField(each.name, all_nullable(kind) if rows.permissive or each.type == HEADERS else kind)
             for each in decoded
             for kind in [from_arrow_type(each.type)]
         ]

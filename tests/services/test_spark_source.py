@@ -1,20 +1,25 @@
 """``kcodec_kafka`` beside Spark's own Kafka source: the same rows, offsets and checkpoints."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
-from datetime import datetime, timezone
+from contextlib import suppress
+from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 from confluent_kafka.serialization import MessageField
+from processes import until
 from pyspark.errors import PySparkException
 from topics import KEY_SCHEMA, Message, of_spark, order, order_schema, serializer
 
-from kcodec import kafka as topics_of
 from kcodec_spark import register_kafka
 
+HERE = Path(__file__).parent
 ROWS = 60
 
 
@@ -361,32 +366,65 @@ def test_offsets_that_are_gone(classic, kafka, source, topic, tmp_path):
     assert (0, 19) in query.offsets(classic)
 
 
-def test_filters_make_ranges_smaller(classic, kafka, source, topic):
-    """A filter on partitions, offsets and timestamps reads nothing else, where Spark pushes it down."""
+def test_filters_are_not_taken(classic, kafka, source, topic):
+    """Where Spark pushes filters down to a source in Python, it keeps them for later queries of the same DataFrame."""
     register_kafka(classic)
     numbered(kafka, topic)
-    at = datetime.fromtimestamp(1_700_000_040, timezone.utc)
-    frame = source(classic.read, subscribe=topic).load()
-    filters = {
-        "partition = 1": 1,
-        "partition in (0, 7)": 1,
-        "offset >= 45": 2,
-        "offset < 50 and offset > 48 and partition = 0": 1,
-        f"timestamp >= timestamp'{at:%Y-%m-%dT%H:%M:%SZ}'": 2,
-        f"topic = '{topic}' and value is not null": 2,
-        "topic = 'other'": 0,
-        "offset = 60": 0,
-        "partition = 0 or offset = 3": 2,
-    }
-    found = {each: sorted(frame.where(each).select("partition", "offset").collect()) for each in filters}
     classic.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     try:
-        for each, partitions in filters.items():
-            filtered = frame.where(each)
-            assert sorted(filtered.select("partition", "offset").collect()) == found[each]
-            if partitions:
-                assert filtered.rdd.getNumPartitions() == partitions
-        assert len(found["offset >= 45"]) == 10
-        assert len(found["partition = 1"]) == 50
+        frame = source(classic.read, subscribe=topic).load()
+        assert frame.where("partition = 1").count() == 50
+        assert frame.count() == 100
     finally:
         classic.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def kill(process):
+    """Kill a process and all that it has started, at once."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(30)
+
+
+def test_a_killed_stream_neither_loses_nor_repeats_rows(classic, kafka, topic, tmp_path):
+    """It is killed in the middle of a batch, again and again, and goes on from its checkpoint."""
+    numbered(kafka, topic, 12_000)
+    query = Query(tmp_path)
+    program = [sys.executable, str(HERE / "killed_stream.py"), kafka.address, topic, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    kills = 0
+    for after in (2, 4, None):
+        with (tmp_path / "log").open("ab") as log:
+            process = subprocess.Popen(
+                program,
+                env=environment,
+                start_new_session=True,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+        try:
+            if after is None:
+                assert process.wait(240) == 0, (tmp_path / "log").read_text()[-3000:]
+                continue
+            # Files of a batch are there, and its end is not noted.
+            until(lambda: len(started(tmp_path)) >= after and written(tmp_path) > len(ended(tmp_path)), 120)
+            assert process.poll() is None
+            kills += 1
+        finally:
+            kill(process)
+    assert kills == 2
+    assert query.offsets(classic) == everything(6_000, 6_000)
+
+
+def started(folder):
+    return list((folder / "checkpoint" / "offsets").glob("[0-9]*"))
+
+
+def ended(folder):
+    return list((folder / "checkpoint" / "commits").glob("[0-9]*"))
+
+
+def written(folder):
+    """Count the files of data that have begun, of four a batch."""
+    return -(-len(list((folder / "data").glob("*.parquet"))) // 4)

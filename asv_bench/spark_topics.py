@@ -1,0 +1,119 @@
+"""What ``end_to_end.py`` measures of topics in Spark, in a session of its own: ``kcodec_kafka`` beside Spark's source.
+
+    python spark_topics.py classic|sc://HOST:PORT BROKER REGISTRY TOPIC SUBJECT PREPARED ROUNDS
+
+All read the topic into the 15 columns of its values and write them to the noop sink, in interleaved rounds, of which the
+first does not count; at a Connect server this runs with the Python of a thin client. Prints medians in seconds as JSON.
+"""
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+import pyarrow as pa
+
+
+def session(place):
+    """Start a classic session, or open one at a Connect server, whose workers are sent the packages."""
+    from pyspark.sql import SparkSession
+
+    from kcodec_spark import register_kafka, ship
+
+    if place.startswith("sc:"):
+        spark = SparkSession.builder.remote(place).getOrCreate()
+        ship(spark)
+    else:
+        settings = json.loads(place.partition(" ")[2])
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
+    register_kafka(spark)
+    return spark
+
+
+def zero_cost(prepared, kind):
+    """Return what decodes nothing: it returns columns that were there before."""
+    from pyspark.sql.functions import arrow_udf
+
+    def give(values: pa.Array) -> pa.Array:
+        import pyarrow
+
+        # Workers stay, functions are unpickled for each task.
+        kept = pyarrow.__dict__.setdefault("kept_by_spark_topics", {})
+        if not kept:
+            kept["record"] = pyarrow.ipc.open_file(pyarrow.memory_map(prepared)).get_batch(0)["record"]
+        return kept["record"].slice(0, len(values))
+
+    return arrow_udf(give, kind).asNondeterministic()
+
+
+def frames(spark, reader, broker, registry, topic, subject, prepared):
+    """Return what is measured, of a batch or a stream."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.avro.functions import from_avro
+
+    from kcodec_spark.types import from_arrow_type
+
+    place = {"kafka.bootstrap.servers": broker, "subscribe": topic, "startingOffsets": "earliest"}
+    columns = {
+        "value.format": "avro",
+        "schemaRegistryAddress": registry,
+        "subject": subject,
+        "columns": "value.*",
+    }
+    with open(f"{prepared}.avsc") as file:
+        schema = file.read()
+    kind = from_arrow_type(pa.ipc.open_file(pa.memory_map(prepared)).schema.field("record").type)
+    source = reader.format("kafka").options(**place).load().select("value")
+    bare = source.select(F.substring("value", 6, 2**31 - 1).alias("value"))
+    return {
+        "source alone": source,
+        "Java from_avro": bare.select(from_avro("value", schema).alias("r")).select("r.*"),
+        "zero cost": source.select(zero_cost(prepared, kind)("value").alias("r")).select("r.*"),
+        "kcodec_kafka": reader.format("kcodec_kafka").options(**place, **columns).load(),
+    }
+
+
+def batch(frame):
+    """Run a batch."""
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def stream(frame):
+    """Run a stream of all that there is."""
+    with tempfile.TemporaryDirectory() as folder:
+        writer = frame.writeStream.format("noop").option("checkpointLocation", folder)
+        query = writer.trigger(availableNow=True).start()
+        assert query.awaitTermination(600)
+        assert query.exception() is None
+
+
+def main():
+    """Measure one session."""
+    place, *given, rounds = sys.argv[1:]
+    spark = session(place)
+    runs = {}
+    for name, frame in frames(spark, spark.read, *given).items():
+        runs[name] = lambda frame=frame: batch(frame)
+    for name, frame in frames(spark, spark.readStream, *given).items():
+        runs[f"{name}, stream"] = lambda frame=frame: stream(frame)
+    assert frames(spark, spark.read, *given)["kcodec_kafka"].where("device is null").count() == 0
+    seconds = {name: [] for name in runs}
+    for turn in range(int(rounds) + 1):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            if turn:
+                seconds[name].append(time.perf_counter() - start)
+    spark.stop()
+    print(json.dumps({name: round(statistics.median(each), 3) for name, each in seconds.items()}), flush=True)
+    # Not what the JVM of a classic session says at its end.
+    os._exit(0)
+
+
+main()

@@ -1,0 +1,34 @@
+"""Run by test_spark_source, which kills it: a stream of a topic into Parquet files, in small batches.
+
+Arguments: the broker, the topic, and the folder of the data and the checkpoint.
+"""
+
+import os
+import sys
+
+os.environ["PYSPARK_PYTHON"] = sys.executable
+
+from processes import MASTER, SPARK  # noqa: E402
+from pyspark.sql import SparkSession  # noqa: E402
+
+from kcodec_spark import register_kafka  # noqa: E402
+
+broker, topic, folder = sys.argv[1:]
+spark = SparkSession.builder.master(MASTER).config(map=SPARK).getOrCreate()
+register_kafka(spark)
+options = {
+    "kafka.bootstrap.servers": broker,
+    "subscribe": topic,
+    "startingOffsets": "earliest",
+    "maxOffsetsPerTrigger": "2000",
+    "minPartitions": "4",
+}
+frame = spark.readStream.format("kcodec_kafka").options(**options).load()
+query = (
+    frame.select("topic", "partition", "offset")
+    .writeStream.format("parquet")
+    .options(path=f"{folder}/data", checkpointLocation=f"{folder}/checkpoint")
+    .trigger(availableNow=True)
+    .start()
+)
+query.awaitTermination()
