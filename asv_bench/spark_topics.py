@@ -2,8 +2,9 @@
 
     python spark_topics.py classic|sc://HOST:PORT BROKER REGISTRY TOPIC SUBJECT PREPARED ROUNDS
 
-All read the topic into the 15 columns of its values and write them to the noop sink, in interleaved rounds, of which the
-first does not count; at a Connect server this runs with the Python of a thin client. Prints medians in seconds as JSON.
+All read the topic into the 15 columns of its values and write them to the noop sink, in interleaved rounds, of which
+the first does not count; at a Connect server this runs with the Python of a thin client. Prints medians in seconds as
+JSON.
 """
 
 import json

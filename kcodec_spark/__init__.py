@@ -1,23 +1,29 @@
 """Spark functions over kcodec, such as ``from_avro`` and ``to_avro`` without a jar, in classic and Connect sessions.
 
-Nothing of Spark is imported until a function is called.
+Nothing of Spark is imported until a function is called. The names are loaded when they are first used, as workers need
+few of them; only those of functions that are called as their modules are there from the beginning.
 """
 
-from kcodec_spark.avro import from_avro, to_avro
-from kcodec_spark.connect import from_connect_json, to_connect_json
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from kcodec_spark.dead_letters import dead_letters
-from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
-from kcodec_spark.json import from_json, to_json
-from kcodec_spark.json_schema import from_json_schema, to_json_schema
-from kcodec_spark.kafka import register_kafka
-from kcodec_spark.ksql import from_ksql, to_ksql
-from kcodec_spark.lag import consumer_lag
 from kcodec_spark.metrics import metrics, schema_id
-from kcodec_spark.protobuf import from_protobuf, to_protobuf
-from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
 from kcodec_spark.register import register
-from kcodec_spark.segment import register_segments
 from kcodec_spark.ship import ServerReport, check_server, ship
+
+if TYPE_CHECKING:
+    from kcodec_spark.avro import from_avro, to_avro
+    from kcodec_spark.connect import from_connect_json, to_connect_json
+    from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
+    from kcodec_spark.json import from_json, to_json
+    from kcodec_spark.json_schema import from_json_schema, to_json_schema
+    from kcodec_spark.kafka import register_kafka
+    from kcodec_spark.ksql import from_ksql, to_ksql
+    from kcodec_spark.lag import consumer_lag
+    from kcodec_spark.protobuf import from_protobuf, to_protobuf
+    from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
+    from kcodec_spark.segment import register_segments
 
 __all__ = [
     "ServerReport",
@@ -50,3 +56,40 @@ __all__ = [
     "to_ksql",
     "to_protobuf",
 ]
+
+_MODULES = {
+    "consumer_lag": "lag",
+    "decimal_to_text": "decimals",
+    "decode_consumer_offsets": "protocol",
+    "decode_decimal": "decimals",
+    "decode_transaction_state": "protocol",
+    "encode_decimal": "decimals",
+    "from_avro": "avro",
+    "from_connect_json": "connect",
+    "from_json": "json",
+    "from_json_schema": "json_schema",
+    "from_kafka_message": "protocol",
+    "from_ksql": "ksql",
+    "from_protobuf": "protobuf",
+    "register_kafka": "kafka",
+    "register_segments": "segment",
+    "text_to_decimal": "decimals",
+    "to_avro": "avro",
+    "to_connect_json": "connect",
+    "to_json": "json",
+    "to_json_schema": "json_schema",
+    "to_ksql": "ksql",
+    "to_protobuf": "protobuf",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        module = importlib.import_module(f"kcodec_spark.{_MODULES[name]}")
+        value = globals()[name] = getattr(module, name)
+        return value
+    raise AttributeError(f"module 'kcodec_spark' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

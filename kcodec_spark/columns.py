@@ -19,9 +19,9 @@ from kcodec_spark.options import RowsOptions
 from kcodec_spark.ship import check_local_python, shipped
 from kcodec_spark.types import all_nullable, from_arrow_type
 from kcodec_spark.udf import (
-    CORRUPT_FIELDS,
     UNWRITTEN_FIELDS,
     Writer,
+    corrupt_type,
     decode_permissive,
     encode_permissive,
     loader,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "as_column",
     "computed",
-    "corrupt_type",
     "decode_udf",
     "decoded",
     "encode_udf",
@@ -84,18 +83,6 @@ def _decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Ar
         return reading.read, spark_type
     read = functools.partial(decode_permissive, reading.read, column, rows.null_on_registry_failure)
     return read, all_nullable(spark_type)
-
-
-def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
-    """Return the type of a record with the column that says what is wrong with it, if there is to be one."""
-    if column is None:
-        return arrow_type
-    if not pa.types.is_struct(arrow_type):
-        raise ConfigError(f"columnNameOfCorruptRecord needs a record, and {arrow_type} has no fields")
-    taken = [field.name for field in arrow_type if field.name.lower() == column.lower()]
-    if taken:
-        raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
-    return pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
 
 
 def encoded(

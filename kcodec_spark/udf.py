@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.columns.nested import replace_rows
-from kcodec.errors import RegistryError, SchemaError
+from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec_spark.importer import importer
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Reader",
     "TypedWriter",
     "Writer",
+    "corrupt_type",
     "decode_permissive",
     "encode_packed",
     "encode_permissive",
@@ -47,6 +48,18 @@ class Reader(Protocol):
 #: What encodes columns: the ``encode`` of a codec, the ``serialize`` of a serde, or what packs columns for these. It
 #: takes arrays and ``errors=``, and returns a binary array, and with ``errors="report"`` the report too.
 Writer = Callable[..., Any]
+
+
+def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
+    """Return the type of a record with the column that says what is wrong with it, if there is to be one."""
+    if column is None:
+        return arrow_type
+    if not pa.types.is_struct(arrow_type):
+        raise ConfigError(f"columnNameOfCorruptRecord needs a record, and {arrow_type} has no fields")
+    taken = [field.name for field in arrow_type if field.name.lower() == column.lower()]
+    if taken:
+        raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
+    return pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
 
 
 def decode_permissive(

@@ -79,8 +79,8 @@ class _Cursor:
 class Fetcher:
     """The pieces of ranges, in order within each partition; to be closed.
 
-    Iterating gives lists of pieces, of a response each, until all ranges are at their ends; with `is_endless` it goes on
-    when there are none, as more may be added. Errors of brokers are raised from it, as `KafkaError`.
+    Iterating gives lists of pieces, of a response each, until all ranges are at their ends; with `is_endless` it goes
+    on when there are none, as more may be added. Errors of brokers are raised from it, as `KafkaError`.
     """
 
     def __init__(

@@ -25,8 +25,8 @@ class PayloadFormat:
     """The format of the keys or of the values of some topics.
 
     `given` is a codec, a serde, or what has their methods; a format's name, a mapping of ``"format"`` and the arguments
-    of its codec or serde; or None: then the bytes stay as they are. `fields` are the only ones that are read, where the format can leave others
-    out.
+    of its codec or serde; or None: then the bytes stay as they are. `fields` are the only ones that are read, where the
+    format can leave others out.
     """
 
     def __init__(

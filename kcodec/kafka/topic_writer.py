@@ -1,7 +1,7 @@
 """Columns into topics."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,9 +166,7 @@ def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch.slice(at, _ROWS)
 
 
-def _by_topic(
-    batch: pa.RecordBatch, topic: str | None
-) -> Iterator[tuple[str, Sequence[int] | None, pa.RecordBatch]]:
+def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, Any, pa.RecordBatch]]:
     """Return the rows of each topic, without its column; and their numbers, None if they are all."""
     if topic is not None:
         yield topic, None, batch

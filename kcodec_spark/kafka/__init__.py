@@ -24,11 +24,11 @@ def register_kafka(spark: "SparkSession") -> None:
 
     Notes
     -----
-    Options are those of Spark's own Kafka source and sink under their names, ``kafka.`` and a setting of Kafka's client,
-    and ``key.format``, ``value.format``, ``value.schema``, ``value.subject``, ``schemaRegistryAddress``, ``columns``,
-    ``mode`` and others that docs/spark.md lists. Unknown ones are errors. The columns are those of Spark's source, with
-    keys and values decoded; a task reads a range of offsets of one partition. Streams keep their offsets in the form of
-    Spark's own source, and either goes on from a checkpoint of the other. The sink writes at least once.
+    Options are those of Spark's own Kafka source and sink under their names, ``kafka.`` and a setting of Kafka's
+    client, and ``key.format``, ``value.format``, ``value.schema``, ``value.subject``, ``schemaRegistryAddress``,
+    ``columns``, ``mode`` and others that docs/spark.md lists. Unknown ones are errors. The columns are those of Spark's
+    source, with keys and values decoded; a task reads a range of offsets of one partition. Streams keep their offsets
+    in the form of Spark's own source, and either goes on from a checkpoint of the other. The sink writes at least once.
 
     Examples
     --------

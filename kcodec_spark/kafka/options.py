@@ -16,7 +16,7 @@ from kcodec.errors import ConfigError
 from kcodec.kafka import read_positions
 from kcodec_spark.options import REGISTRY_PREFIX
 
-__all__ = ["Bound", "Given", "Placed"]
+__all__ = ["Bound", "Given"]
 
 logger = logging.getLogger("kcodec")
 

@@ -1,43 +1,19 @@
-"""What decodes keys and values: by the options of the source, as the functions of this package do."""
+"""What decodes keys and values where tasks run: a codec or a serde, as the functions of this package use them."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from kcodec import ConnectJsonCodec, JsonCodec, KsqlCodec
-from kcodec.errors import ConfigError, SchemaError
-from kcodec.formats.schema_format import find_schema_format
-from kcodec_spark import avro, protobuf
-from kcodec_spark.codecs import Place, registry_place
-from kcodec_spark.columns import corrupt_type
-from kcodec_spark.kafka.options import Given
+from kcodec.errors import ConfigError
 from kcodec_spark.options import RowsOptions
-from kcodec_spark.types import to_arrow_type
-from kcodec_spark.udf import decode_permissive
+from kcodec_spark.udf import corrupt_type, decode_permissive
 
-__all__ = ["FORMATS", "FORMAT_OPTIONS", "Payload", "format_of", "json_type", "payload", "place_of"]
-
-_KSQL = ("DELIMITED", "KAFKA")
-#: Settings of Kafka Connect's converter.
-_CONNECT = ("schemas.enable", "decimal.format", "replace.null.with.default")
-#: Format -> the options that it has beside those of all.
-FORMATS: dict[str, tuple[str, ...]] = {
-    "AVRO": avro.OPTIONS,
-    "PROTOBUF": protobuf.OPTIONS,
-    "JSON_SR": (),
-    "JSON": (),
-    "CONNECT_JSON": _CONNECT,
-    **dict.fromkeys(_KSQL, ()),
-    "BYTES": (),
-}
-#: Those of any format.
-FORMAT_OPTIONS = tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
+__all__ = ["Payload"]
 
 
 class Payload:
-    """Decodes keys or values as a codec or serde does, with what is wrong with a bad one beside it if that is asked for.
+    """Decodes keys or values as a codec or serde does, with what is wrong with a bad one beside it if so asked.
 
     It is what `kcodec.kafka.read` takes.
     """
@@ -77,97 +53,3 @@ class Payload:
         if hasattr(self._codec, "deserialize"):
             return self._codec.deserialize(values, errors, headers)
         return self._codec.decode(values, errors)
-
-
-def format_of(given: Given, part: str) -> str | None:
-    """Return the format of keys or values; None if they are bytes."""
-    text = given.text(f"{part}.format")
-    if text is None:
-        if others := [name for name in given.names(f"{part}.") if name != "format"]:
-            raise ConfigError(f"{part}.{others[0]} needs {part}.format, such as avro")
-        return None
-    name = text.strip().upper()
-    if name not in FORMATS:
-        raise ConfigError(f"{part}.format={text!r} is not one of {', '.join(map(str.lower, FORMATS))}")
-    known = {"format", "schema", "subject", "fields", "message", *FORMATS[name]}
-    for other in given.names(f"{part}."):
-        if other not in known:
-            raise ConfigError(f"{part}.{other} is no option of {name.lower()}")
-    return None if name == "BYTES" else name
-
-
-def place_of(given: Given, part: str, format: str, topics: Sequence[str]) -> Place | None:
-    """Return where the schemas of keys or values are registered, None without a registry."""
-    subject, address = given.text(f"{part}.subject"), given.text("schemaRegistryAddress")
-    if find_schema_format(format) is None or format == "JSON":
-        if subject is not None:
-            raise ConfigError(f"{part}.subject: {format.lower()} has no schemas in a registry")
-        return None
-    if address is None:
-        return registry_place(subject, None, given.registry)
-    if subject is None and given.text(f"{part}.schema") is not None and format != "JSON_SR" and not topics:
-        return None
-    if subject is None:
-        if len(topics) != 1:
-            raise ConfigError(f"give {part}.subject: there is not one topic that it could be named after")
-        subject = f"{topics[0]}-{part}"
-    return subject, address, given.registry
-
-
-def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -> Payload | None:
-    """Return what decodes keys or values; None if they are bytes. `topics` are those that are named."""
-    format = format_of(given, part)
-    if format is None:
-        return None
-    codec = _codec(given, part, format, place_of(given, part, format, topics))
-    kind = codec.arrow_type
-    if part == "key" and kind is not None and not pa.types.is_struct(kind):
-        # What is wrong with it has no place.
-        rows = rows._replace(corrupt_column=None)
-    try:
-        return Payload(codec, rows)
-    except ConfigError as error:
-        raise ConfigError(f"{part}: {error}") from None
-
-
-def _codec(given: Given, part: str, format: str, place: Place | None) -> Any:
-    schema, message = given.text(f"{part}.schema"), given.text(f"{part}.message")
-    text = given.text(f"{part}.fields")
-    fields = None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-    own = {name: value for name, value in given.names(f"{part}.").items() if name in FORMATS[format]}
-    if message is not None and format != "PROTOBUF":
-        raise ConfigError(f"{part}.message is an option of protobuf")
-    if place is None and schema is None:
-        raise ConfigError(f"{part}.schema is needed, or schemaRegistryAddress")
-    if format == "AVRO":
-        return avro.avro_codec(schema, own, place, fields)
-    if format == "PROTOBUF":
-        return protobuf.protobuf_codec(schema, message, own, place, fields)
-    if format == "JSON_SR":
-        from kcodec_spark.framed import framed_serde
-
-        if place is None:
-            raise ConfigError("json_sr needs schemaRegistryAddress; json is without a registry")
-        return framed_serde(format, *place, schema, {} if fields is None else {"fields": tuple(fields)})
-    is_key = part == "key"
-    if format == "JSON":
-        codec: Any = JsonCodec(json_type(str(schema), part))
-    elif format == "CONNECT_JSON":
-        codec = ConnectJsonCodec(schema, config=own, key=is_key)
-    else:
-        codec = KsqlCodec(format, str(schema), key=is_key)
-    return codec if fields is None else codec.select(fields)
-
-
-def json_type(text: str, part: str) -> pa.DataType:
-    """Return the Arrow type of a type of Spark as JSON. Spark has no parser of DDL where its workers run."""
-    from pyspark.sql.types import _parse_datatype_json_value
-
-    try:
-        return to_arrow_type(_parse_datatype_json_value(json.loads(text)))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, SchemaError):
-            raise
-        raise ConfigError(
-            f"{part}.schema of json is a type of Spark as JSON, such as StructType.fromDDL('id BIGINT').json()"
-        ) from None

@@ -1,11 +1,11 @@
-"""Reading topics: what is found out when a query is made, when it is planned, and what its tasks do."""
+"""Reading topics: what is found out when a query is planned, and what its tasks do."""
 
 import functools
 import logging
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,20 +13,13 @@ import pyarrow.compute as pc
 from kcodec import kafka
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import Cluster, TopicPartition
-from kcodec.kafka.columns import COLUMNS, Columns
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
-from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import Bound, Given
-from kcodec_spark.kafka.payload import FORMAT_OPTIONS, Payload, payload
-from kcodec_spark.options import REGISTRY_PREFIX, read_options
-from kcodec_spark.types import all_nullable, from_arrow_type
+from kcodec_spark.kafka.payload import Payload
 
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
-
-__all__ = ["Scan", "checked", "load", "make"]
+__all__ = ["Scan", "load"]
 
 logger = logging.getLogger(__name__)
 
@@ -42,19 +35,13 @@ class Scan:
     topics: Any
     #: Settings of Kafka's client.
     config: Mapping[str, Any] = field(repr=False)
-    #: The options, whose credentials are not shown.
-    options: Mapping[str, str] = field(repr=False)
+    given: Given
     columns: tuple[str, ...]
     key: Payload | None
     value: Payload | None
     is_permissive: bool
     #: As Spark takes the columns.
     schema: pa.Schema
-
-    @property
-    def given(self) -> Given:
-        """The options."""
-        return Given(self.options, False, FORMAT_OPTIONS)
 
     @property
     def settings(self) -> Settings:
@@ -126,79 +113,11 @@ class Scan:
             yield _as_spark(batch, self.schema)
 
 
-def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
-    """Return the scan that options ask for, pickled, and its columns; the registry is asked for schemas."""
-    from pyspark.sql.pandas.types import to_arrow_schema
-    from pyspark.sql.types import StructField, StructType
-
-    given = Given(options, False, FORMAT_OPTIONS)
-    topics = given.topics()
-    named = list(topics) if isinstance(topics, (list, dict)) else []
-    rows = _rows(given)
-    reset = "error" if given.flag("failOnDataLoss", True) else "earliest"
-    config = {"isolation.level": "read_uncommitted", **given.config, "auto.offset.reset": reset}
-    settings = Settings.of(config)
-    columns = _columns(given)
-    key, value = (payload(given, part, named, rows) for part in ("key", "value"))
-    decoded = Columns(
-        named or [""],
-        settings,
-        key=key,
-        value=value,
-        columns=list(columns),
-        isolation=settings.isolation,
-        errors="raise",
-        report=ReadReport(),
-    ).fix_schema()
-    # Spark's own source has headers that may be null, and so may all be where bad values are.
-    spark = StructType(
-        [
-            StructField(each.name, all_nullable(kind) if rows.permissive or each.type == HEADERS else kind)
-            for each in decoded
-            for kind in [from_arrow_type(each.type)]
-        ]
-    )
-    try:
-        arrow = to_arrow_schema(spark, timezone="UTC")
-    except TypeError:
-        # Before Spark 4.2.
-        arrow = to_arrow_schema(spark)
-    scan = Scan(topics, config, dict(options), columns, key, value, rows.permissive, arrow)
-    return pickle.dumps(scan), spark
-
-
-def checked(scan: bytes | None, schema: "StructType") -> bytes:
-    """Return a scan that was made, if its columns are those that Spark asks for."""
-    if scan is None:
-        raise ConfigError("the columns of kcodec_kafka come from its options: read without .schema()")
-    return scan
-
-
 @functools.lru_cache(maxsize=_KEPT)
 def load(scan: bytes) -> Scan:
     """Return a scan that was pickled, once for each process."""
     found: Scan = pickle.loads(scan)
     return found
-
-
-def _rows(given: Given) -> Any:
-    names = ("mode", "columnNameOfCorruptRecord", "onRegistryFailure")
-    options = {name: given.text(name) for name in names if name in given}
-    settings = {f"{REGISTRY_PREFIX}{name}": value for name, value in given.registry.items()}
-    found = read_options({**options, **settings})
-    given.registry = found.registry
-    return found.rows
-
-
-def _columns(given: Given) -> tuple[str, ...]:
-    text = given.text("columns")
-    headers = given.flag("includeHeaders", False)
-    if text is None:
-        return (*COLUMNS, "headers") if headers else COLUMNS
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if headers and "headers" not in names:
-        raise ConfigError("includeHeaders: name headers among the columns")
-    return names
 
 
 def _check_named(bound: Bound, partitions: Sequence[TopicPartition]) -> None:

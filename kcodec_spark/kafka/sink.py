@@ -13,8 +13,8 @@ from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, KsqlCodec, ProtobufCo
 from kcodec.errors import ConfigError
 from kcodec.kafka.settings import Settings
 from kcodec_spark.avro import derived_writer
+from kcodec_spark.kafka.formats import FORMAT_OPTIONS, FORMATS, format_of, json_type, place_of
 from kcodec_spark.kafka.options import Given
-from kcodec_spark.kafka.payload import FORMAT_OPTIONS, FORMATS, format_of, json_type, place_of
 from kcodec_spark.protobuf import SIGNED
 
 if TYPE_CHECKING:

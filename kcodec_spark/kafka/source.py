@@ -55,7 +55,7 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
         def partitions(self) -> list[InputPartition]:
             return [InputPartition(tuple(each)) for each in module("scan").load(self.scan).ranges()]
 
-        def read(self, partition: InputPartition) -> Iterator[Any]:
+        def read(self, partition: InputPartition) -> Any:
             return module("scan").load(self.scan).read(partition.value)
 
     class KafkaStreamReader(*streams):  # type: ignore[misc]
@@ -71,11 +71,11 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
                 self._stream = module("stream").stream(self.scan)
             return self._stream
 
-        def initialOffset(self) -> dict[str, Any]:
+        def initialOffset(self) -> Any:
             return self.stream.initial()
 
         # Without arguments it is called before Spark 4.2.
-        def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> dict[str, Any]:
+        def latestOffset(self, start: dict[str, Any] | None = None, limit: Any = None) -> Any:
             return self.stream.latest(start, type(limit).__name__ != "ReadAllAvailable")
 
         def getDefaultReadLimit(self) -> Any:
@@ -87,7 +87,7 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
                 return ReadMinRows(self.stream.min_offsets)
             return ReadAllAvailable()
 
-        def reportLatestOffset(self) -> dict[str, Any] | None:
+        def reportLatestOffset(self) -> Any:
             return self.stream.reported()
 
         def prepareForTriggerAvailableNow(self) -> None:
@@ -96,7 +96,7 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
         def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
             return [InputPartition(tuple(each)) for each in self.stream.parts(start, end)]
 
-        def read(self, partition: InputPartition) -> Iterator[Any]:
+        def read(self, partition: InputPartition) -> Any:
             return module("scan").load(self.scan).read(partition.value)
 
         def stop(self) -> None:
@@ -134,14 +134,19 @@ def data_source(marker: str | None, level: int) -> "type[DataSource]":
 
         def schema(self) -> Any:
             # The source is sent with what is found out here, so that later versions of a schema change nothing.
-            self.scan, schema = module("scan").make(dict(self.options))
+            self.scan, schema = module("query").make(dict(self.options))
             return schema
 
+        def planned(self) -> bytes:
+            if self.scan is None:
+                raise ValueError("the columns of kcodec_kafka come from its options: read without .schema()")
+            return self.scan
+
         def reader(self, schema: Any) -> KafkaReader:
-            return KafkaReader(module("scan").checked(self.scan, schema))
+            return KafkaReader(self.planned())
 
         def streamReader(self, schema: Any) -> KafkaStreamReader:
-            return KafkaStreamReader(module("scan").checked(self.scan, schema))
+            return KafkaStreamReader(self.planned())
 
         def writer(self, schema: Any, overwrite: bool) -> KafkaWriter:
             if overwrite:

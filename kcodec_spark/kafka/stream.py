@@ -75,7 +75,7 @@ class Stream:
                 return _offsets(before)
             self._triggered = now
         if self.max_offsets is not None:
-            ends = {each.place: each.end for each in limit_ranges(ranges, self.max_offsets)}
+            ends = {each.place: each.end or 0 for each in limit_ranges(ranges, self.max_offsets)}
             latest = {place: ends.get(place, at) for place, at in latest.items()}
         return _offsets(latest)
 

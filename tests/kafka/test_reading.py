@@ -102,12 +102,12 @@ def test_partitions_that_are_added_are_followed(fast):
 
 
 def test_following_goes_on_where_partitions_cannot_be_looked_for(fast):
-    with filled((5,)) as cluster:
-        with follow("t", servers=cluster.address, config={**fast, "metadata.max.age.ms": 1}) as follower:
-            cluster.brokers[0].hooks["Metadata"] = lambda body: CLOSE
-            assert follower.poll(0.1) is None
-            cluster.put(PLACE, batch(5, 3))
-            assert len(follower.poll(10)) == 3
+    settings = {**fast, "metadata.max.age.ms": 1}
+    with filled((5,)) as cluster, follow("t", servers=cluster.address, config=settings) as follower:
+        cluster.brokers[0].hooks["Metadata"] = lambda body: CLOSE
+        assert follower.poll(0.1) is None
+        cluster.put(PLACE, batch(5, 3))
+        assert len(follower.poll(10)) == 3
 
 
 def add(cluster, topic, partition):

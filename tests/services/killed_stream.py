@@ -8,10 +8,10 @@ import sys
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
-from processes import MASTER, SPARK  # noqa: E402
-from pyspark.sql import SparkSession  # noqa: E402
+from processes import MASTER, SPARK
+from pyspark.sql import SparkSession
 
-from kcodec_spark import register_kafka  # noqa: E402
+from kcodec_spark import register_kafka
 
 broker, topic, folder = sys.argv[1:]
 spark = SparkSession.builder.master(MASTER).config(map=SPARK).getOrCreate()

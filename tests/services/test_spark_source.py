@@ -1,5 +1,6 @@
 """``kcodec_kafka`` beside Spark's own Kafka source: the same rows, offsets and checkpoints."""
 
+import functools
 import json
 import os
 import signal
@@ -407,14 +408,18 @@ def test_a_killed_stream_neither_loses_nor_repeats_rows(classic, kafka, topic, t
             if after is None:
                 assert process.wait(240) == 0, (tmp_path / "log").read_text()[-3000:]
                 continue
-            # Files of a batch are there, and its end is not noted.
-            until(lambda: len(started(tmp_path)) >= after and written(tmp_path) > len(ended(tmp_path)), 120)
+            until(functools.partial(is_within_batch, tmp_path, after), 120)
             assert process.poll() is None
             kills += 1
         finally:
             kill(process)
     assert kills == 2
     assert query.offsets(classic) == everything(6_000, 6_000)
+
+
+def is_within_batch(folder, after):
+    """Return whether files of a batch are there, of which so many have begun, and its end is not noted."""
+    return len(started(folder)) >= after and written(folder) > len(ended(folder))
 
 
 def started(folder):

@@ -1,0 +1,82 @@
+"""What is found out when a query is made: its columns, and what decodes them."""
+
+import pickle
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kcodec.errors import ConfigError
+from kcodec.kafka.columns import COLUMNS, Columns
+from kcodec.kafka.report import ReadReport
+from kcodec.kafka.settings import Settings
+from kcodec.protocol.batch.schema import HEADERS
+from kcodec_spark.kafka.formats import FORMAT_OPTIONS, payload
+from kcodec_spark.kafka.options import Given
+from kcodec_spark.kafka.scan import Scan
+from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, read_options
+from kcodec_spark.types import all_nullable, from_arrow_type
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+__all__ = ["make"]
+
+
+def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
+    """Return the scan that options ask for, pickled, and its columns; the registry is asked for schemas."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructField, StructType
+
+    given = Given(options, False, FORMAT_OPTIONS)
+    topics = given.topics()
+    named = list(topics) if isinstance(topics, (list, dict)) else []
+    rows = _rows(given)
+    reset = "error" if given.flag("failOnDataLoss", True) else "earliest"
+    config = {"isolation.level": "read_uncommitted", **given.config, "auto.offset.reset": reset}
+    settings = Settings.of(config)
+    columns = _columns(given)
+    key, value = (payload(given, part, named, rows) for part in ("key", "value"))
+    decoded = Columns(
+        named or [""],
+        settings,
+        key=key,
+        value=value,
+        columns=list(columns),
+        isolation=settings.isolation,
+        errors="raise",
+        report=ReadReport(),
+    ).fix_schema()
+    # Spark's own source has headers that may be null, and so may all be where bad values are.
+    spark = StructType(
+        [
+            StructField(each.name, all_nullable(kind) if rows.permissive or each.type == HEADERS else kind)
+            for each in decoded
+            for kind in [from_arrow_type(each.type)]
+        ]
+    )
+    try:
+        arrow = to_arrow_schema(spark, timezone="UTC")
+    except TypeError:
+        # Before Spark 4.2.
+        arrow = to_arrow_schema(spark)
+    scan = Scan(topics, config, given, columns, key, value, rows.permissive, arrow)
+    return pickle.dumps(scan), spark
+
+
+def _rows(given: Given) -> RowsOptions:
+    names = ("mode", "columnNameOfCorruptRecord", "onRegistryFailure")
+    options = {name: given.text(name) for name in names if name in given}
+    settings = {f"{REGISTRY_PREFIX}{name}": value for name, value in given.registry.items()}
+    found = read_options({**options, **settings})
+    given.registry = found.registry
+    return found.rows
+
+
+def _columns(given: Given) -> tuple[str, ...]:
+    text = given.text("columns")
+    headers = given.flag("includeHeaders", False)
+    if text is None:
+        return (*COLUMNS, "headers") if headers else COLUMNS
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if headers and "headers" not in names:
+        raise ConfigError("includeHeaders: name headers among the columns")
+    return names
