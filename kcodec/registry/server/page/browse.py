@@ -21,7 +21,6 @@ from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.server.page.code import code_lines
 from kcodec.registry.server.page.document_changes import (
     MAX_CHANGES,
-    Change,
     document_changes,
     named_steps,
 )
@@ -38,6 +37,9 @@ _PAGE = 50
 #: Versions that are shown with what they need or are needed by, and steps from the one at hand.
 _MAX_NODES = 100
 _MAX_DEPTH = 10
+
+#: Differences that changes are said to be the reasons of.
+_MAX_PLACES = 1000
 
 #: Texts of a schema that a registry can give beside the one that it keeps.
 _FORMS = ("resolved", "ignore_extensions", "serialized")
@@ -357,10 +359,10 @@ class Direction(NamedTuple):
     differences: list[tuple[Difference, str]]
     problem: str
 
-    def breaks(self, change: Change) -> bool:
-        """Return whether a change is what readers cannot cope with."""
-        text = self.reader.schema.text
-        return any(change.concerns(named_steps(text, difference.path)) for difference, _ in self.differences)
+    def places(self) -> list[tuple[str, ...]]:
+        """Return where in the reader's schema the first differences are."""
+        paths = [difference.path for difference, _ in self.differences[:_MAX_PLACES]]
+        return named_steps(self.reader.schema.text, paths)
 
 
 def _parsed(visit: Visit, found: RegisteredSchema, context: str) -> Any:
@@ -402,11 +404,12 @@ def _changes(
         return []
     found = document_changes(old.schema.text, new.schema.text)
     if found:
+        places = [(each.level, each.places()) for each in directions]
         return [
             {
                 "path": change.path,
                 "words": change.words,
-                "breaks": [each.level for each in directions if each.breaks(change)],
+                "breaks": [level for level, steps in places if any(map(change.concerns, steps))],
             }
             for change in found
         ]
@@ -415,16 +418,13 @@ def _changes(
         changes = schema_format(new.schema.type).changes(*parsed)
     except KcodecError:
         return []
+    broken = [(each.level, {difference.path for difference, _ in each.differences}) for each in directions]
     return [
         {
             "path": change.path,
             "words": change.type.lower().replace("_", " ")
             + (f": {change.message}" if change.message else ""),
-            "breaks": [
-                each.level
-                for each in directions
-                if any(difference.path == change.path for difference, _ in each.differences)
-            ],
+            "breaks": [level for level, paths in broken if change.path in paths],
         }
         for change in changes[:MAX_CHANGES]
     ]

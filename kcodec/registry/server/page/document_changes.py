@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 __all__ = ["MAX_CHANGES", "Change", "document_changes", "named_steps"]
@@ -71,29 +71,31 @@ def document_changes(old: str, new: str) -> list[Change]:
     return found
 
 
-def named_steps(text: str, pointer: str) -> tuple[str, ...]:
-    """Return the place that a JSON pointer into a text means, with names for members of arrays.
+def named_steps(text: str, pointers: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the places that JSON pointers into a text mean, with names for members of arrays.
 
     Examples
     --------
-    >>> named_steps('{"fields": [{"name": "a", "type": "int"}]}', "/fields/0/type")
-    ('fields', 'a', 'type')
+    >>> named_steps('{"fields": [{"name": "a", "type": "int"}]}', ["/fields/0/type"])
+    [('fields', 'a', 'type')]
     """
     try:
-        value = json.loads(text, parse_int=_Number, parse_float=_Number)
+        document = json.loads(text, parse_int=_Number, parse_float=_Number)
     except (ValueError, RecursionError):
-        return ()
-    steps = []
+        return []
+    return [tuple(_steps(document, pointer)) for pointer in pointers]
+
+
+def _steps(value: Any, pointer: str) -> Iterator[str]:
     for step in pointer.removeprefix("#").strip("/").split("/"):
         if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
             value = value[int(step)]
-            steps.append(_key(value) or step)
+            yield _key(value) or step
         elif isinstance(value, dict) and step in value:
             value = value[step]
-            steps.append(step)
+            yield step
         else:
-            break
-    return tuple(steps)
+            return
 
 
 class _Number(str):

@@ -19,8 +19,11 @@ MAX_LINES = 2000
 #: Lines shown around each change.
 _AROUND = 3
 
+#: Lines from which on frequent ones do not count as the same: texts of them would take cubic time.
+_MAX_EXACT = 500
+
 #: Tokens of a pair of lines whose words are compared.
-_MAX_TOKENS = 200
+_MAX_TOKENS = 100
 
 
 class Row(NamedTuple):
@@ -48,6 +51,21 @@ class Gap(NamedTuple):
     lines: int
 
 
+class _Shown(NamedTuple):
+    """What may become a row: most lines are left out before they are written as markup."""
+
+    old: int | None
+    new: int | None
+    kind: str
+    line: Line | Markup
+
+    @property
+    def row(self) -> Row:
+        """The row."""
+        line = self.line if isinstance(self.line, Markup) else markup(self.line)
+        return Row(self.old, self.new, self.kind, line)
+
+
 def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
     """Return the rows of a comparison; none if the texts are equal, None if they are too long.
 
@@ -71,28 +89,20 @@ def diff_rows(old: list[Line], new: list[Line]) -> list[Row | Gap] | None:
     first, second = left[start : len(left) - end], right[start : len(right) - end]
     if max(len(first), len(second)) > MAX_LINES:
         return None
-    rows = [Row(at + 1, at + 1, "same", markup(old[at])) for at in range(start)]
-    for kind, i1, i2, j1, j2 in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+    rows: list[_Shown] = [_Shown(at + 1, at + 1, "same", old[at]) for at in range(start)]
+    matcher = SequenceMatcher(None, first, second, autojunk=max(len(first), len(second)) > _MAX_EXACT)
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        i, j = start + i1 + 1, start + j1 + 1
         before, after = old[start + i1 : start + i2], new[start + j1 : start + j2]
         if kind == "equal":
-            rows += (
-                Row(start + i1 + at + 1, start + j1 + at + 1, "same", markup(line))
-                for at, line in enumerate(before)
-            )
+            rows += (_Shown(i + at, j + at, "same", line) for at, line in enumerate(before))
             continue
         pairs = list(_pairs(before, after))
-        rows += (
-            Row(start + i1 + at + 1, None, "removed", line)
-            for at, (line, _) in enumerate(pairs[: len(before)])
-        )
-        rows += (
-            Row(None, start + j1 + at + 1, "added", line) for at, (_, line) in enumerate(pairs[: len(after)])
-        )
-    rows += (
-        Row(len(left) - end + at + 1, len(right) - end + at + 1, "same", markup(old[len(left) - end + at]))
-        for at in range(end)
-    )
-    return list(_folded(rows))
+        rows += (_Shown(i + at, None, "removed", line) for at, (line, _) in enumerate(pairs[: len(before)]))
+        rows += (_Shown(None, j + at, "added", line) for at, (_, line) in enumerate(pairs[: len(after)]))
+    i, j = len(left) - end, len(right) - end
+    rows += (_Shown(i + at + 1, j + at + 1, "same", old[i + at]) for at in range(end))
+    return [each if isinstance(each, Gap) else each.row for each in _folded(rows)]
 
 
 def _pairs(before: list[Line], after: list[Line]) -> Iterator[tuple[Markup, Markup]]:
@@ -120,7 +130,7 @@ def _marked(left: Line, right: Line) -> tuple[Markup, Markup]:
     return Markup("".join(sides[0])), Markup("".join(sides[1]))
 
 
-def _folded(rows: list[Row]) -> Iterator[Row | Gap]:
+def _folded(rows: list[_Shown]) -> Iterator[_Shown | Gap]:
     """Leave out what is the same far from any change."""
     near: set[int] = set()
     for at, row in enumerate(rows):

@@ -374,37 +374,34 @@ def test_many_references_are_bounded():
         assert len(page.html) < 500_000
 
 
+FIELDS = ",".join(f'{{"name":"f{number}","type":"int"}}' for number in range(6_000))
+PROPERTIES = ",".join(f'"f{number}":{{"type":"string"}}' for number in range(3_000))
+MESSAGE = "".join(f"int32 f{number} = {number};" for number in range(1, 3_000))
+
+
 @pytest.mark.parametrize(
-    ("kind", "text"),
+    ("kind", "text", "before", "after"),
     [
-        (
-            "AVRO",
-            '{"type":"record","name":"R","fields":['
-            + ",".join(f'{{"name":"f{number}","type":"int"}}' for number in range(4_000))
-            + "]}",
-        ),
-        ("JSON", '{"description":"' + "x" * 1_000_000 + '"}'),
-        ("JSON", '{"enum":[' + ",".join(map(str, range(30_000))) + "]}"),
-        (
-            "PROTOBUF",
-            'syntax = "proto3"; message M {' + "".join(f"int32 f{n} = {n};" for n in range(1, 3_000)) + "}",
-        ),
+        ("AVRO", f'{{"type":"record","name":"R","fields":[{FIELDS}]}}', '"int"', '"string"'),
+        ("JSON", f'{{"properties":{{{PROPERTIES}}}}}', '"string"', '"integer"'),
+        ("JSON", '{"description":"' + "x" * 1_000_000 + '"}', "x", "y"),
+        ("JSON", f'{{"enum":{list(range(10_000))}}}', '{"', '{"title":"","'),
+        ("PROTOBUF", f'syntax = "proto3"; message M {{{MESSAGE}}}', "int32 ", "string "),
     ],
-    ids=["fields", "text", "values", "messages"],
+    ids=["fields", "properties", "text", "values", "messages"],
 )
-def test_large_schemas_take_bounded_time(kind, text):
+def test_large_schemas_take_bounded_time(kind, text, before, after):
     registry = MemoryRegistry("large")
     registry.set_config(Config("NONE"))
     registry.register("large", Schema(text, kind))
-    other = {"PROTOBUF": ("f1 ", "g1 "), "AVRO": ('f1"', 'g1"'), "JSON": ('{"', '{"title":"","')}[kind]
-    registry.register("large", Schema(text.replace(*other, 1), kind))
+    registry.register("large", Schema(text.replace(before, after), kind))
     browser = Browser(RegistryPage(registry, root_path="/ui"))
-    start = time.monotonic()
+    start = time.process_time()
     for address in ("version?subject=large&version=1", "compare?subject=large", "check?subject=large"):
-        page = browser.get(address)
-        assert page.status == 200
-        assert len(page.html) < 12_000_000
-    assert time.monotonic() - start < 60
+        response = browser.request("GET", address)
+        assert response.status_code == 200
+        assert len(response.content) < 12_000_000
+    assert time.process_time() - start < 10
 
 
 def test_deep_schemas_are_answered(browser):
