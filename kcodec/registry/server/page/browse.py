@@ -25,7 +25,7 @@ from kcodec.registry.server.page.document_changes import (
     named_steps,
 )
 from kcodec.registry.server.page.line_diff import diff_rows
-from kcodec.registry.server.page.message import home_of, inside
+from kcodec.registry.server.page.message import find_guid, inside
 from kcodec.registry.server.page.request import Refused, Response
 from kcodec.registry.server.page.visit import Visit
 
@@ -273,8 +273,7 @@ def schema(visit: Visit) -> Response:
     query, registry = visit.request.query, visit.registry
     context = query.text("context", DEFAULT_CONTEXT)
     if query.text("guid"):
-        found = registry.get_by_guid(query.text("guid"))
-        context = home_of(registry, found, context)
+        found, context = find_guid(registry, query.text("guid"), context)
     else:
         found = registry.get(query.number("id", 0), inside(context))
     places = visit.places(found.id, context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +23,16 @@ __all__ = ["check", "delete", "deletion", "form", "set_settings", "settings"]
 
 #: Rows for references that a form has beside those that are filled in.
 _FREE_ROWS = 2
+
+#: What the form for a configuration sets, and clears where it is left empty: the rest stays as it is.
+_FORM_KEYS = (
+    "compatibility",
+    "compatibilityGroup",
+    "compatibilityPolicy",
+    "normalize",
+    "validateFields",
+    "alias",
+)
 
 _Row = tuple[str, str, str]
 
@@ -226,6 +238,7 @@ def _settings(visit: Visit, place: str | None, status: int = 200, problem: str =
     except RegistryError as error:
         if error.error_code != 40409:
             raise
+    more = {key: value for key, value in own.json.items() if key not in _FORM_KEYS}
     return visit.page(
         "settings",
         status,
@@ -239,6 +252,7 @@ def _settings(visit: Visit, place: str | None, status: int = 200, problem: str =
         policies=POLICIES,
         modes=MODES,
         contexts=visit.contexts(),
+        more=visit.lines(json.dumps(more, ensure_ascii=False)) if more else None,
         problem=problem,
     )
 
@@ -263,10 +277,11 @@ def set_settings(visit: Visit) -> Response:
             if given.text("mode"):
                 registry.set_mode(given.text("mode"), place, force=bool(given.text("force")))
             elif place is not None:
-                _clear(registry.delete_mode, place)
+                with suppress(RegistryError):
+                    # It had none of its own.
+                    registry.delete_mode(place)
         else:
-            config = replace(
-                _own(visit, place),
+            config = Config(
                 compatibility=given.text("compatibility") or None,
                 compatibility_group=given.text("compatibility_group").strip() or None,
                 compatibility_policy=given.text("compatibility_policy") or None,
@@ -277,23 +292,12 @@ def set_settings(visit: Visit) -> Response:
             if config.alias is not None:
                 # Who reads the alias reads what it stands for.
                 visit.need("admin", qualified(config.alias, context_of(place or "")))
-            _clear(registry.delete_config, place)
-            if config != Config():
-                registry.set_config(config, place)
+            registry.set_config(config, place, cleared=_FORM_KEYS)
     except RegistryError as error:
         if error.status is None or error.status >= 500:
             raise
         return _settings(visit, place, error.status, one_line(error))
     return visit.go("settings", subject=place, done="settings")
-
-
-def _clear(delete: Any, place: str | None) -> None:
-    """Set something back to what holds around it, if it is set at all."""
-    try:
-        delete(place)
-    except RegistryError as error:
-        if error.error_code != 40401:
-            raise
 
 
 def _choice(text: str) -> bool | None:

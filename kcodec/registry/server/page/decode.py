@@ -6,7 +6,7 @@ from typing import Any
 
 from kcodec.errors import RegistryError, one_line
 from kcodec.registry.base import DEFAULT_CONTEXT
-from kcodec.registry.server.page.message import ENCODINGS, dump, read_bytes, read_message, read_name
+from kcodec.registry.server.page.message import ENCODINGS, dump, find_schema, read_bytes, read_message
 from kcodec.registry.server.page.request import Response
 from kcodec.registry.server.page.visit import Visit
 
@@ -35,7 +35,7 @@ def decode(visit: Visit) -> Response:
     found = None
     if name:
         try:
-            found = read_name(visit.registry, name, context)
+            found, context = find_schema(visit.registry, name, context)
         except RegistryError as error:
             return _page(visit, 422, name_problem=f"{one_line(error)}.", **shown)
     message = read_message(visit.registry, data, context, found)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError, one_line
 from kcodec.formats.schema_format import schema_format
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, SchemaRegistry, context_of
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of
+from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.references import InContext, named_texts
 from kcodec.wire.framing import decode_message_indexes
 
@@ -20,11 +21,11 @@ __all__ = [
     "Message",
     "Part",
     "dump",
-    "home_of",
+    "find_guid",
+    "find_schema",
     "inside",
     "read_bytes",
     "read_message",
-    "read_name",
 ]
 
 ENCODINGS = ("auto", "hex", "base64")
@@ -135,52 +136,50 @@ def _base64(text: str) -> bytes | None:
         return None
 
 
-def read_name(registry: SchemaRegistry, name: str, context: str) -> RegisteredSchema:
-    """Find a schema by what a reader calls it: an id, a GUID, or a subject, whose latest version is meant."""
-    if name.isascii() and name.isdigit() and len(name) <= 10:
-        return registry.get(int(name), inside(context))
-    try:
-        return registry.get_by_guid(str(uuid.UUID(name)))
-    except ValueError:
-        return registry.get_version(name)
-
-
 def inside(context: str) -> str | None:
     """Return what stands for a context where a subject tells in which one an id counts."""
     return None if context == DEFAULT_CONTEXT else f":{context}:"
 
 
-def home_of(registry: SchemaRegistry, found: RegisteredSchema, context: str) -> str:
-    """Return the context of a schema, in which its id counts and its references are; the one given if it is there."""
-    if found.subject is not None:
-        return context_of(found.subject)
-    for each in (context, *registry.contexts()):
-        try:
-            if found.id is not None and registry.get(found.id, inside(each)).guid == found.guid:
-                return each
-        except RegistryError:
-            continue
-    return context
+def find_guid(registry: EmbeddedRegistry, guid: str, context: str) -> tuple[RegisteredSchema, str]:
+    """Find a schema by its GUID, and a context that has it: the one given, if it does."""
+    # The lowest id of each context.
+    ids = dict(reversed(registry.schema_ids(guid)))
+    if not ids:
+        return registry.get_by_guid(guid), context
+    home = context if context in ids else min(ids)
+    return registry.get(ids[home], inside(home)), home
+
+
+def find_schema(registry: EmbeddedRegistry, name: str, context: str) -> tuple[RegisteredSchema, str]:
+    """Find a schema by what a reader calls it: an id, a GUID, or a subject, whose latest version is meant."""
+    if name.isascii() and name.isdigit() and len(name) <= 10:
+        return registry.get(int(name), inside(context)), context
+    try:
+        return find_guid(registry, str(uuid.UUID(name)), context)
+    except ValueError:
+        found = registry.get_version(name)
+        return found, context_of(found.subject or name)
 
 
 def read_message(
-    registry: SchemaRegistry, data: bytes, context: str, given: RegisteredSchema | None
+    registry: EmbeddedRegistry, data: bytes, context: str, given: RegisteredSchema | None = None
 ) -> Message:
     """Take a message apart.
 
     Parameters
     ----------
-    registry : SchemaRegistry
+    registry : EmbeddedRegistry
         Where the schema is.
     data : bytes
         The message.
     context : str
-        The context that its id counts in.
-    given : RegisteredSchema or None
+        The context that its id counts in, or that the schema given is of.
+    given : RegisteredSchema, optional
         The schema, of a message without a frame.
     """
     if given is not None:
-        return _value(registry, Message(data, [], given, home_of(registry, given, context)), 0)
+        return _value(registry, Message(data, [], given, context), 0)
     size = {b"\0": 5, b"\1": 17}.get(data[:1])
     if size is None:
         return Message(
@@ -201,14 +200,13 @@ def read_message(
         if size == 5:
             found = registry.get(int.from_bytes(data[1:5], "big", signed=True), inside(context))
         else:
-            found = registry.get_by_guid(str(uuid.UUID(bytes=data[1:17])))
+            found, context = find_guid(registry, str(uuid.UUID(bytes=data[1:17])), context)
     except RegistryError as error:
         return message._replace(parts=rest, problem=f"{one_line(error)}.", offset=1)
-    home = home_of(registry, found, context)
-    return _value(registry, message._replace(found=found, context=home), size)
+    return _value(registry, message._replace(found=found, context=context), size)
 
 
-def _value(registry: SchemaRegistry, message: Message, start: int) -> Message:
+def _value(registry: EmbeddedRegistry, message: Message, start: int) -> Message:
     """Add message indexes and the value, which begin at a byte."""
     assert message.found is not None
     schema, data, parts = message.found.schema, message.data, message.parts

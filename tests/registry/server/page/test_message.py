@@ -11,7 +11,15 @@ from page_browser import ADDRESS, CUSTOMER, filled
 
 from kcodec.registry import Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
-from kcodec.registry.server.page.message import MAX_BYTES, Part, dump, home_of, read_bytes, read_message
+from kcodec.registry.server.page.message import (
+    MAX_BYTES,
+    Part,
+    dump,
+    find_guid,
+    find_schema,
+    read_bytes,
+    read_message,
+)
 from kcodec.wire.framing import encode_message_indexes
 
 ORDER = bytes.fromhex("02 06") + b"sku" + b"\0"
@@ -73,11 +81,11 @@ def test_bytes_are_bounded():
 def test_an_avro_message_by_id_and_by_guid():
     registry = filled()
     found = registry.get_version("orders-value", 2)
-    message = read_message(registry, framed(found, ORDER), ".", None)
+    message = read_message(registry, framed(found, ORDER), ".")
     assert json.loads(message.value) == {"id": 1, "sku": "sku", "note": None}
     assert message.parts == [Part("magic", 0, 1), Part("id", 1, 5), Part("payload", 5, 11)]
     assert (message.problem, message.found.id) == ("", found.id)
-    by_guid = read_message(registry, b"\1" + uuid.UUID(found.guid).bytes + ORDER, ".", None)
+    by_guid = read_message(registry, b"\1" + uuid.UUID(found.guid).bytes + ORDER, ".")
     assert by_guid.value == message.value
     assert by_guid.parts[1] == Part("guid", 1, 17)
     alone = read_message(registry, ORDER, ".", found)
@@ -87,7 +95,7 @@ def test_an_avro_message_by_id_and_by_guid():
 def test_a_protobuf_message_with_indexes_and_references():
     registry = filled()
     found = registry.get_version("customers-value")
-    message = read_message(registry, framed(found, CITY, [1]), ".", None)
+    message = read_message(registry, framed(found, CITY, [1]), ".")
     assert json.loads(message.value) == {"id": "7", "address": {"city": "Bonn"}}
     assert message.indexes == (1,)
     assert message.parts[2:] == [Part("indexes", 5, 7), Part("payload", 7, 17)]
@@ -99,7 +107,7 @@ def test_a_message_of_a_json_schema_is_shown_as_it_is():
     registry = filled()
     found = registry.get_version("clicks-value")
     text = '{"a": 1.50, "a": 100000000000000000000000}'
-    assert read_message(registry, framed(found, text.encode()), ".", None).value == text
+    assert read_message(registry, framed(found, text.encode()), ".").value == text
 
 
 @pytest.mark.parametrize("context", [".", ".lab", ".nothing"])
@@ -109,23 +117,25 @@ def test_ids_count_in_their_context(context):
     reference = Reference("shop/address.proto", "a.proto", 1)
     registry.register(":.lab:b", Schema(CUSTOMER, "PROTOBUF", (reference,)))
     found = registry.get_version(":.lab:b")
-    message = read_message(registry, framed(found, CITY, [1]), context, None)
+    message = read_message(registry, framed(found, CITY, [1]), context)
     assert (message.value is not None) == (context == ".lab")
     # A GUID, and a subject, have a context of their own.
     guid = uuid.UUID(found.guid).bytes
     for each in (
-        read_message(registry, b"\1" + guid + encode_message_indexes([1]) + CITY, context, None),
-        read_message(registry, b"", context, found),
+        read_message(registry, b"\1" + guid + encode_message_indexes([1]) + CITY, context),
+        read_message(registry, b"", *reversed(find_schema(registry, ":.lab:b", context))),
     ):
         assert (each.problem, each.context) == ("", ".lab")
 
 
-def test_home_of_a_schema_that_is_in_two_contexts():
+def test_a_schema_that_is_in_two_contexts():
     registry = filled()
     both = registry.register("both", Schema('"int"'))
-    assert home_of(registry, registry.get(both.id), ".") == "."
-    # The id that it is found with is that of the default context.
-    assert home_of(registry, registry.get_by_guid(both.guid), ".lab") == "."
+    lab = registry.get_version(":.lab:orders-value")
+    assert both.guid == lab.guid
+    for context, number in ((".", both.id), (".lab", lab.id), (".nothing", both.id)):
+        found, home = find_guid(registry, both.guid, context)
+        assert (found.id, home) == (number, context.replace(".nothing", "."))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +160,7 @@ def test_home_of_a_schema_that_is_in_two_contexts():
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(data, problem, offset, place):
-    message = read_message(filled(), bytes.fromhex(data), ".", None)
+    message = read_message(filled(), bytes.fromhex(data), ".")
     assert problem in message.problem
     assert message.value is None
     assert (message.offset, message.place) == (offset, place)
@@ -167,7 +177,7 @@ def test_what_is_wrong_is_told_with_its_place(data, problem, offset, place):
     st.binary(max_size=60),
 )
 def test_any_bytes_are_a_value_or_a_problem(frame, payload):
-    message = read_message(REGISTRY, frame.encode("latin-1") + payload, ".", None)
+    message = read_message(REGISTRY, frame.encode("latin-1") + payload, ".")
     assert (message.value is None) == bool(message.problem)
     rows, left_out = dump(message)
     assert sum(len(row.cells) for row in rows) + left_out == len(message.data)

@@ -2,11 +2,12 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
 from kcodec.errors import RegistryError
-from kcodec.registry import Config, Reference, Schema
+from kcodec.registry import Config, Metadata, Reference, Schema
 from kcodec.registry.compatibility.levels import LEVELS
 from kcodec.registry.server.page.app import RegistryPage
 from kcodec.registry.server.page.visit import link
@@ -359,6 +360,11 @@ def test_settings_are_set_and_cleared(registry, browser):
     browser.post("settings", subject="clicks-value")
     with pytest.raises(RegistryError, match="does not have"):
         registry.config("clicks-value")
+    override = Config(override_metadata=Metadata.of({"owner": "<b>"}))
+    registry.set_config(override, "clicks-value")
+    assert '"owner" : "<b>"' in browser.get("settings?subject=clicks-value").text
+    page = browser.post("settings", subject="clicks-value", alias="", compatibility="NONE")
+    assert registry.config("clicks-value") == replace(override, compatibility="NONE")
     browser.post("settings", subject=":.lab:", compatibility="FORWARD")
     assert registry.config(":.lab:orders-value", default_to_global=True).compatibility == "FORWARD"
     browser.post("settings", subject="", compatibility="NONE")
