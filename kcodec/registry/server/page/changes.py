@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from kcodec.errors import RegistryError, one_line
 from kcodec.formats.schema_format import schema_format, schema_types
 from kcodec.registry.base import DEFAULT_TYPE, Reference, Schema, context_of, qualified
 from kcodec.registry.compatibility.levels import LEVELS
+from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.server.page.code import code_lines
@@ -277,9 +277,7 @@ def set_settings(visit: Visit) -> Response:
             if given.text("mode"):
                 registry.set_mode(given.text("mode"), place, force=bool(given.text("force")))
             elif place is not None:
-                with suppress(RegistryError):
-                    # It had none of its own.
-                    registry.delete_mode(place)
+                _clear_mode(registry, place)
         else:
             config = Config(
                 compatibility=given.text("compatibility") or None,
@@ -298,6 +296,15 @@ def set_settings(visit: Visit) -> Response:
             raise
         return _settings(visit, place, error.status, one_line(error))
     return visit.go("settings", subject=place, done="settings")
+
+
+def _clear_mode(registry: EmbeddedRegistry, place: str) -> None:
+    try:
+        registry.delete_mode(place)
+    except RegistryError as error:
+        # It had none of its own.
+        if error.status != 404:
+            raise
 
 
 def _choice(text: str) -> bool | None:
