@@ -61,11 +61,11 @@ class JsonSchemaReader:
         if stop and faults and is_odd(module, program, values, starts, faults[0]):
             array, faults = module.decode(values, [program], **how)
             stop = False
-        if faults and not stop:
+        if stop and faults:
+            return array, faults
+        if faults:
             array, faults = read_odd_rows(module, program, values, starts, array, faults)
-        if array.type != self.arrow_type and not (stop and faults):
-            array = array.cast(self.arrow_type)
-        return array, faults
+        return array if array.type == self.arrow_type else array.cast(self.arrow_type), faults
 
 
 class JsonSchemaWriter:
