@@ -121,6 +121,8 @@ def _rows(given: Fields) -> list[_Row]:
 
 def _schema(visit: Visit, values: dict[str, Any]) -> Schema:
     """Return the schema of the form; rules and tags are those of the subject's latest version."""
+    if values["type"] not in schema_types():
+        raise RegistryError(f"Invalid schema type {values['type']!r}", 422, 42201)
     references = []
     for name, subject, version in values["references"]:
         number = "-1" if version in ("", "latest") else version
@@ -161,28 +163,24 @@ def _result(visit: Visit, name: str, schema: Schema, normalize: bool) -> dict[st
     registry = visit.registry
     config = registry.config(name, default_to_global=True)
     current = config.compatibility or "NONE"
-    verdicts = {
-        level: registry.check_compatibility(name, schema, level, None, normalize=normalize)
-        for level in LEVELS
-    }
     known = schema_format(schema.type)
-    problems = []
-    for level in LEVELS:
-        verdict = verdicts[level]
-        plain = level.removesuffix("_TRANSITIVE")
-        # What FULL finds is what the other two do, and a transitive level says nothing new of the latest version.
-        is_new = level == plain or verdict.messages[:-1] != verdicts[plain].messages[:-1]
-        if verdict.compatible or plain == "FULL" or not is_new:
-            continue
-        sides = ("new", "old") if plain == "BACKWARD" else ("old", "new")
-        problems.append(
-            {
-                "level": level,
-                "version": _version(verdict.messages),
-                "differences": [(each, known.describe(each, *sides)) for each in verdict.differences],
-                "message": "" if verdict.differences else verdict.messages[0],
-            }
-        )
+    verdicts, problems = {"NONE": True}, []
+    for plain, sides in (("BACKWARD", ("new", "old")), ("FORWARD", ("old", "new"))):
+        for level in (plain, f"{plain}_TRANSITIVE"):
+            found = registry.check_compatibility(name, schema, level, None, normalize=normalize)
+            verdicts[level] = found.compatible
+            if not found.compatible:
+                differences = [(each, known.describe(each, *sides)) for each in found.differences]
+                message = "" if differences else found.messages[0]
+                version = _version(found.messages)
+                problems.append(
+                    {"level": level, "version": version, "differences": differences, "message": message}
+                )
+                # What breaks the latest version breaks all of them.
+                verdicts[f"{plain}_TRANSITIVE"] = False
+                break
+    for suffix in ("", "_TRANSITIVE"):
+        verdicts[f"FULL{suffix}"] = verdicts[f"BACKWARD{suffix}"] and verdicts[f"FORWARD{suffix}"]
     try:
         registered = registry.lookup(name, schema, normalize=normalize)
     except RegistryError as error:
@@ -199,8 +197,8 @@ def _result(visit: Visit, name: str, schema: Schema, normalize: bool) -> dict[st
         rows = diff_rows(code_lines(registry.get_version(name).schema.text), code_lines(canonical))
     return {
         "level": current,
-        "verdicts": [(level, verdicts[level].compatible) for level in LEVELS],
-        "compatible": verdicts[current].compatible,
+        "verdicts": [(level, verdicts[level]) for level in LEVELS],
+        "compatible": verdicts[current],
         "problems": problems,
         "registered": registered,
         "versions": len(alive),

@@ -219,6 +219,9 @@ def verdicts(page):
         '{"name":"note","type":["null","string"],"default":null},{"name":"more","type":"int"}]}',
         '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":["string","long"]},'
         '{"name":"sku","type":"string","default":""}]}',
+        '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":"string"}]}',
+        '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"id","type":["long","string"]},'
+        '{"name":"sku","type":"string","default":""},{"name":"note","type":["null","string"],"default":null}]}',
         '"int"',
     ],
 )
