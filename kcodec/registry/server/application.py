@@ -73,6 +73,7 @@ class RegistryApplication:
             root_path=_PAGE,
             allows=None if self._access is None else self._allows,
             max_body=self._settings.max_body,
+            max_schema=self._settings.max_schema,
         )
 
     def _guarded(self, registry: EmbeddedRegistry) -> ServedRegistry:

@@ -81,6 +81,8 @@ class RegistryPage:
         (``":.lab:"``), or all there is for None. By default everyone may do everything.
     max_body : int
         Bytes that a form may have.
+    max_schema : int
+        Characters that a schema may have that is checked or registered.
 
     Examples
     --------
@@ -109,11 +111,13 @@ class RegistryPage:
         root_path: str = "",
         allows: Allows | None = None,
         max_body: int = 4 << 20,
+        max_schema: int = 1 << 20,
     ) -> None:
         self._registry = registry
         self._root = root_path.rstrip("/")
         self._allows = allows
         self._max_body = max_body
+        self._max_schema = max_schema
         # Threads of its own: whoever compares large schemas here does not keep the server's clients waiting.
         self._threads = ThreadPoolExecutor(4, "registry-page")
 
@@ -142,10 +146,13 @@ class RegistryPage:
             request = await read_request(scope, receive, self._root, self._max_body)
         except Refused as refused:
             request = Request(scope, "GET", "", {}, Fields(), Fields())
-            return _problem(Visit(request, self._registry, self._allows), refused)
+            return _problem(self._visit(request), refused)
         # What a server knows of the request's user may stand in the context.
         run = contextvars.copy_context().run
         return await asyncio.get_running_loop().run_in_executor(self._threads, run, self._answer, request)
+
+    def _visit(self, request: Request) -> Visit:
+        return Visit(request, self._registry, self._allows, self._max_schema)
 
     def _answer(self, request: Request) -> Response:
         folder, _, name = request.path.partition("/")
@@ -157,7 +164,7 @@ class RegistryPage:
                     "public, max-age=31536000, immutable" if request.scope["query_string"] else "max-age=3600"
                 )
                 return Response(200, [("content-type", kind), ("cache-control", age)], content)
-        visit = Visit(request, self._registry, self._allows)
+        visit = self._visit(request)
         try:
             if request.path not in _PATHS:
                 raise Refused(404, "There is no such page.")

@@ -121,6 +121,8 @@ def _rows(given: Fields) -> list[_Row]:
 
 def _schema(visit: Visit, values: dict[str, Any]) -> Schema:
     """Return the schema of the form; rules and tags are those of the subject's latest version."""
+    if len(values["text"]) > visit.max_schema:
+        raise RegistryError(f"The schema has more than {visit.max_schema} characters", 422, 42209)
     if values["type"] not in schema_types():
         raise RegistryError(f"Invalid schema type {values['type']!r}", 422, 42201)
     references = []

@@ -88,9 +88,12 @@ def _plural(count: int, noun: str, many: str = "") -> str:
 class Visit:
     """A request, the registry, and what may be done with it."""
 
-    def __init__(self, request: Request, registry: EmbeddedRegistry, allows: Allows | None) -> None:
+    def __init__(
+        self, request: Request, registry: EmbeddedRegistry, allows: Allows | None, max_schema: int
+    ) -> None:
         self.request = request
         self.registry = registry
+        self.max_schema = max_schema
         self._allows = allows
         self._token, self._is_new = guard.token_of(request)
 

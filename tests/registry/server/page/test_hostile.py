@@ -254,6 +254,16 @@ def test_large_forms_are_refused(registry):
     assert browser.post("check", subject="a", schema="x" * 9_000, type="AVRO").status == 422
     assert browser.post("check", subject="a", schema="x" * 10_000, type="AVRO").status == 413
 
+    browser = Browser(RegistryPage(registry, root_path="/ui", max_schema=100))
+    for action in ("check", "register"):
+        page = browser.post("check", subject="a", schema=f'"int"{" " * 96}', type="AVRO", action=action)
+        assert (page.status, "42209" in page.text) == (422, True)
+        assert (
+            browser.post("check", subject="a", schema=f'"int"{" " * 95}', type="AVRO", action=action).status
+            == 200
+        )
+    browser = Browser(RegistryPage(registry, root_path="/ui", max_body=10_000))
+
     async def parts():
         for _ in range(20):
             yield b"x" * 1000

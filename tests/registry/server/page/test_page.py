@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from toy_plugin import install
 
 from kcodec.errors import RegistryError
 from kcodec.registry import Config, Metadata, Reference, Schema
@@ -512,3 +513,19 @@ def test_failures_are_told_without_details(registry, browser, monkeypatch, caplo
     assert page.status == 500
     assert "division" not in page.html
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_types_of_plugins(tmp_path, monkeypatch, registry, browser):
+    install(tmp_path, monkeypatch)
+    registry.register("toys", Schema("toy 4", "TOY"))
+    assert "TOY 1" in browser.get().text
+    page = browser.get("check?subject=toys")
+    assert page.fields["schema"] == "toy 4"
+    assert "<option selected>TOY</option>" in page.html
+    page = browser.post("check", subject="toys", type="TOY", schema="toy 2")
+    assert "4 bytes (path '' of the new schema)" in page.text
+    browser.post("check", subject="toys", type="TOY", schema="toy 8", action="register")
+    text = browser.get("compare?subject=toys").text
+    assert "8 bytes (path '' of the version 1 schema)" in text
+    page = browser.post("decode", message=f"{registry.get_version('toys', 1).id:010x}0000002a")
+    assert "Value TOY 42" in page.text
