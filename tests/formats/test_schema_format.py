@@ -57,7 +57,7 @@ class TestLookUp:
     @pytest.mark.parametrize("key", ["XML", "avro", None, 7])
     def test_unknown_ones(self, toy, key):
         with pytest.raises(
-            ConfigError, match="is not one of AVRO, BOXED, BROKEN, JSON, LIAR, PROTOBUF, TOY, TOY_SR"
+            ConfigError, match="is not one of AVRO, BOXED, BROKEN, JSON, JSON_SR, LIAR, PROTOBUF, TOY, TOY_SR"
         ):
             seam.schema_format(key)
 
