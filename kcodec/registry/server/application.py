@@ -32,6 +32,9 @@ __all__ = ["RegistryApplication"]
 #: The types that bodies of requests may have.
 _TAKEN = frozenset([*TYPES, "application/octet-stream"])
 
+#: Where a browser says that a change comes from; other clients say nothing.
+_OWN_SITES = ("", "same-origin", "none")
+
 #: Threads that ask the registry: one at a time has it, the others' requests are read and answers written.
 _THREADS = 4
 
@@ -152,6 +155,9 @@ class RegistryApplication:
                 return exchange.status, b""
             route, names, context = _ROUTER.find(method, path)
             exchange.route = route.template
+            if route.method != "GET" and exchange.header(b"sec-fetch-site") not in _OWN_SITES:
+                # What a browser knows of its user is not for other sites.
+                refuse(403, "This request was sent from another site", 403)
             if route.method in ("POST", "PUT") and not _is_taken(exchange.header(b"content-type")):
                 refuse(415)
             body = await self._body(exchange, receive)

@@ -3,12 +3,13 @@
 import functools
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import metadata
 from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.formats.schema_format import schema_types
-from kcodec.registry.base import RegisteredSchema, context_of
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of, qualified
 from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request
 from kcodec.registry.server.router import Route, Write
@@ -21,6 +22,23 @@ def _registered(found: RegisteredSchema, *, subject: bool = True) -> dict[str, A
     """Return a version of a subject as the server writes it."""
     place = {"subject": found.subject} if subject else {}
     return {**place, "version": found.version, "id": found.id, "guid": found.guid, **found.schema.json}
+
+
+def _formed(registry: ServedRegistry, found: RegisteredSchema, request: Request) -> RegisteredSchema:
+    """Return a version with its text in the form that is asked for."""
+    form = request.text("format")
+    if not form:
+        return found
+    return registry.get_version(found.subject or "", found.version or 0, deleted=True, form=form)
+
+
+def _referring(found: RegisteredSchema, request: Request) -> RegisteredSchema:
+    """Return a schema whose references name their context, if that is asked for."""
+    context = context_of(found.subject or request.within or "")
+    if request.text("referenceFormat") != "qualified" or context == DEFAULT_CONTEXT:
+        return found
+    references = (replace(each, subject=qualified(each.subject, context)) for each in found.schema.references)
+    return replace(found, schema=replace(found.schema, references=tuple(references)))
 
 
 def _alone(found: RegisteredSchema) -> dict[str, Any]:
@@ -42,8 +60,10 @@ def register(registry: ServedRegistry, request: Request) -> Any:
         force=request.flag("force"),
     )
     if isinstance(found, RegisteredSchema):
-        return _registered(found, subject=False)
-    return Write(lambda registry: _registered(registry.store(found), subject=False))
+        return _registered(_formed(registry, found, request), subject=False)
+    return Write(
+        lambda registry: _registered(_formed(registry, registry.store(found), request), subject=False)
+    )
 
 
 def lookup(registry: ServedRegistry, request: Request) -> Any:
@@ -54,7 +74,7 @@ def lookup(registry: ServedRegistry, request: Request) -> Any:
         normalize=request.flag("normalize"),
         deleted=request.flag("deleted"),
     )
-    return _registered(found)
+    return _registered(_formed(registry, found, request))
 
 
 def subjects(registry: ServedRegistry, request: Request) -> Any:
@@ -77,11 +97,13 @@ def _with_prefix(ask: Callable[[str], list[str]], prefix: str) -> list[str]:
         return [name for name in ask("") if _own_name(name).startswith(own)]
     prefix = prefix.removeprefix(":.:")
     found = ask(prefix)
-    return found if prefix.startswith(":.") else [name for name in found if context_of(name) == "."]
+    return (
+        found if prefix.startswith(":.") else [name for name in found if context_of(name) == DEFAULT_CONTEXT]
+    )
 
 
 def _own_name(subject: str) -> str:
-    return subject if context_of(subject) == "." else subject[subject.index(":", 1) + 1 :]
+    return subject if context_of(subject) == DEFAULT_CONTEXT else subject[subject.index(":", 1) + 1 :]
 
 
 def delete_subject(registry: ServedRegistry, request: Request) -> Any:
@@ -96,7 +118,7 @@ def latest_with_metadata(registry: ServedRegistry, request: Request) -> Any:
     found = registry.get_latest_with_metadata(
         request.path["subject"], wanted, deleted=request.flag("deleted")
     )
-    return _registered(found)
+    return _registered(_formed(registry, found, request))
 
 
 # Versions
@@ -114,7 +136,7 @@ def versions(registry: ServedRegistry, request: Request) -> Any:
 
 def version(registry: ServedRegistry, request: Request) -> Any:
     """Find a version."""
-    return _registered(_version(registry, request))
+    return _registered(_referring(_version(registry, request), request))
 
 
 def version_text(registry: ServedRegistry, request: Request) -> Any:
@@ -167,7 +189,8 @@ def schemas(registry: ServedRegistry, request: Request) -> Any:
 
 def schema(registry: ServedRegistry, request: Request) -> Any:
     """Find a schema by its id."""
-    found = _alone(registry.get(request.id, request.within, form=request.text("format")))
+    kept = registry.get(request.id, request.within, form=request.text("format"))
+    found = _alone(_referring(kept, request))
     if request.within is not None:
         places = registry.schema_versions(request.id, request.within, deleted=True)
         found |= places[-1]._asdict() if places else {}

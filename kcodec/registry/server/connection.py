@@ -1,4 +1,4 @@
-"""Connections whose requests begin in time and within bounds."""
+"""Connections whose requests begin, and whose answers are taken, in time and within bounds."""
 
 import asyncio
 from typing import Any
@@ -10,14 +10,18 @@ __all__ = ["BoundedProtocol"]
 #: Seconds from a connection, or the first byte of a request, to the end of its headers.
 _HEAD_SECONDS = 20.0
 
+#: Seconds in which a client takes a part of its answer.
+_SEND_SECONDS = 60.0
+
 #: Bytes that the request line and the headers may have.
 _MAX_HEAD = 64 << 10
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, which alone waits for the end of headers for ever, and keeps any number of them."""
+    """uvicorn's protocol, which alone waits for headers, and for who does not take an answer, for ever."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _unsent: asyncio.TimerHandle | None = None
     _head = 0
 
     def connection_made(self, transport: Any) -> None:
@@ -28,6 +32,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""
         self._stop()
+        self._written()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -46,6 +51,25 @@ class BoundedProtocol(HttpToolsProtocol):
         """Take the request."""
         self._stop()
         super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        """Give a client that does not take its answer some time."""
+        super().pause_writing()
+        self._unsent = self.loop.call_later(_SEND_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        super().resume_writing()
+        self._written()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection, whether or not the last answer was taken."""
+        self.transport.abort() if self.transport.get_write_buffer_size() else self.transport.close()
+
+    def _written(self) -> None:
+        if self._unsent is not None:
+            self._unsent.cancel()
+            self._unsent = None
 
     def _expect(self) -> None:
         self._stop()

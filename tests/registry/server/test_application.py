@@ -54,6 +54,13 @@ class TestTypes:
         assert ask("POST", "/subjects/s/versions", body, {"content-type": type}).status == status
 
 
+def test_other_sites_change_nothing(ask):
+    for site, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)):
+        headers = {"sec-fetch-site": site, "content-type": ""}
+        assert ask("POST", "/subjects/s/versions", {"schema": '"int"'}, headers).status == status
+        assert ask("GET", "/subjects", headers=headers).status == 200
+
+
 class TestBounds:
     def test_bodies(self):
         ask = Asked(max_body=100)

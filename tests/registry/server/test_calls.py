@@ -109,6 +109,33 @@ class TestRead:
         assert serialized != PROTO
         assert "shop" not in serialized
 
+    def test_forms_of_other_answers(self, ask):
+        plain = ask("POST", "/subjects/p/versions", {"schema": PROTO, "schemaType": "PROTOBUF"}).json[
+            "schema"
+        ]
+        body = {"schema": PROTO, "schemaType": "PROTOBUF", "metadata": {"properties": {"a": "1"}}}
+        found = ask("POST", "/subjects/q/versions?format=serialized", body).json
+        assert found["schema"] != plain
+        for method, path in (
+            ("POST", "/subjects/q/versions?format=serialized"),
+            ("POST", "/subjects/q?format=serialized"),
+            ("GET", "/subjects/q/metadata?key=a&value=1&format=serialized"),
+        ):
+            assert ask(method, path, body if method == "POST" else None).json["schema"] == found["schema"]
+        assert ask("GET", "/subjects/q/versions/1").json["schema"] == plain
+
+    def test_references_within_a_context(self, ask):
+        ask("POST", "/contexts/.lab/subjects/order/versions", {"schema": ORDER})
+        body = {"schema": CART, "references": [REFERENCE]}
+        ask("POST", "/contexts/.lab/subjects/cart/versions", body)
+        path = "/contexts/.lab/subjects/cart/versions/1"
+        assert ask("GET", path).json["references"] == [REFERENCE]
+        whole = [{**REFERENCE, "subject": ":.lab:order"}]
+        assert ask("GET", f"{path}?referenceFormat=qualified").json["references"] == whole
+        assert (
+            ask("GET", "/contexts/.lab/schemas/ids/2?referenceFormat=qualified").json["references"] == whole
+        )
+
     def test_references_both_ways(self, filled):
         assert filled("GET", "/subjects/order/versions/1/referencedby").json == [4]
         assert filled("GET", "/subjects/s/versions/1/referencedby").json == []

@@ -279,6 +279,18 @@ class TestConnections:
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert answer.endswith(b'{"error_code":408,"message":"HTTP 408 Request Timeout"}')
 
+    def test_answers_that_nobody_takes(self, monkeypatch):
+        monkeypatch.setattr(connection, "_SEND_SECONDS", 0.2)
+        registry = MemoryRegistry()
+        text = json.dumps(["x" * 1000] * 5000)
+        registry.register("s", Schema(f'{{"type":"fixed","name":"F","size":1,"long":{text}}}'))
+        settings = ServerSettings(registry.url, access_log=False)
+        with running(RegistryApplication(registry, settings), settings) as url, connected(url) as slow:
+            for _ in range(4):
+                slow.sendall(b"GET /schemas/ids/1 HTTP/1.1\r\nHost: x\r\n\r\n")
+            time.sleep(3)
+            assert 0 < len(received(slow)) < 4 * len(text)
+
     def test_idle_ones_are_closed(self, served):
         with connected(served) as idle:
             idle.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
