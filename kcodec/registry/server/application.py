@@ -6,6 +6,7 @@ import functools
 import json
 import logging
 import pickle
+import threading
 import time
 from collections.abc import Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +36,7 @@ _TAKEN = frozenset([*TYPES, "application/octet-stream"])
 #: Where a browser says that a change comes from; other clients say nothing.
 _OWN_SITES = ("", "same-origin", "none")
 
-#: Threads that ask the registry: one at a time has it, the others' requests are read and answers written.
+#: Threads that ask the registry, each by a handle of its own if it is in a file.
 _THREADS = 4
 
 #: Where people look at the registry.
@@ -65,9 +66,10 @@ class RegistryApplication:
         self._settings = settings or ServerSettings(registry.url)
         self._registry = registry
         self._access = None if self._settings.access is None else Access(self._settings.access)
-        # A page that compares large schemas, and changes on their way to the disk, keep no other client waiting.
+        # Who compares large schemas, on a page or not, and changes on their way to the disk keep nobody else waiting.
         self._paged, writing = _another(registry), _another(registry)
-        self._served = self._guarded(registry)
+        self._of_thread = threading.local()
+        self._opened = [registry, self._paged]
         self._writer = Writer(writing, self._guarded(writing))
         self._threads = ThreadPoolExecutor(_THREADS, "registry")
         self._metrics = Metrics()
@@ -103,8 +105,8 @@ class RegistryApplication:
             if message["type"] == "lifespan.shutdown":
                 self._threads.shutdown()
                 self._writer.close()
-                self._paged.close()
-                self._registry.close()
+                for registry in self._opened:
+                    registry.close()
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
                 return
@@ -163,7 +165,7 @@ class RegistryApplication:
             body = await self._body(exchange, receive)
             exchange.phase = "answer"
             request = Request(names, scope["query_string"], body, context, self._settings)
-            found = await self._asked(_called, route, self._served, request)
+            found = await self._asked(self._called, route, request)
             if isinstance(found, Write):
                 result = await self._writer.write(found.change)
                 return (204, b"") if result is None else (200, _json(result))
@@ -210,6 +212,18 @@ class RegistryApplication:
         if self._access is not None:
             function = functools.partial(contextvars.copy_context().run, function)
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    def _called(self, route: Route, request: Request) -> bytes | Write:
+        """Return what a call answers, or what it still has to write."""
+        served: ServedRegistry | None = getattr(self._of_thread, "served", None)
+        if served is None:
+            registry = _another(self._registry)
+            self._opened.append(registry)
+            served = self._of_thread.served = self._guarded(registry)
+        found = route.call(served, request)
+        if isinstance(found, Write):
+            return found
+        return found.encode(errors="replace") if isinstance(found, str) else _json(found)
 
     async def _body(self, exchange: Exchange, receive: Receive) -> bytes:
         most = self._settings.max_body
@@ -280,13 +294,6 @@ def _another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
     registry.write_ahead()
     found: SqliteRegistry = pickle.loads(pickle.dumps(registry))
     return found
-
-
-def _called(route: Route, registry: ServedRegistry, request: Request) -> bytes | Write:
-    found = route.call(registry, request)
-    if isinstance(found, Write):
-        return found
-    return found.encode(errors="replace") if isinstance(found, str) else _json(found)
 
 
 def _json(value: Any) -> bytes:

@@ -38,7 +38,10 @@ class Asked:
         self.application = RegistryApplication(self.registry, ServerSettings(**given))
         self.loop = asyncio.new_event_loop()
 
-    def __call__(self, method, target, body=None, headers=(), parts=None):
+    def __call__(self, *request, **more):
+        return self.loop.run_until_complete(self.sent(*request, **more))
+
+    async def sent(self, method, target, body=None, headers=(), parts=None):
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         given = dict(headers)
         if raw or parts:
@@ -55,9 +58,7 @@ class Asked:
             ],
             "client": ("192.0.2.1", 1234),
         }
-        return self.loop.run_until_complete(self._asked(scope, [raw] if parts is None else parts))
-
-    async def _asked(self, scope, parts):
+        parts = [raw] if parts is None else parts
         sent = []
         waiting = [
             {"type": "http.request", "body": part, "more_body": number < len(parts)}

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import threading
 import time
 
 import pytest
@@ -277,3 +278,34 @@ def test_a_memory_registry_is_the_one_of_this_process():
     ask = Asked(registry)
     registry.register("here", Schema('"int"'))
     assert ask("GET", "/subjects").json == ["here"]
+
+
+class Slow(SqliteRegistry):
+    """A registry whose checks wait, as those of large schemas take their time."""
+
+    asked, going = threading.Event(), threading.Event()
+
+    def __reduce__(self):
+        return Slow, (self._database,)
+
+    def check_compatibility(self, *given, **options):
+        with self._transaction():
+            self.asked.set()
+            assert self.going.wait(20)
+        return super().check_compatibility(*given, **options)
+
+
+def test_a_slow_check_keeps_no_other_waiting(tmp_path):
+    ask = Asked(Slow(str(tmp_path / "schemas.db")))
+    ask.register("s")
+
+    async def both():
+        body = {"schema": '"long"'}
+        slow = asyncio.ensure_future(ask.sent("POST", "/compatibility/subjects/s/versions/latest", body))
+        await asyncio.get_running_loop().run_in_executor(None, Slow.asked.wait, 20)
+        quick = [await ask.sent("GET", "/schemas/ids/1") for _ in range(8)]
+        quick.append(await ask.sent("POST", "/subjects/t/versions", body))
+        Slow.going.set()
+        return [*(each.status for each in quick), (await slow).json]
+
+    assert ask.loop.run_until_complete(both()) == [200] * 9 + [{"is_compatible": True}]
