@@ -1,0 +1,205 @@
+"""The options of ``kcodec_kafka``, and what is asked of brokers and registries by them, without Spark's Java."""
+
+import json
+import pickle
+from datetime import datetime, timezone
+
+import pyarrow as pa
+import pytest
+
+from kcodec import AvroCodec
+from kcodec.errors import ConfigError
+from kcodec_spark.kafka.formats import FORMAT_OPTIONS
+from kcodec_spark.kafka.options import Given
+from kcodec_spark.kafka.query import make
+from kcodec_spark.kafka.scan import load
+
+SERVERS = {"kafka.bootstrap.servers": "localhost:1"}
+RECORD = json.dumps(
+    {
+        "type": "record",
+        "name": "R",
+        "fields": [
+            {"name": "id", "type": "long"},
+            {"name": "at", "type": {"type": "long", "logicalType": "time-micros"}},
+        ],
+    }
+)
+
+
+def given(is_write=False, **options):
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return Given({**SERVERS, **named}, is_write, FORMAT_OPTIONS)
+
+
+def columns(**options):
+    return make({**SERVERS, "subscribe": "orders", **options})
+
+
+def test_names_have_no_case():
+    options = given(MINPARTITIONS="3", Kafka__Fetch__Min__Bytes="7", Value__Format="avro")
+    assert options.number("minPartitions") == 3
+    assert options.config == {"bootstrap.servers": "localhost:1", "fetch.min.bytes": "7"}
+    assert options.text("value.format") == "avro"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"startingOfset": "1"}, "unknown option 'startingOfset'; did you mean startingOffsets?"),
+        ({"value.fromat": "avro"}, "did you mean value.format?"),
+        ({"schemaRegistryAdress": "x"}, "did you mean schemaRegistryAddress?"),
+        ({"kafka.group.id": "g"}, "there is no group: leave it out"),
+        ({"kafka.auto.offset.reset": "latest"}, "startingOffsets and failOnDataLoss say so"),
+        ({"path": "orders"}, "give the topics as subscribe"),
+        ({"subject": "a", "value.subject": "b"}, "value.subject is given twice"),
+        ({"quite something else": "1"}, "settings of Kafka's client begin with kafka."),
+    ],
+)
+def test_unknown_options(options, expected):
+    with pytest.raises(ConfigError, match=expected.replace("?", r"\?")):
+        given(**options)
+
+
+def test_servers_are_needed():
+    with pytest.raises(ConfigError, match=r"kafka\.bootstrap\.servers"):
+        Given({}, False, ())
+
+
+def test_topics():
+    assert given(subscribe="a, b,").topics() == ["a", "b"]
+    assert given(subscribePattern="a.*").topics().fullmatch("abc")
+    assert given(assign='{"a": [0, 2]}').topics() == {"a": [0, 2]}
+    for options in (
+        {},
+        {"subscribe": "a", "assign": "{}"},
+        {"subscribe": ","},
+        {"subscribePattern": "("},
+        {"assign": "[]"},
+        {"assign": '{"a": ["0"]}'},
+        {"assign": "a"},
+    ):
+        with pytest.raises(ConfigError):
+            given(**options).topics()
+
+
+def test_bounds():
+    """Times come before times by partition, and these before offsets."""
+    offsets, times = '{"a": {"0": 5, "1": -2}}', '{"a": {"0": 1500}}'
+    assert given().start("earliest").at == "earliest"
+    assert given(startingOffsets="Latest").start("earliest").at == "latest"
+    assert given(startingOffsets=offsets).start("latest").at == {"a": {0: 5, 1: -2}}
+    found = given(startingOffsets=offsets, startingOffsetsByTimestamp=times).start("latest")
+    at = datetime(1970, 1, 1, 0, 0, 1, 500_000, timezone.utc)
+    assert (found.at, found.unmatched, found.is_time) == ({"a": {0: at}}, "error", True)
+    found = given(startingTimestamp="1500", startingOffsetsByTimestamp=times).start("latest")
+    assert (found.option, found.at) == ("startingTimestamp", at)
+    assert given(endingTimestamp="1500").end().unmatched == "latest"
+    assert (
+        given(startingTimestamp="1", startingOffsetsByTimestampStrategy="latest").start("latest").unmatched
+        == "latest"
+    )
+    for options in (
+        {"startingOffsets": "first"},
+        {"startingOffsets": '{"a": 1}'},
+        {"startingTimestamp": "yesterday"},
+        {"startingTimestamp": "1", "startingOffsetsByTimestampStrategy": "none"},
+    ):
+        with pytest.raises(ConfigError):
+            given(**options).start("latest")
+
+
+def test_numbers_flags_and_durations():
+    for value in ("0", "-1", "1.5", "x", ""):
+        with pytest.raises(ConfigError, match="is not a number from 1 on"):
+            given(minPartitions=value).number("minPartitions")
+    assert given(failOnDataLoss="FALSE").flag("failOnDataLoss", True) is False
+    with pytest.raises(ConfigError, match="neither true nor false"):
+        given(failOnDataLoss="no").flag("failOnDataLoss", True)
+    for text, expected in (("15m", 900_000), ("1 s", 1000), ("250", 250), ("2h", 7_200_000)):
+        assert given(maxTriggerDelay=text).milliseconds("maxTriggerDelay", "1s") == expected
+    with pytest.raises(ConfigError, match="not a duration"):
+        given(maxTriggerDelay="soon").milliseconds("maxTriggerDelay", "1s")
+
+
+def test_columns_are_those_of_sparks_source():
+    _, spark = columns(includeHeaders="true")
+    assert spark.simpleString() == (
+        "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,timestamp:timestamp,"
+        "timestampType:int,headers:array<struct<key:string,value:binary>>>"
+    )
+
+
+def test_columns_of_values():
+    formats = {"value.format": "avro", "value.schema": RECORD}
+    _, spark = columns(**formats, columns="offset, value.*")
+    assert spark.simpleString() == "struct<offset:bigint,id:bigint,at:time(6)>"
+    _, spark = columns(**formats, columns="value.id")
+    assert spark.simpleString() == "struct<id:bigint>"
+    _, spark = columns(**formats, columns="value", mode="PERMISSIVE", columnNameOfCorruptRecord="_e")
+    assert spark["value"].dataType.names == ["id", "at", "_e"]
+    _, spark = columns(**{"key.format": "kafka", "key.schema": "K BIGINT", "columns": "key.K"})
+    assert spark.simpleString() == "struct<K:bigint>"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"value.format": "arvo"}, "is not one of avro, protobuf"),
+        ({"value.schema": RECORD}, "value.schema needs value.format"),
+        ({"value.format": "avro"}, "value.schema is needed, or schemaRegistryAddress"),
+        ({"value.format": "avro", "value.schema": RECORD, "value.message": "M"}, "option of protobuf"),
+        ({"value.format": "avro", "value.schema": RECORD, "schemas.enable": "false"}, "no option of avro"),
+        (
+            {"value.format": "kafka", "value.schema": "V INT", "value.subject": "s"},
+            "no schemas in a registry",
+        ),
+        ({"value.format": "json", "value.schema": "id BIGINT"}, "a type of Spark as JSON"),
+        (
+            {"value.format": "avro", "schemaRegistryAddress": "memory://x", "subscribe": "a,b"},
+            "give value.subject",
+        ),
+        ({"columns": "value.*"}, "not a struct"),
+        ({"columns": "nothing"}, "column 'nothing' is none of"),
+        ({"columns": "offset", "includeHeaders": "true"}, "name headers among the columns"),
+        ({"columnNameOfCorruptRecord": "_e"}, "needs mode PERMISSIVE"),
+        (
+            {
+                "value.format": "avro",
+                "value.schema": '"long"',
+                "mode": "PERMISSIVE",
+                "columnNameOfCorruptRecord": "_e",
+            },
+            "value: columnNameOfCorruptRecord needs a record",
+        ),
+        ({"kafka.fetch.max.byte": "1"}, "did you mean 'fetch.max.bytes'"),
+    ],
+)
+def test_what_cannot_be(options, expected):
+    with pytest.raises(ConfigError, match=expected.replace("*", r"\*")):
+        columns(**options)
+
+
+def test_a_scan_shows_no_credentials_and_is_loaded_once():
+    secret = {"kafka.sasl.password": "sesame", "kafka.sasl.username": "u", "kafka.sasl.mechanism": "PLAIN"}
+    scan, _ = columns(**secret, **{"confluent.schema.registry.basic.auth.user.info": "u:sesame"})
+    assert load(scan) is load(scan)
+    assert "sesame" not in repr(load(scan))
+
+
+def test_bad_values_have_their_place():
+    """Payloads pickle, and bad ones are nulls with what is wrong beside them, whichever fields are read."""
+    formats = {"value.format": "avro", "value.schema": RECORD, "mode": "PERMISSIVE"}
+    scan, _ = columns(**formats, columnNameOfCorruptRecord="_e", columns="value")
+    value = pickle.loads(pickle.dumps(load(scan).value))
+    encoded = AvroCodec(RECORD).encode([{"id": 7, "at": 1}]).to_pylist()
+    views = pa.array([*encoded, b"\x01", None], pa.binary_view())
+    found = value.deserialize(views, "raise")
+    assert found.type == value.arrow_type
+    rows = found.to_pylist()
+    assert rows[0]["id"] == 7
+    assert (rows[1]["id"], rows[1]["_e"]["code"], rows[1]["_e"]["bytes"]) == (None, "truncated", b"\x01")
+    assert rows[2] is None
+    some = value.select(["id", "_e"]).deserialize(views, "raise").to_pylist()
+    assert (some[0], some[1]["_e"]["code"]) == ({"id": 7, "_e": None}, "truncated")
+    assert value.select(["id"]).deserialize(views, "raise").to_pylist()[1] == {"id": None}
