@@ -5,7 +5,6 @@ Spark gives them in lower case, and compares names without regard to case.
 
 import difflib
 import json
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,8 +16,6 @@ from kcodec.kafka import read_positions
 from kcodec_spark.options import REGISTRY_PREFIX
 
 __all__ = ["Bound", "Given"]
-
-logger = logging.getLogger("kcodec")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TOPICS = ("subscribe", "subscribePattern", "assign")
@@ -165,15 +162,18 @@ class Given:
         """Return where reading ends."""
         return self._bound(_ENDS, "latest")
 
-    def refuse(self, names: tuple[str, ...], reason: str) -> None:
-        """Raise if one of some options is given."""
-        for name in names:
-            if name in self._values:
-                raise ConfigError(f"{name}: {reason}")
+    def check(self) -> None:
+        """Raise if the value of an option is none, whether or not a batch or a stream has a use for it."""
+        self.start("latest")
+        self.end()
+        for name in (*_BATCH, "maxOffsetsPerTrigger", "minOffsetsPerTrigger"):
+            self.number(name)
+        self.milliseconds("maxTriggerDelay", "15m")
 
     def refuse_ends(self) -> None:
         """Raise if an end is given."""
-        self.refuse(_ENDS, "a stream has no end")
+        if name := self.one_of(*_ENDS):
+            raise ConfigError(f"{name}: a stream has no end")
 
     def _bound(self, names: tuple[str, ...], default: str) -> "Bound":
         name = self.one_of(*names)

@@ -38,16 +38,16 @@ class Payload:
         rows = self._rows._replace(corrupt_column=column if len(decoded) < len(fields) else None)
         return Payload(self._codec.select(decoded) if decoded else self._codec, rows)
 
-    def deserialize(self, values: pa.Array, errors: str, headers: pa.Array | None = None) -> pa.Array:
-        """Decode a column; in mode PERMISSIVE bad rows are nulls, whatever is said."""
+    def deserialize(self, values: pa.Array, errors: str, headers: pa.Array | None = None) -> Any:
+        """Decode a column; in mode PERMISSIVE bad rows are nulls, and no report has them."""
         rows = self._rows
         if rows.permissive:
             beside = () if headers is None else (headers,)
-            return decode_permissive(
+            array = decode_permissive(
                 self._read, rows.corrupt_column, rows.null_on_registry_failure, values, *beside
             )
-        found: pa.Array = self._read(values, *(() if headers is None else (headers,)), errors=errors)
-        return found
+            return (array, pa.table({})) if errors == "report" else array
+        return self._read(values, *(() if headers is None else (headers,)), errors=errors)
 
     def _read(self, values: pa.Array, headers: pa.Array | None = None, *, errors: str) -> Any:
         if hasattr(self._codec, "deserialize"):

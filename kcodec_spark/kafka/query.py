@@ -27,6 +27,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     from pyspark.sql.types import StructField, StructType
 
     given = Given(options, False, FORMAT_OPTIONS)
+    given.check()
     topics = given.topics()
     named = list(topics) if isinstance(topics, (list, dict)) else []
     rows = _rows(given)

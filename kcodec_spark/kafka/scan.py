@@ -14,6 +14,7 @@ from kcodec import kafka
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
+from kcodec.kafka.report import ReadReport, RecordError
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import Bound, Given
@@ -21,7 +22,7 @@ from kcodec_spark.kafka.payload import Payload
 
 __all__ = ["Scan", "load"]
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("kcodec")
 
 #: Plans that a worker keeps, with the schemas that it has fetched; workers serve one task after another.
 _KEPT = 32
@@ -101,16 +102,19 @@ class Scan:
         """Read a part of a partition; None stands for nothing, where Spark wants a part of it."""
         if part is None:
             return
-        reader = kafka.read(
+        found = kafka.read(
             Range(*part),
             config=self.config,
             key=self.key,
             value=self.value,
             columns=list(self.columns),
-            errors="null" if self.is_permissive else "raise",
+            errors="report" if self.is_permissive else "raise",
         )
+        reader, report = found if self.is_permissive else (found, ReadReport())
         for batch in reader:
+            _log(report)
             yield _as_spark(batch, self.schema)
+        _log(report)
 
 
 @functools.lru_cache(maxsize=_KEPT)
@@ -118,6 +122,14 @@ def load(scan: bytes) -> Scan:
     """Return a scan that was pickled, once for each process."""
     found: Scan = pickle.loads(scan)
     return found
+
+
+def _log(report: ReadReport) -> None:
+    """Log which batches are left out; what is gone, reading has logged."""
+    for each in report.faults:
+        if each.code != "offset_out_of_range":
+            logger.warning("left out: %s", RecordError(each))
+    report.faults.clear()
 
 
 def _check_named(bound: Bound, partitions: Sequence[TopicPartition]) -> None:

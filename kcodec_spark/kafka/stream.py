@@ -12,7 +12,7 @@ from kcodec_spark.kafka.scan import Scan, load
 
 __all__ = ["Stream", "stream"]
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("kcodec")
 
 #: As Spark's source has it in its checkpoint: ``{"orders": {"0": 23}}``.
 Offsets = dict[str, dict[str, int]]

@@ -6,9 +6,12 @@ from datetime import datetime, timezone
 
 import pyarrow as pa
 import pytest
+from fake_broker import FAST, FakeCluster
 
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError
+from kcodec.kafka import RecordError
+from kcodec.protocol import write_batches
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.kafka.query import make
@@ -160,6 +163,8 @@ def test_columns_of_values():
             "give value.subject",
         ),
         ({"columns": "value.*"}, "not a struct"),
+        ({"startingOffsets": "first"}, "is not earliest, latest|are no JSON"),
+        ({"minPartitions": "none"}, "is not a number from 1 on"),
         ({"columns": "nothing"}, "column 'nothing' is none of"),
         ({"columns": "offset", "includeHeaders": "true"}, "name headers among the columns"),
         ({"columnNameOfCorruptRecord": "_e"}, "needs mode PERMISSIVE"),
@@ -203,3 +208,33 @@ def test_bad_values_have_their_place():
     some = value.select(["id", "_e"]).deserialize(views, "raise").to_pylist()
     assert (some[0], some[1]["_e"]["code"]) == ({"id": 7, "_e": None}, "truncated")
     assert value.select(["id"]).deserialize(views, "raise").to_pylist()[1] == {"id": None}
+
+
+@pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
+def test_damaged_batches(mode, caplog):
+    """One is left out and logged, or fails the task."""
+    place = ("t", 0)
+    damaged = bytearray(write_batches(pa.table({"value": [b"\x02", b"\x02"], "offset": [1, 2]})))
+    damaged[-1] ^= 1
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.append(place, write_batches(pa.table({"value": [b"\x02"]})))
+        cluster.logs[place].append((1, 2, bytes(damaged)))
+        cluster.append(place, write_batches(pa.table({"value": [b"\x04"]})))
+        settings = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+        formats = {"value.format": "avro", "value.schema": '"long"', "columns": "offset,value"}
+        scan = load(
+            columns(
+                **{"kafka.bootstrap.servers": cluster.address, "subscribe": "t", "mode": mode},
+                **formats,
+                **settings,
+            )[0]
+        )
+        (part,) = scan.ranges()
+        if mode == "FAILFAST":
+            with pytest.raises(RecordError, match="crc_mismatch: t-0, offset 1, batch"):
+                list(scan.read(tuple(part)))
+        else:
+            rows = [row for batch in scan.read(tuple(part)) for row in batch.to_pylist()]
+            assert rows == [{"offset": 0, "value": 1}, {"offset": 3, "value": 2}]
+            assert "left out: crc_mismatch: t-0, offset 1, batch" in caplog.text
+        assert list(scan.read(None)) == []
