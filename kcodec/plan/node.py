@@ -30,7 +30,7 @@ class Op(enum.Enum):
     FLOAT = "float"
     DOUBLE = "double"
     BYTES = "bytes"  #: long length, bytes
-    STRING = "string"  #: long length, UTF-8
+    STRING = "string"  #: long length, UTF-8; ``column`` a date, time or timestamp: ISO 8601, as `Form.UTC` says
     FIXED = "fixed"  #: ``size`` bytes
     ENUM = "enum"  #: int index into ``symbols``
     DECIMAL = "decimal"  #: unscaled two's-complement big-endian: ``size`` bytes, or with a long length if 0
@@ -127,6 +127,8 @@ class Form(enum.Flag):
     ESCAPED = enum.auto()
     #: ``json_type`` where BigDecimal would write another text: -0.0; numbers for SCALAR. Integers: only digits
     CANONICAL = enum.auto()
+    #: times: as java.time prints what is in UTC, a Z behind dates and times too, without zeros at a fraction's end
+    UTC = enum.auto()
 
 
 #: What the first byte of a value tells of it, which is how the members of a JSON_UNION are chosen; those of JSON_TEXT
@@ -216,7 +218,8 @@ class Node:
         INT and LONG: the column holds the wire's value times this. Negative: the wire holds the column's value
         times ``-factor``, so writing multiplies; where a division leaves a rest, the value is ``inexact``.
     floor : bool
-        INT, LONG, JSON_INTEGER: written, that rest is dropped, so that the value is the next lower one.
+        INT, LONG, JSON_INTEGER: written, that rest is dropped, so that the value is the next lower one. JSON_TIME and
+        STRING: read, digits beyond the column's unit are.
     precision, scale : int
         DECIMAL: of the value as it is read (the reader's), or as it stands on the wire when encoding.
     symbols : tuple of str or None

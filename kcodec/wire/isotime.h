@@ -3,13 +3,20 @@
  *   date       YYYY-MM-DD
  *   time       hh:mm:ss [. one to nine digits]
  *   timestamp  date T time [zone]     T may be t or a space; zone is Z, z, +hh:mm or +hhmm
+ *
+ * A form with KC_ISO_UTC is as java.time's ISO_OFFSET formatters print what is in UTC: a Z stands behind dates and times
+ * too (and need not, when read), and fractions have no zeros at their end.
  */
 #ifndef KCODEC_ISOTIME_H
 #define KCODEC_ISOTIME_H
 
 #include "bits.h"
 
-enum { KC_ISO_DATE, KC_ISO_CLOCK, KC_ISO_LOCAL, KC_ISO_ZONED };
+enum {
+    KC_ISO_DATE, KC_ISO_CLOCK, KC_ISO_LOCAL, KC_ISO_ZONED,
+    KC_ISO_UTC = 8,
+    KC_ISO_FLOOR = 16    /* read: digits beyond the unit are cut off */
+};
 
 static const int64_t kc_iso_units[10] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
 
@@ -35,8 +42,11 @@ static inline int kc_iso_number(const uint8_t *at, int count) {
 /* Text -> days of a date, else units of 10**-digits seconds since midnight or 1970. */
 static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int digits, int64_t *value) {
     static const uint8_t lengths[12] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    const uint8_t *const end = at + size;
+    const uint8_t *end = at + size;
     int64_t days = 0, seconds = 0, part = 0;
+    const int floor = form & KC_ISO_FLOOR;
+    if (form & KC_ISO_UTC && (form & 3) < KC_ISO_LOCAL && size > 0 && (end[-1] == 'Z' || end[-1] == 'z')) end--;
+    form &= 3;
     if (form != KC_ISO_CLOCK) {
         if (end - at < 10 || at[4] != '-' || at[7] != '-') return KC_INVALID_TIME;
         const int year = kc_iso_number(at, 4), month = kc_iso_number(at + 5, 2), day = kc_iso_number(at + 8, 2);
@@ -82,7 +92,7 @@ static inline int kc_iso_read(const uint8_t *at, int64_t size, int form, int dig
     }
     if (at != end) return KC_INVALID_TIME;
     const int64_t unit = kc_iso_units[digits], step = kc_iso_units[9 - digits];
-    if (part % step) return KC_INEXACT;
+    if (part % step && !floor) return KC_INEXACT;
     part /= step;
     /* Towards zero, so that nothing in between is out of range that the result is not. */
     if (seconds < 0 && part > 0) {
@@ -108,6 +118,8 @@ static inline int64_t kc_iso_floor(int64_t value, int64_t unit) {
  * and for a time outside one day. */
 static inline uint8_t *kc_iso_write(int64_t value, int form, int digits, uint8_t *out) {
     int64_t days = value, seconds = 0, part = 0;
+    const int utc = form & KC_ISO_UTC;
+    form &= 3;
     if (form != KC_ISO_DATE) {
         const int64_t unit = kc_iso_units[digits];
         seconds = kc_iso_floor(value, unit);
@@ -130,7 +142,10 @@ static inline uint8_t *kc_iso_write(int64_t value, int form, int digits, uint8_t
         out = kc_iso_put(out, month, 2);
         *out++ = '-';
         out = kc_iso_put(out, of_year - (153 * turned + 2) / 5 + 1, 2);
-        if (form == KC_ISO_DATE) return out;
+        if (form == KC_ISO_DATE) {
+            if (utc) *out++ = 'Z';
+            return out;
+        }
         *out++ = 'T';
     }
     out = kc_iso_put(out, seconds / 3600, 2);
@@ -138,11 +153,12 @@ static inline uint8_t *kc_iso_write(int64_t value, int form, int digits, uint8_t
     out = kc_iso_put(out, seconds / 60 % 60, 2);
     *out++ = ':';
     out = kc_iso_put(out, seconds % 60, 2);
-    if (digits) {
+    if (digits && (part || !utc)) {
         *out++ = '.';
         out = kc_iso_put(out, part, digits);
+        while (utc && out[-1] == '0') out--;
     }
-    if (form == KC_ISO_ZONED) *out++ = 'Z';
+    if (form == KC_ISO_ZONED || utc) *out++ = 'Z';
     return out;
 }
 

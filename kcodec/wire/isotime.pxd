@@ -11,6 +11,8 @@ cdef extern from "isotime.h" nogil:
         ISO_CLOCK "KC_ISO_CLOCK"
         ISO_LOCAL "KC_ISO_LOCAL"
         ISO_ZONED "KC_ISO_ZONED"
+        ISO_UTC "KC_ISO_UTC"
+        ISO_FLOOR "KC_ISO_FLOOR"
 
     # Text -> days of a date, else units of ``10**-digits`` seconds; INVALID_TIME, INEXACT, OUT_OF_RANGE.
     Status iso_read "kc_iso_read"(

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kcodec.columns.inputs import Inputs
+from kcodec.columns.isotime_py import bounds, read_iso, write_iso
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import Fault
 from kcodec.formats.avro.defaults import varint
@@ -122,7 +123,7 @@ class _Row(ColumnRow):
         elif pa.types.is_float64(kind):
             self.put(node.column, struct.pack("<d", value))
         else:
-            low, high = _bounds(kind)
+            low, high = bounds(kind)
             if not low <= value <= high:
                 self.fail("out_of_range", begin, path)
             self.put(node.column, value)
@@ -135,6 +136,13 @@ class _Row(ColumnRow):
 
     def string(self, node: Node, path: str) -> None:
         data = self.sized(path)
+        if node.column >= 0 and _is_iso(node, self.columns[node.column].type):
+            text = data.decode("ascii", "replace")
+            value, code = read_iso(text, self.columns[node.column].type, utc=True, floor=node.floor)
+            if code:
+                self.fail(code, self.at - len(data), path)
+            self.put(node.column, value)
+            return
         if node.column >= 0 and _is_text(self.columns[node.column].type) and not _is_utf8(data):
             self.fail("invalid_utf8", self.at - len(data), path)
         self.put(node.column, data)
@@ -338,15 +346,6 @@ def _is_empty(node: Node) -> bool:
     return node.op in (Op.RECORD, Op.PRESENT, Op.MEMBER) and all(_is_empty(child) for child in node.children)
 
 
-def _bounds(kind: pa.DataType) -> tuple[int, int]:
-    if pa.types.is_time32(kind):
-        return 0, 86_399_999
-    if pa.types.is_time64(kind):
-        return 0, 86_399_999_999
-    bits = 31 if kind.bit_width == 32 else 63
-    return -(1 << bits), (1 << bits) - 1
-
-
 def _single(value: int) -> float:
     """Round an integer to the nearest float of 32 bits, half to even, in one step."""
     extra = abs(value).bit_length() - 24
@@ -358,6 +357,11 @@ def _single(value: int) -> float:
     if low > half or (low == half and kept & 1):
         kept += 1
     return float(kept << extra) * (-1 if value < 0 else 1)
+
+
+def _is_iso(node: Node, kind: pa.DataType) -> bool:
+    """Return whether a node reads or writes text for a column of dates or times."""
+    return bool(node.op is Op.STRING and pa.types.is_temporal(kind))
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -482,8 +486,14 @@ class _Writer(Inputs):
         return data
 
     def string(self, node: Node, row: int, path: str) -> bytes:
+        kind = self.kinds[node.column]
+        if _is_iso(node, kind):
+            text = write_iso(self.value(node, row, path), kind, utc=True)
+            if text is None:
+                raise RowError("out_of_range", None, path)
+            return varint(len(text)) + text.encode()
         data: bytes = self.value(node, row, path)
-        if node.op is Op.STRING and not _is_text(self.kinds[node.column]) and not _is_utf8(data):
+        if node.op is Op.STRING and not _is_text(kind) and not _is_utf8(data):
             raise RowError("invalid_utf8", None, path)
         return varint(len(data)) + data
 

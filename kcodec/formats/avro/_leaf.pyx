@@ -10,11 +10,12 @@ from kcodec.columns._builder cimport Column, offset_at, set_null
 from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._program cimport (
     DO_DECIMAL, DO_DECIMAL_TEXT, DO_FIXED, DO_FLOAT, DO_FLOAT_TO_DOUBLE, DO_INT_TO_DOUBLE, DO_INT_TO_FLOAT,
-    DO_INT_TO_TIME, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MEMBER, Op,
+    DO_INT_TO_TIME, DO_ISO, DO_LONG_TO_DOUBLE, DO_LONG_TO_FLOAT, DO_LONG_TO_TIME, DO_MEMBER, Op,
 )
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport load_le32, read_length, read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_text_room, decimal_to_text
+from kcodec.wire.isotime cimport iso_read
 from kcodec.wire.status cimport NEED_ROOM, NEGATIVE_LENGTH, OK, OUT_OF_RANGE, TRUNCATED, Status
 
 
@@ -106,6 +107,22 @@ cdef const uint8_t *read_leaf(
             (<float *>column.data)[index] = <float>value
         elif op.code == DO_LONG_TO_DOUBLE:
             (<double *>column.data)[index] = <double>value
+    elif op.code == DO_ISO:
+        status = read_length(&p, end, &length)
+        if unlikely(status != OK):
+            return fail(context, status, op, at, index)
+        if unlikely(length < 0):
+            return fail(context, NEGATIVE_LENGTH, op, at, index)
+        if unlikely(length > end - p):
+            return fail(context, TRUNCATED, op, p, index)
+        status = iso_read(p, length, op.precision, op.scale, &value)
+        if unlikely(status != OK):
+            return fail(context, status, op, p, index)
+        if column.width == 4:
+            (<int32_t *>column.data)[index] = <int32_t>value
+        else:
+            (<int64_t *>column.data)[index] = value
+        p += length
     elif op.code == DO_MEMBER:
         set_null(context.columns, op.column, index, wide)
         if column.valid != NULL:

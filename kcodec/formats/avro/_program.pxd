@@ -26,6 +26,7 @@ cdef enum Code:
     DO_ENUM
     DO_DECIMAL
     DO_DECIMAL_TEXT
+    DO_ISO              # text of a date or time; `precision` is its form, `scale` the digits of the unit
     DO_ARRAY
     DO_MAP
     DO_UNION
@@ -67,6 +68,7 @@ cdef enum Code:
     PUT_FIXED
     PUT_ENUM            # `table`: mask, heads of buckets, next of each symbol (all plus one)
     PUT_DECIMAL
+    PUT_ISO             # as DO_ISO
     PUT_ARRAY
     PUT_MAP
     PUT_NULLABLE        # `size` is the null branch
@@ -123,6 +125,7 @@ cdef class AvroProgram(Program):
     cdef int fold_nullable(self, int32_t at) except -1
     cdef int compile_put(self, object node, tuple path, int32_t owner, bint present) except -1
     cdef int put_union(self, object node, tuple path) except -1
+    cdef int set_iso(self, int32_t at, object kind) except -1
     cdef int put_leaf(self, object node, tuple path) except -1
     cdef const int32_t *symbol_table(self, const Text *texts, int32_t count) except NULL
     cdef int32_t add(self, int32_t code, object path, int32_t column=*, object node=*) except -1

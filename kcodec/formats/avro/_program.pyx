@@ -8,6 +8,7 @@ once per item. What an op needs beside its numbers (symbols, branch tables, cons
 from libc.stdint cimport int32_t, int64_t
 
 from kcodec.plan._program cimport Program, inside, status_of
+from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_UTC, ISO_ZONED
 
 from itertools import groupby
 
@@ -20,6 +21,8 @@ _SKIPPED = {
     Step.INT: SKIP_INT, Step.LONG: SKIP_LONG, Step.ENUM: SKIP_INT,
     Step.BYTES: SKIP_STRING, Step.STRING: SKIP_STRING,
 }
+
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 _STORING = (Step.PRESENT, Step.ABSENT, Step.MEMBER, Step.DEFAULT, Step.FAIL)
 
@@ -40,6 +43,11 @@ def least_bytes(node):
     if op in (Step.RECORD, Step.PRESENT, Step.MEMBER):
         return sum(least_bytes(child) for child in node.children)
     return 1
+
+
+def is_iso(node, kind):
+    """Return whether a node reads or writes text for a column of dates or times."""
+    return node.op is Step.STRING and pa.types.is_temporal(kind)
 
 
 def is_dropped(node):
@@ -172,7 +180,7 @@ cdef class AvroProgram(Program):
         elif node.op is Step.PRESENT:
             self.add(DO_PRESENT, path, node.column)
             self.compile_default(node.children[0], data, charge, path)
-        elif node.op is Step.STRING or node.op is Step.BYTES:
+        elif node.op in (Step.STRING, Step.BYTES) and not is_iso(node, self.layout[node.column].type):
             at = self.add(DO_CONSTANT, path, node.column)
             self.ops[at].texts = self.text_table([read_zigzag(data)[1]])
             self.ops[at].size = charge
@@ -283,6 +291,8 @@ cdef class AvroProgram(Program):
             code = DO_FLOAT if kind.bit_width == 32 else DO_FLOAT_TO_DOUBLE
         elif op is Step.DOUBLE:
             code = DO_DOUBLE
+        elif is_iso(node, kind):
+            code = DO_ISO
         elif op is Step.BYTES or op is Step.STRING:
             code = DO_STRING if pa.types.is_string(kind) or pa.types.is_large_string(kind) else DO_BYTES
         elif op is Step.FIXED:
@@ -306,8 +316,17 @@ cdef class AvroProgram(Program):
         elif code == DO_INT_TO_TIME or code == DO_LONG_TO_TIME:
             # The first value that is not a time of day.
             self.ops[at].factor = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+        elif code == DO_ISO:
+            self.set_iso(at, kind)
+            self.ops[at].precision |= ISO_FLOOR if node.floor else 0
         elif code == DO_DECIMAL_TEXT:
             self.expansion += node.precision + node.scale + 3
+        return 0
+
+    cdef int set_iso(self, int32_t at, object kind) except -1:
+        form = ISO_DATE if pa.types.is_date(kind) else ISO_CLOCK if pa.types.is_time(kind) else ISO_ZONED
+        self.ops[at].precision = form | ISO_UTC
+        self.ops[at].scale = 0 if form == ISO_DATE else _DIGITS[kind.unit]
         return 0
 
     cdef int compile_dropped(self, object node, tuple path) except -1:
@@ -438,6 +457,9 @@ cdef class AvroProgram(Program):
             code = PUT_FLOAT
         elif op is Step.DOUBLE:
             code = PUT_DOUBLE
+        elif is_iso(node, kind):
+            code = PUT_ISO
+            cost = 36
         elif op is Step.STRING and (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             code = PUT_STRING
         elif op is Step.STRING or op is Step.BYTES:
@@ -465,6 +487,8 @@ cdef class AvroProgram(Program):
             self.ops[at].size = len(node.symbols)
             self.ops[at].texts = self.text_table([symbol.encode() for symbol in node.symbols])
             self.ops[at].table = self.symbol_table(self.ops[at].texts, self.ops[at].size)
+        elif code == PUT_ISO:
+            self.set_iso(at, kind)
         elif code == PUT_DECIMAL and pa.types.is_decimal(kind):
             # Digits to put behind the column's unscaled value.
             self.ops[at].factor = node.scale - kind.scale

@@ -17,6 +17,7 @@ from kcodec.wire.decimal cimport (
     decimal_number, decimal_number_to_bytes, decimal_parse, decimal_rescale, decimal_resize, decimal_to_bytes,
     decimal_to_fixed,
 )
+from kcodec.wire.isotime cimport iso_write
 from kcodec.wire.status cimport *
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -142,6 +143,21 @@ cdef uint8_t *write_decimal_text(
     return out + length
 
 
+cdef uint8_t *write_iso(const Op *op, const Input *column, int64_t index, uint8_t *out) noexcept nogil:
+    """Write a date or time as text; NULL if it has no form."""
+    cdef int64_t value
+    cdef uint8_t *end
+    if column.width == 4:
+        value = (<const int32_t *>column.data)[index]
+    else:
+        value = (<const int64_t *>column.data)[index]
+    # The length is one byte.
+    end = iso_write(value, op.precision, op.scale, out + 1)
+    if end != NULL:
+        out[0] = <uint8_t>((end - out - 1) << 1)
+    return end
+
+
 cdef int32_t find_symbol(const Op *op, const uint8_t *text, int64_t size) noexcept nogil:
     cdef const int32_t *table = op.table
     cdef int32_t symbol = table[1 + (symbol_hash(text, size) & table[0])]
@@ -250,6 +266,11 @@ cdef uint8_t *put(
                 out = write_decimal(op, column, index, out, &context.status)
                 if unlikely(context.status != OK):
                     return fail(context, context.status, op, index)
+                op += 1
+            elif op.code == PUT_ISO:
+                out = write_iso(op, column, index, out)
+                if unlikely(out == NULL):
+                    return fail(context, OUT_OF_RANGE, op, index)
                 op += 1
             elif op.code == PUT_BOOLEAN:
                 value = index + column.first

@@ -116,7 +116,10 @@ class AvroCodec(Codec):
         the wire.
     round : {"error", "truncate"}
         What `encode` makes of a time that is finer than the schema's: an error of its row, or the next earlier time
-        that is not.
+        that is not. Also what `decode` makes of Debezium's times in text with more than six digits of a second.
+    debezium : bool
+        Whether types that ``connect.name`` says are Debezium's dates and times (``io.debezium.time.*``) become Arrow's;
+        otherwise they are the numbers and the text that they look like.
     limits : Limits, optional
         What one row may cost.
 
@@ -155,6 +158,7 @@ class AvroCodec(Codec):
         trailing: bool = False,
         fields: Sequence[str] | None = None,
         round: str = "error",
+        debezium: bool = True,
         limits: Limits | None = None,
     ) -> None:
         if not isinstance(trailing, bool):
@@ -162,7 +166,7 @@ class AvroCodec(Codec):
         if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
             raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
         options = TypeOptions(
-            large, recursive_depth, wide_decimals, union_members, union_prefix, fields, round
+            large, recursive_depth, wide_decimals, union_members, union_prefix, fields, round, debezium
         )
         self._arguments: dict[str, Any] = {
             "writer_schema": schema_text(writer_schema),
@@ -176,6 +180,7 @@ class AvroCodec(Codec):
             "trailing": trailing,
             "fields": options.fields,
             "round": round,
+            "debezium": debezium,
             "limits": Limits.of(limits),
         }
         named = self._arguments["named_schemas"]

@@ -11,7 +11,7 @@ from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.plan import MAX_NODES
 from kcodec.formats.avro.resolution import describe
 from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
-from kcodec.formats.avro.types import TypeOptions, member_name, widest
+from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["encode_plan"]
@@ -77,7 +77,8 @@ class _EncodePlan:
 
     def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
         if not reason:
-            logical = f" ({schema.logical})" if schema.logical else ""
+            logical = logical_type(schema, self.options)
+            logical = f" ({logical})" if logical else ""
             reason = f"{self.columns[column].type} cannot be written as {describe(schema)}{logical}"
         return Node(Op.FAIL, -1, name, code="type_mismatch", reason=reason)
 
@@ -177,14 +178,17 @@ class _EncodePlan:
             return self.node(
                 Op.DECIMAL, column, name, size=schema.size, precision=schema.precision, scale=schema.scale
             )
+        logical = logical_type(schema, self.options)
         if op in (Op.INT, Op.LONG):
-            factor = 1 if pa.types.is_integer(kind) else _factor(schema.logical, kind)
+            factor = 1 if pa.types.is_integer(kind) else _factor(logical, kind)
             if not factor:
                 return self.mismatch(schema, column, name)
             floor = factor > 1 and self.options.round == "truncate"
             return self.node(op, column, name, factor=factor, floor=floor)
         if op is Op.ENUM and _is_text(kind):
             return self.node(op, column, name, symbols=schema.symbols)
+        if logical == "iso-text" and _is_same(kind, arrow_type(schema, self.options)):
+            return self.node(op, column, name)
         fits = {
             Op.NULL: pa.types.is_null,
             Op.BOOLEAN: pa.types.is_boolean,
@@ -229,6 +233,14 @@ def _factor(logical: str, kind: pa.DataType) -> int:
         return 0
     column, wire = _PER_SECOND[kind.unit], _PER_SECOND[unit]
     return column // wire if column >= wire else -(wire // column)
+
+
+def _is_same(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Return whether two types are both dates, times, or timestamps with or without a zone, of any unit."""
+    types = pa.types
+    if types.is_timestamp(kind) and types.is_timestamp(other):
+        return (kind.tz is None) == (other.tz is None)
+    return (types.is_date32(kind) and types.is_date(other)) or (types.is_time(kind) and types.is_time(other))
 
 
 def _is_text(kind: pa.DataType) -> bool:

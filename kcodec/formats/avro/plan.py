@@ -7,7 +7,7 @@ from kcodec.errors import SchemaError
 from kcodec.formats.avro.defaults import default_bytes
 from kcodec.formats.avro.resolution import Branches, apply_aliases, describe, equal_unions, unreadable
 from kcodec.formats.avro.schema import MAX_NESTING, Field, Schema
-from kcodec.formats.avro.types import TypeOptions, arrow_type, member_name, widest
+from kcodec.formats.avro.types import TypeOptions, arrow_type, logical_type, member_name, widest
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["MAX_NODES", "decode_plan"]
@@ -89,11 +89,13 @@ class _DecodePlan:
         data: bytes = b"",
         code: str = "",
         reason: str = "",
+        floor: bool = False,
     ) -> Node:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise SchemaError(f"the schema comes to more than {MAX_NODES} steps")
-        return Node(op, column, name, children, size, factor, precision, scale, symbols, data, code, reason)
+        more = data, code, reason
+        return Node(op, column, name, children, size, factor, precision, scale, symbols, *more, floor=floor)
 
     def fail(self, name: str, reason: str, code: str = "unresolvable") -> Node:
         return self.node(Op.FAIL, -1, name, code=code, reason=reason)
@@ -159,8 +161,9 @@ class _DecodePlan:
                 scale=reader.scale,
             )
         if kind in ("bytes", "string", "fixed"):
-            return self.node(_OPS[kind], column, name, size=writer.size)
-        factor = _FACTORS.get(reader.logical, 1)
+            floor = logical_type(reader, self.options) == "iso-text" and self.options.round == "truncate"
+            return self.node(_OPS[kind], column, name, size=writer.size, floor=floor)
+        factor = _FACTORS.get(logical_type(reader, self.options), 1)
         return self.node(_OPS[writer.type], column, name, factor=factor)
 
     def read_symbols(self, writer: Schema, reader: Schema) -> tuple[str | None, ...]:

@@ -14,8 +14,9 @@ from kcodec.columns.fields import check_field, field_tree
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
+from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 
-__all__ = ["MAX_COLUMNS", "TypeOptions", "arrow_type", "derive_schema", "member_name", "widest"]
+__all__ = ["MAX_COLUMNS", "TypeOptions", "arrow_type", "derive_schema", "logical_type", "member_name", "widest"]
 
 #: Columns that a schema may come to once its references are followed.
 MAX_COLUMNS = 100_000
@@ -40,6 +41,8 @@ _PRIMITIVE_TYPES = {
     "float": pa.float32(),
     "double": pa.float64(),
 }
+
+_WIRES = {"int32": "int", "int64": "long", "string": "string"}
 
 _CHOICES = {
     "wide_decimals": ("decimal256", "string"),
@@ -73,7 +76,11 @@ class TypeOptions:
         also within arrays, maps and nullable types.
     round : {"error", "truncate"}
         What becomes of a time that is finer than what is written, such as microseconds for ``timestamp-millis``: an
-        error of its row, or the next earlier time that is not, as Spark writes it.
+        error of its row, or the next earlier time that is not, as Spark writes it. Also of text in nanoseconds that
+        `debezium` reads as microseconds.
+    debezium : bool
+        Whether types that ``connect.name`` says are Debezium's dates and times (``io.debezium.time.*``) are read as
+        such; otherwise they are the numbers and the text that they look like.
 
     Raises
     ------
@@ -88,13 +95,15 @@ class TypeOptions:
     union_prefix: str = "member_"
     fields: Sequence[str] | None = None
     round: str = "error"
+    debezium: bool = True
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
-        if not isinstance(self.large, bool):
-            raise ConfigError(f"large={self.large!r} is not True or False")
+        for name in ("large", "debezium"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name}={getattr(self, name)!r} is not True or False")
         depth = self.recursive_depth
         if depth is not None and (not isinstance(depth, int) or depth < 1):
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
@@ -106,6 +115,23 @@ class TypeOptions:
             if not names or not all(isinstance(name, str) for name in names):
                 raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")
             object.__setattr__(self, "fields", names)
+
+
+def logical_type(schema: Schema, options: TypeOptions) -> str:
+    """Return a schema's logical type; empty if it has none.
+
+    Those of Debezium's, which ``connect.name`` says, have the names of Avro's own, ``time-nanos`` and ``iso-text``.
+    """
+    if schema.logical or not options.debezium:
+        return schema.logical
+    time = _time(schema)
+    return "" if time is None else time.logical
+
+
+def _time(schema: Schema) -> TimeType | None:
+    name = schema.props.get("connect.name")
+    time = TIME_TYPES.get(name) if isinstance(name, str) else None
+    return time if time is not None and _WIRES[time.wire] == schema.type else None
 
 
 def widest(schema: Schema) -> str:
@@ -184,6 +210,9 @@ class _Types:
             return self.decimal(schema, path)
         if schema.logical in _LOGICAL_TYPES:
             return _LOGICAL_TYPES[schema.logical]
+        time = _time(schema) if self.options.debezium else None
+        if time is not None:
+            return time.arrow_type
         if schema.type == "fixed":
             return pa.binary(schema.size)
         if schema.type == "bytes":

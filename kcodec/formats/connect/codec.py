@@ -84,7 +84,10 @@ class ConnectJsonCodec(Codec):
         read, are read as them, in the compat mode too.
     round : {"error", "truncate"}
         What `encode` makes of times that are finer than Connect's milliseconds: errors of their rows, or the next
-        earlier milliseconds.
+        earlier milliseconds. Also what `decode` makes of Debezium's times in text with more than six digits of a second.
+    debezium : bool, optional
+        Whether numbers and text that are named as Debezium's dates and times (``io.debezium.time.*``) become Arrow's, as
+        those of Connect do. By default True, with ``compat`` False, which has no other value.
     large : bool
         Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
     limits : Limits, optional
@@ -143,6 +146,7 @@ class ConnectJsonCodec(Codec):
         duplicate_keys: str = "last",
         nonfinite: bool = False,
         round: str = "error",
+        debezium: bool | None = None,
         large: bool = False,
         limits: Limits | None = None,
     ) -> None:
@@ -152,6 +156,7 @@ class ConnectJsonCodec(Codec):
             ("nonfinite", nonfinite, (True, False)),
             ("round", round, _ROUND),
             ("tombstones", tombstones, (None, True, False)),
+            ("debezium", debezium, (None, True, False) if compat is None else (None, False)),
         ):
             if value not in valid:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(repr, valid))}")
@@ -181,6 +186,7 @@ class ConnectJsonCodec(Codec):
             "duplicate_keys": duplicate_keys,
             "nonfinite": nonfinite,
             "round": round,
+            "debezium": debezium,
             "large": large,
             "limits": Limits.of(limits),
         }
@@ -192,6 +198,7 @@ class ConnectJsonCodec(Codec):
             text=wide_decimals == "string",
             nonfinite=nonfinite,
             floor=round == "truncate",
+            debezium=compat is None if debezium is None else debezium,
         )
         self._limits = Limits.of(limits)
         self._tombstones = compat is None if tombstones is None else tombstones
@@ -296,8 +303,9 @@ class ConnectJsonCodec(Codec):
         """Return the target of a schema in any form but Arrow's."""
         schema = ConnectSchema.from_json(schema, replace_null=self._options.replace_null)
         precision, wide, large = (self._arguments[name] for name in ("precision", "wide_decimals", "large"))
-        kind = arrow_type(schema, precision, wide, large)
-        return self._make_target(schema, kind, arrow_type(schema, precision, "engine", large))
+        debezium = self._options.debezium
+        kind = arrow_type(schema, precision, wide, large, debezium)
+        return self._make_target(schema, kind, arrow_type(schema, precision, "engine", large, debezium))
 
     def _schema_text(self, data: bytes) -> bytes:
         """Return the text of a row's schema; ``null`` where there is none."""

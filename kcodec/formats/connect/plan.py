@@ -16,8 +16,9 @@ from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError, near
 from kcodec.formats.connect.json_writer import from_connect
-from kcodec.formats.connect.schema import ConnectSchema, arrow_type, decimal_type
+from kcodec.formats.connect.schema import ConnectSchema, arrow_type, debezium_time, decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, MILLIS_PER_DAY, TIME, TIMESTAMP
+from kcodec.formats.debezium.types import TimeType
 from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
 
@@ -34,6 +35,9 @@ _IS_CONTAINER: dict[str, Callable[[pa.DataType], bool]] = {
     "map": pa.types.is_map,
 }
 _PER_MILLI = {"ms": 1, "us": 1000, "ns": 1_000_000}
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+#: The unit of numbers, by the end of what Avro would call their type.
+_UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
 
 
 class Beyond(Exception):
@@ -51,6 +55,11 @@ class PlanOptions:
     text: bool = False  # columns of text are written as Decimals
     nonfinite: bool = False  # text of NaN and infinities is read as floats
     floor: bool = False  # times finer than milliseconds are cut off when written
+    debezium: bool = True  # its dates and times are such
+
+    def time(self, schema: ConnectSchema) -> TimeType | None:
+        """Return the date or time of Debezium's that a schema is; None if it is none, or not to be one."""
+        return debezium_time(schema) if self.debezium else None
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
@@ -237,6 +246,10 @@ class _Decoder:
                 return _with(
                     made, Op.JSON_INTEGER, self.canonical, factor=_PER_MILLI[kind.unit], bounds=_range(64)
                 )
+        elif (time := self.options.time(writer)) and types.is_temporal(kind):
+            read = _time_node(made, time, kind, self.options)
+            if read is not None and read.factor > 0:
+                return read
         elif writer.type in _BITS:
             if types.is_integer(kind):
                 return _with(made, Op.JSON_INTEGER, bounds=_range(_BITS[writer.type]))
@@ -257,6 +270,24 @@ class _Decoder:
         ):
             return _with(made, Op.JSON_BYTES)
         raise _mismatch(writer, column, path)
+
+
+def _time_node(made: Node, time: TimeType, kind: pa.DataType, options: PlanOptions) -> Node | None:
+    """Plan a date or time of Debezium's; None if the column is none of its kind."""
+    types, wanted = pa.types, time.arrow_type
+    if types.is_timestamp(kind):
+        if not types.is_timestamp(wanted) or (kind.tz is None) != (wanted.tz is None):
+            return None
+    elif kind != wanted and not (types.is_time(kind) and types.is_time(wanted)):
+        return None
+    if time.wire == "string":
+        return _with(made, Op.JSON_TIME, Form.UTC, floor=options.floor)
+    bounds = _range(_BITS[time.wire])
+    if types.is_date(kind):
+        return _with(made, Op.JSON_INTEGER, bounds=bounds)
+    column, wire = _PER_SECOND[kind.unit], _PER_SECOND[_UNITS[time.logical.rpartition("-")[2]]]
+    factor = column // wire if column >= wire else -(wire // column)
+    return _with(made, Op.JSON_INTEGER, factor=factor, bounds=bounds, floor=factor > 1 and options.floor)
 
 
 def _range(bits: int) -> tuple[int, int]:
@@ -313,7 +344,7 @@ def _encoded_decimal(schema: ConnectSchema, kind: pa.DataType, options: PlanOpti
     # Arrow has powers of ten up to the 76th.
     scale = schema.scale if schema.scale is not None and abs(schema.scale) <= 76 else None
     if scale is not None and options.text and (types.is_string(kind) or types.is_large_string(kind)):
-        return arrow_type(schema, 76, "engine", False)
+        return arrow_type(schema, 76, "engine", False, options.debezium)
     if scale is not None and options.numeric and not options.exact and types.is_decimal(kind):
         shift = scale - kind.scale
         precision = min(max(kind.precision + shift, 1), 76)
@@ -428,6 +459,9 @@ class _Encoder:
             return self.time(made, _factor(kind), (0, MILLIS_PER_DAY))
         if schema.name == TIMESTAMP:
             return self.time(made, _factor(kind)) if types.is_timestamp(kind) else None
+        time = self.options.time(schema)
+        if time is not None and types.is_temporal(kind):
+            return _time_node(made, time, kind, self.options)
         if schema.type in _BITS:
             if not types.is_integer(kind):
                 return None

@@ -13,11 +13,12 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP, ValueSchema, parse_integer, to_java
+from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 from kcodec.java.jackson import JacksonError, quote, read_tree
 from kcodec.java.numbers import narrow_integer
 from kcodec.plan.failure import RowError
 
-__all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths", "decimal_type"]
+__all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths", "debezium_time", "decimal_type"]
 
 #: Levels of schemas within schemas.
 MAX_DEPTH = 100
@@ -269,7 +270,12 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
         return _from_arrow(kind, nullable, "")
 
     def to_arrow(
-        self, *, precision: int = 38, wide_decimals: str = "decimal256", large: bool = False
+        self,
+        *,
+        precision: int = 38,
+        wide_decimals: str = "decimal256",
+        large: bool = False,
+        debezium: bool = True,
     ) -> pa.DataType:
         """Return the Arrow type of the values.
 
@@ -281,6 +287,8 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
             What decimals of more than 38 digits become.
         large : bool, default False
             Whether strings, binaries and lists have 64-bit offsets.
+        debezium : bool, default True
+            Whether Debezium's dates and times, numbers or text that are named ``io.debezium.time.*``, are such.
 
         Returns
         -------
@@ -295,7 +303,7 @@ class ConnectSchema(ValueSchema["ConnectSchema"]):
             If an argument is not valid.
         """
         check_widths(precision, wide_decimals)
-        return arrow_type(self, precision, wide_decimals, large)
+        return arrow_type(self, precision, wide_decimals, large, debezium)
 
     def __eq__(self, other: object) -> bool:
         # Java compares the order of fields, and defaults with their scale.
@@ -429,7 +437,15 @@ def _write(schema: ConnectSchema, numeric: bool, replace_null: bool, field_name:
 # Arrow ----------------------------------------------------------------------------------------------
 
 
-def arrow_type(schema: ConnectSchema, precision: int, wide_decimals: str, large: bool) -> pa.DataType:
+def debezium_time(schema: ConnectSchema) -> TimeType | None:
+    """Return the date or time of Debezium's that the name of a schema says; None if it is none."""
+    time = TIME_TYPES.get(schema.name or "")
+    return time if time is not None and time.wire == schema.type else None
+
+
+def arrow_type(
+    schema: ConnectSchema, precision: int, wide_decimals: str, large: bool, debezium: bool
+) -> pa.DataType:
     """Return the Arrow type of a schema; see `ConnectSchema.to_arrow`.
 
     ``wide_decimals="engine"`` gives decimals of more than 76 digits as many as there can be.
@@ -442,9 +458,12 @@ def arrow_type(schema: ConnectSchema, precision: int, wide_decimals: str, large:
         return pa.time32("ms")
     if schema.name == TIMESTAMP:
         return pa.timestamp("us", "UTC")
+    time = debezium_time(schema) if debezium else None
+    if time is not None:
+        return time.arrow_type
 
     def item(name: str, part: ConnectSchema) -> pa.Field:
-        return pa.field(name, arrow_type(part, precision, wide_decimals, large), part.optional)
+        return pa.field(name, arrow_type(part, precision, wide_decimals, large, debezium), part.optional)
 
     if schema.type == "struct":
         return pa.struct([item(name, part) for name, part in schema.fields.items()])

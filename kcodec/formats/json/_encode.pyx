@@ -15,7 +15,7 @@ from kcodec.plan._encoder cimport Encoder
 from kcodec.wire._floats cimport put_double, put_single
 from kcodec.wire.cursor cimport copy32, likely, multiply_overflows, unlikely
 from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_slot_text, decimal_to_bytes
-from kcodec.wire.isotime cimport ISO_DATE, iso_write
+from kcodec.wire.isotime cimport iso_write
 from kcodec.wire.json cimport JsonFault, base64_encode, json_put_string, json_skip, json_space
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, JSON_TYPE, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS, Status,
@@ -165,9 +165,9 @@ cdef uint8_t *put_time(
         value = (<const int32_t *>column.data)[index]
     else:
         value = (<const int64_t *>column.data)[index]
-        if op.form == ISO_DATE:
-            days = value // 86400000
-            if days * 86400000 != value:
+        if op.factor != 1:
+            days = value // op.factor
+            if days * op.factor != value:
                 return fail(context, OUT_OF_RANGE, op)
             value = days
     out[0] = 34

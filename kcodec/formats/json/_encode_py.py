@@ -1,7 +1,6 @@
 """Columns to JSON in plain Python: the reference that the compiled twin is tested against."""
 
 import base64
-import datetime
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,17 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.inputs import Inputs
+from kcodec.columns.isotime_py import write_iso
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault
-from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens
+from kcodec.formats.json._tokens_py import Tokens
 from kcodec.java.jackson import quote
 from kcodec.java.numbers import format_java_decimal, format_java_double, format_java_float
 from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Form, Node, Op
 from kcodec.plan.rows_py import Program, encode_rows
-
-_LAST = datetime.date.max.toordinal()
-
 
 def encode(
     array: pa.Array,
@@ -175,7 +172,8 @@ class _Writer(Inputs):
         return b'"' + base64.b64encode(self.read(node, row)) + b'"'
 
     def time(self, node: Node, row: int, path: str) -> bytes:
-        text = _iso(self.read(node, row), self.kinds[node.column])
+        utc = bool(node.forms & Form.UTC)
+        text = write_iso(self.read(node, row), self.kinds[node.column], utc=utc)
         if text is None:
             raise RowError("out_of_range", None, path)
         return b'"' + text.encode() + b'"'
@@ -226,22 +224,3 @@ def _number_form(node: Node, text: str) -> bytes:
 
 def _quoted(text: str, escaped: bool) -> bytes:
     return quote(text, escape_surrogates=escaped).encode()
-
-
-def _iso(value: int, kind: pa.DataType) -> str | None:
-    """Write a date, time or timestamp, with all digits of its unit; None if its year has not four digits."""
-    if pa.types.is_date(kind):
-        days, rest = (value, 0) if kind.bit_width == 32 else divmod(value, 86_400_000)
-        return None if rest or not 1 <= days + EPOCH <= _LAST else _day(days)
-    unit = UNITS[kind.unit]
-    seconds, rest = divmod(value, unit)
-    days, seconds = divmod(seconds, 86400)
-    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    clock += f".{rest:0{len(str(unit)) - 1}}" if unit > 1 else ""
-    if pa.types.is_time(kind):
-        return None if days else clock
-    return f"{_day(days)}T{clock}{'Z' if kind.tz else ''}" if 1 <= days + EPOCH <= _LAST else None
-
-
-def _day(days: int) -> str:
-    return datetime.date.fromordinal(days + EPOCH).isoformat()

@@ -5,19 +5,18 @@ row was good. What a key holds is kept apart until its object ends, so that the 
 """
 
 import base64
-import datetime
 import re
 import struct
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any, NoReturn
 
 import pyarrow as pa
 
+from kcodec.columns.isotime_py import bounds, read_iso
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import Fault
 from kcodec.formats.json._encode_py import encode
-from kcodec.formats.json._tokens_py import EPOCH, UNITS, Tokens
+from kcodec.formats.json._tokens_py import Tokens
 from kcodec.java.numbers import round_to_float
 from kcodec.plan.failure import step
 from kcodec.plan.node import JSON_KINDS, Form, Node, Op
@@ -30,9 +29,6 @@ _INTEGER = re.compile(rb"-?(0|[1-9][0-9]*)")
 # A BigDecimal that is not 0 if negative, and that has no exponent as it is not below 1E-6.
 _CANONICAL = re.compile(rb"0(\.[0-9]{1,6})?|-?[1-9][0-9]*(\.[0-9]+)?")
 _BASE64 = re.compile(rb"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_DATE = r"(\d{4})-(\d\d)-(\d\d)"
-_CLOCK = r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
-_ZONE = r"(?:[Zz]|([+-])(\d\d):?(\d\d))"
 
 #: Characters of a decimal in Base64.
 _LONGEST = 1000
@@ -266,7 +262,7 @@ class _Row(Tokens, ColumnRow):
         value = int(kept or "0") * 10 ** max(power, 0) if kept else 0
         value = -value if negative else value
         kind = self.columns[node.column].type
-        low, high = _bounds(kind)
+        low, high = bounds(kind)
         if node.bounds and not node.bounds[0] <= value <= node.bounds[1]:
             self.fail("out_of_range", begin, path)
         value *= node.factor
@@ -364,15 +360,10 @@ class _Row(Tokens, ColumnRow):
             self.wrong(path)
         text = self.string(path).decode()
         kind = self.columns[node.column].type
-        value = _instant(text, kind)
-        if value is None:
-            self.fail("invalid_time", begin, path)
-        if value.denominator != 1:
-            self.fail("inexact", begin, path)
-        low, high = _bounds(kind)
-        if not low <= value <= high:
-            self.fail("out_of_range", begin, path)
-        self.put(node.column, int(value))
+        value, code = read_iso(text, kind, utc=bool(node.forms & Form.UTC), floor=node.floor)
+        if code:
+            self.fail(code, begin, path)
+        self.put(node.column, value)
 
     def raw(self, node: Node, path: str) -> None:
         begin = self.at
@@ -406,44 +397,3 @@ def _parts(number: bytes) -> tuple[bool, str, int]:
     mantissa, _, exponent = number.decode().lower().partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     return mantissa.startswith("-"), (whole + fraction).lstrip("0"), int(exponent or "0") - len(fraction)
-
-
-def _bounds(kind: pa.DataType) -> tuple[int, int]:
-    """Return the least and the greatest integer that a column holds."""
-    if pa.types.is_time(kind):
-        return 0, 86400 * UNITS[kind.unit] - 1
-    if pa.types.is_unsigned_integer(kind):
-        return 0, (1 << kind.bit_width) - 1
-    return -(1 << (kind.bit_width - 1)), (1 << (kind.bit_width - 1)) - 1
-
-
-def _instant(text: str, kind: pa.DataType) -> Fraction | None:
-    """Read a date, time or timestamp in the unit of its column; None if it is not one."""
-    if pa.types.is_date(kind):
-        pattern = _DATE
-    elif pa.types.is_time(kind):
-        pattern = _CLOCK
-    else:
-        pattern = f"{_DATE}[Tt ]{_CLOCK}" + (_ZONE if kind.tz else "")
-    match = re.compile(pattern, re.ASCII).fullmatch(text)
-    if match is None:
-        return None
-    parts = list(match.groups())
-    days = 0
-    if not pa.types.is_time(kind):
-        try:
-            days = datetime.date(*map(int, parts[:3])).toordinal() - EPOCH
-        except ValueError:
-            return None
-        if pa.types.is_date(kind):
-            return Fraction(days * (1 if kind.bit_width == 32 else 86_400_000))
-        parts = parts[3:]
-    hour, minute, second = map(int, parts[:3])
-    if hour > 23 or minute > 59 or second > 59:
-        return None
-    seconds = days * 86400 + hour * 3600 + minute * 60 + second + Fraction("0." + (parts[3] or "0"))
-    if parts[4:] and parts[4]:
-        if int(parts[5]) > 23 or int(parts[6]) > 59:
-            return None
-        seconds -= (int(parts[5]) * 60 + int(parts[6])) * (60 if parts[4] == "+" else -60)
-    return seconds * UNITS[kind.unit]

@@ -10,7 +10,7 @@ from kcodec.formats.json._program cimport *
 from kcodec.wire._floats cimport read_double, read_single
 from kcodec.wire.cursor cimport load_le64
 from kcodec.wire.decimal cimport decimal_from_bytes, decimal_from_text, decimal_rescale
-from kcodec.wire.isotime cimport ISO_DATE, iso_read
+from kcodec.wire.isotime cimport iso_read
 from kcodec.wire.json cimport base64_decode, json_literal, json_number, json_skip, json_skip_string, json_string
 from kcodec.wire.status cimport (
     FIXED_SIZE, INEXACT, INVALID_BASE64, INVALID_NUMBER, INVALID_TIME, JSON_SYNTAX, JSON_TYPE, NUMBER_LENGTH, OK,
@@ -341,10 +341,8 @@ cdef const uint8_t *read_time(
         return fail(context, status, op, p)
     if op.width == 4:
         (<int32_t *>column.data)[index] = <int32_t>value
-    elif op.form == ISO_DATE:
-        (<int64_t *>column.data)[index] = value * 86400000
     else:
-        (<int64_t *>column.data)[index] = value
+        (<int64_t *>column.data)[index] = value * op.factor
     return at
 
 

@@ -90,7 +90,7 @@ cdef struct Op:
     int32_t digits          # ISO_TIME: of the unit
     int32_t form            # ISO_TIME
     bint text               # the column holds text
-    int64_t factor
+    int64_t factor          # ISO_TIME: what the column counts, of days
     int64_t low             # INTEGER: in the text
     int64_t high            # the same, where it is less than 2**63
     uint64_t highest        # the same, where it is not negative

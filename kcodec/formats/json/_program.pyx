@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.plan._program cimport Program, inside
-from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_LOCAL, ISO_ZONED
+from kcodec.wire.isotime cimport ISO_CLOCK, ISO_DATE, ISO_FLOOR, ISO_LOCAL, ISO_UTC, ISO_ZONED
 from kcodec.wire.json cimport JSON_MARGIN
 
 import collections
@@ -364,7 +364,9 @@ cdef class JsonProgram(Program):
                 op.digits = _DIGITS[kind.unit]
                 op.form = ISO_CLOCK
                 if pa.types.is_timestamp(kind):
-                    op.form = ISO_ZONED if kind.tz else ISO_LOCAL
+                    op.form = ISO_ZONED if kind.tz or node.forms & Form.UTC else ISO_LOCAL
+            op.factor = 86_400_000 if pa.types.is_date64(kind) else 1
+            op.form |= (ISO_UTC if node.forms & Form.UTC else 0) | (ISO_FLOOR if node.floor else 0)
         return 0
 
     cdef int set_folds(self) except -1:

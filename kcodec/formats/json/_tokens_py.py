@@ -3,7 +3,6 @@
 What is cut off by the end is ``truncated`` there, a byte that cannot stand is ``json_syntax``.
 """
 
-import datetime
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -14,11 +13,6 @@ SPACE = b" \t\n\r"
 DIGITS = b"0123456789"
 #: What stands behind a backslash.
 ESCAPES = {34: '"', 92: "\\", 47: "/", 98: "\b", 102: "\f", 110: "\n", 114: "\r", 116: "\t"}
-
-#: Parts of a second.
-UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-#: Days before 1970-01-01, as `datetime` counts them.
-EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
 class Tokens:

@@ -1,0 +1,1 @@
+"""Debezium: the types that its schemas name, and its envelopes."""
