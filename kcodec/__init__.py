@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcodec.formats.avro.types import TypeOptions
     from kcodec.formats.connect.codec import ConnectJsonCodec
     from kcodec.formats.connect.schema import ConnectSchema
+    from kcodec.formats.debezium.unwrap import unwrap
     from kcodec.formats.decimals import DecimalCodec
     from kcodec.formats.json.codec import JsonCodec
     from kcodec.formats.json_schema.codec import JsonSchemaCodec
@@ -63,6 +64,7 @@ __all__ = [
     "plan",
     "protocol",
     "registry",
+    "unwrap",
     "wire",
 ]
 
@@ -81,6 +83,7 @@ _MODULES = {
     "ProtobufCodec": "kcodec.formats.protobuf.codec",
     "Serde": "kcodec.serde.serde",
     "TypeOptions": "kcodec.formats.avro.types",
+    "unwrap": "kcodec.formats.debezium.unwrap",
 }
 _SUBPACKAGES = ("kafka", "plan", "protocol", "registry", "wire")
 

@@ -1,29 +1,31 @@
 """Spark functions over kcodec, such as ``from_avro`` and ``to_avro`` without a jar, in classic and Connect sessions.
 
-Nothing of Spark is imported until a function is called. The names are loaded when they are first used, as workers need
-few of them; only those of functions that are called as their modules are there from the beginning.
+The names below are loaded when they are first used, so that a worker loads nothing but what its function needs; and
+nothing of Spark is imported until a function is called.
 """
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-from kcodec_spark.dead_letters import dead_letters
-from kcodec_spark.metrics import metrics, schema_id
-from kcodec_spark.register import register
-from kcodec_spark.ship import ServerReport, check_server, ship
 
 if TYPE_CHECKING:
     from kcodec_spark.avro import from_avro, to_avro
     from kcodec_spark.connect import from_connect_json, to_connect_json
+    from kcodec_spark.dead_letters import dead_letters
+    from kcodec_spark.debezium import unwrap
     from kcodec_spark.decimals import decimal_to_text, decode_decimal, encode_decimal, text_to_decimal
     from kcodec_spark.json import from_json, to_json
     from kcodec_spark.json_schema import from_json_schema, to_json_schema
     from kcodec_spark.kafka import register_kafka
     from kcodec_spark.ksql import from_ksql, to_ksql
     from kcodec_spark.lag import consumer_lag
+    from kcodec_spark.metrics import metrics, schema_id
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
     from kcodec_spark.protocol import decode_consumer_offsets, decode_transaction_state, from_kafka_message
+    from kcodec_spark.register import register
     from kcodec_spark.segment import register_segments
+    from kcodec_spark.ship import ServerReport, check_server, ship
 
 __all__ = [
     "ServerReport",
@@ -55,10 +57,14 @@ __all__ = [
     "to_json_schema",
     "to_ksql",
     "to_protobuf",
+    "unwrap",
 ]
 
 _MODULES = {
+    "ServerReport": "ship",
+    "check_server": "ship",
     "consumer_lag": "lag",
+    "dead_letters": "dead_letters",
     "decimal_to_text": "decimals",
     "decode_consumer_offsets": "protocol",
     "decode_decimal": "decimals",
@@ -71,8 +77,12 @@ _MODULES = {
     "from_kafka_message": "protocol",
     "from_ksql": "ksql",
     "from_protobuf": "protobuf",
+    "metrics": "metrics",
+    "register": "register",
     "register_kafka": "kafka",
     "register_segments": "segment",
+    "schema_id": "metrics",
+    "ship": "ship",
     "text_to_decimal": "decimals",
     "to_avro": "avro",
     "to_connect_json": "connect",
@@ -80,7 +90,19 @@ _MODULES = {
     "to_json_schema": "json_schema",
     "to_ksql": "ksql",
     "to_protobuf": "protobuf",
+    "unwrap": "debezium",
 }
+
+
+class _Package(ModuleType):
+    """A package in which functions keep the names that they share with their modules, once these are imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _MODULES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

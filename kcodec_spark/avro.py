@@ -35,6 +35,7 @@ OPTIONS = (
     "datetimeRebaseMode",
     "readerSchemaId",
     "readerSchemaVersion",
+    "debezium",
 )
 _MAX_RECURSION = 15
 
@@ -68,6 +69,8 @@ def from_avro(
         ``avroSchema``: the schema to read as, or from the registry ``readerSchemaId``, ``readerSchemaVersion``;
         ``recursiveFieldMaxDepth`` (errors call it ``recursive_depth``),
         ``enableStableIdentifiersForUnionType``, ``stableIdentifierPrefixForUnionType`` as in Spark;
+        ``debezium``: whether Debezium's dates and times, which ``connect.name`` says, are such (``true``, the default)
+        or the numbers and the text of Spark's own function;
         ``confluent.schema.registry.`` and a setting of confluent-kafka's registry client.
     subject, schemaRegistryAddress : str or literal Column, optional
         Subject and address (any that `kcodec.registry.open` takes; without a scheme, http) of the registry:
@@ -86,7 +89,7 @@ def from_avro(
     -------
     Column
         Of the type that Spark's ``from_avro`` returns, except what Spark does not take from Python: nanosecond
-        timestamps are numbers.
+        timestamps are numbers; and Debezium's dates and times.
 
     Raises
     ------
@@ -228,6 +231,8 @@ def _codec_options(given: Mapping[str, Any]) -> dict[str, Any]:
     if flag(given, "enableStableIdentifiersForUnionType"):
         options["union_members"] = "type"
         options["union_prefix"] = str(given.get("stableIdentifierPrefixForUnionType", "member_"))
+    if not flag(given, "debezium", default=True):
+        options["debezium"] = False
     return options
 
 

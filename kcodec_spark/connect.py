@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from kcodec import ConnectJsonCodec
 from kcodec_spark.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.options import rows_options, write_options
+from kcodec_spark.options import flag, rows_options, write_options
 from kcodec_spark.types import given_type
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def from_connect_json(
     options : dict, optional
         ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`; and the converter's settings under
         Connect's names: ``schemas.enable``, ``decimal.format``, ``replace.null.with.default``,
-        ``schemas.cache.size``.
+        ``schemas.cache.size``. ``debezium`` is ``false`` where Debezium's dates and times are to be the numbers and the
+        text that they are in Connect.
     compat : {"connect"}, optional
         Answer as JsonConverter does, silent narrowing included.
     key : bool
@@ -65,8 +66,11 @@ def from_connect_json(
     >>> df.select(from_connect_json("value", "id BIGINT, price DECIMAL(9,2)").alias("order"))     # doctest: +SKIP
     """
     converter, others = _settings(options)
-    rows = rows_options(others, "from_connect_json", ", and Connect's")
-    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals)
+    plain = [name for name in others if str(name).lower() == "debezium"]
+    named = {"debezium": others.pop(name) for name in plain}
+    rows = rows_options(others, "from_connect_json", ", debezium, and Connect's")
+    more = {} if flag(named, "debezium", default=True) else {"debezium": False}
+    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals, **more)
     return decoded(data, reader_of(codec), rows, "from_connect_json", deterministic=deterministic)
 
 
@@ -129,7 +133,7 @@ def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[s
 
 
 def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
-    arguments = {name: value for name, value in arguments.items() if value}
+    arguments = {name: value for name, value in arguments.items() if value or name == "debezium"}
     if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
         return check_codec(schema, {**converter, **arguments})
     if not isinstance(schema, str) or not schema.lstrip().startswith("{"):

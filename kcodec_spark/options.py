@@ -135,9 +135,9 @@ def _listed(names: tuple[str, ...]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def flag(given: Mapping[str, Any], name: str) -> bool:
-    """Return the option of a name as true or false; without it, false."""
-    text = str(given.get(name, "false")).lower()
+def flag(given: Mapping[str, Any], name: str, *, default: bool = False) -> bool:
+    """Return the option of a name as true or false."""
+    text = str(given.get(name, default)).lower()
     if text not in ("true", "false"):
         raise ConfigError(f"{name} {given[name]!r} is neither true nor false")
     return text == "true"

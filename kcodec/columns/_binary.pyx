@@ -1,15 +1,64 @@
-"""A binary array that grows, a row after the other.
+"""A binary array that grows, a row after the other; and one of Python's bytes.
 
 Rows stand one behind the other in one buffer, which with the offsets of the rows is already the Arrow array. Before
 each block of rows, the writer asks for room for all that the block can take, so writing needs no checks.
 """
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_GET_SIZE
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import pyarrow as pa
 
 from kcodec.errors import CapacityError
+
+
+__all__ = ["binary_array"]
+
+
+def binary_array(values):
+    """Return the array of a sequence of bytes and None; None if something else is in it, or more than 2 GiB.
+
+    `pyarrow.array` does the same, and first loads pandas where that is installed.
+    """
+    cdef tuple rows = tuple(values)
+    cdef int64_t count = len(rows)
+    cdef int64_t row
+    cdef int64_t nulls = 0
+    cdef int64_t size = 0
+    cdef int32_t *offsets
+    cdef uint8_t *valid = NULL
+    cdef uint8_t *data
+    cdef object value
+    for value in rows:
+        if value is None:
+            nulls += 1
+        elif PyBytes_Check(value):
+            size += PyBytes_GET_SIZE(value)
+        else:
+            return None
+    if size > INT32_MAX:
+        return None
+    offset_buffer = pa.allocate_buffer((count + 1) * 4)
+    data_buffer = pa.allocate_buffer(size)
+    valid_buffer = None
+    offsets = <int32_t *><uintptr_t>offset_buffer.address
+    data = <uint8_t *><uintptr_t>data_buffer.address
+    if nulls:
+        valid_buffer = pa.allocate_buffer((count + 7) // 8)
+        valid = <uint8_t *><uintptr_t>valid_buffer.address
+        memset(valid, 0, (count + 7) // 8)
+    offsets[0] = 0
+    for row in range(count):
+        value = rows[row]
+        offsets[row + 1] = offsets[row]
+        if value is not None:
+            size = PyBytes_GET_SIZE(value)
+            memcpy(data + offsets[row], PyBytes_AS_STRING(value), size)
+            offsets[row + 1] += <int32_t>size
+            if nulls:
+                valid[row >> 3] |= <uint8_t>(1 << (row & 7))
+    return pa.Array.from_buffers(pa.binary(), count, [valid_buffer, offset_buffer, data_buffer], nulls)
 
 
 cdef class BinaryBuilder:

@@ -330,7 +330,8 @@ cdef class Builder:
         if column.kind == NOTHING:
             return pa.nulls(length)
         if column.items_room == 0:
-            return pa.array([], kind)
+            # Of a list, pyarrow would first load pandas.
+            return pa.nulls(0, kind)
         bitmap, offsets, data = self.buffers[at]
         self.buffers[at] = None
         if bitmap is not None:

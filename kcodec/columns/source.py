@@ -42,6 +42,9 @@ def arrays(values: Any, kind: pa.DataType | None = BYTES) -> tuple[list[pa.Array
 
 def _listed(values: Any, kind: pa.DataType | None) -> pa.Array:
     """Make an array of Python values: of the columns of a type that they have, or of what they are."""
+    found = kernel("columns._binary").binary_array(values)
+    if found is not None:
+        return found
     if kind != BYTES and any(not isinstance(value, (bytes, type(None))) for value in values):
         try:
             return pa.array(values, None if kind is None else _used(values, kind))

@@ -30,7 +30,9 @@ class Op(enum.Enum):
     FLOAT = "float"
     DOUBLE = "double"
     BYTES = "bytes"  #: long length, bytes
-    STRING = "string"  #: long length, UTF-8; ``column`` a date, time or timestamp: ISO 8601, as `Form.UTC` says
+    STRING = (
+        "string"  #: long length, UTF-8; ``column`` a date, time or timestamp: ISO 8601, as `Form.UTC` says
+    )
     FIXED = "fixed"  #: ``size`` bytes
     ENUM = "enum"  #: int index into ``symbols``
     DECIMAL = "decimal"  #: unscaled two's-complement big-endian: ``size`` bytes, or with a long length if 0

@@ -16,7 +16,15 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 
-__all__ = ["MAX_COLUMNS", "TypeOptions", "arrow_type", "derive_schema", "logical_type", "member_name", "widest"]
+__all__ = [
+    "MAX_COLUMNS",
+    "TypeOptions",
+    "arrow_type",
+    "derive_schema",
+    "logical_type",
+    "member_name",
+    "widest",
+]
 
 #: Columns that a schema may come to once its references are followed.
 MAX_COLUMNS = 100_000

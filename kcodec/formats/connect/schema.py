@@ -18,7 +18,15 @@ from kcodec.java.jackson import JacksonError, quote, read_tree
 from kcodec.java.numbers import narrow_integer
 from kcodec.plan.failure import RowError
 
-__all__ = ["MAX_DEPTH", "PRECISION", "ConnectSchema", "arrow_type", "check_widths", "debezium_time", "decimal_type"]
+__all__ = [
+    "MAX_DEPTH",
+    "PRECISION",
+    "ConnectSchema",
+    "arrow_type",
+    "check_widths",
+    "debezium_time",
+    "decimal_type",
+]
 
 #: Levels of schemas within schemas.
 MAX_DEPTH = 100

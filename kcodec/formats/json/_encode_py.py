@@ -18,6 +18,7 @@ from kcodec.plan.failure import RowError, step
 from kcodec.plan.node import Form, Node, Op
 from kcodec.plan.rows_py import Program, encode_rows
 
+
 def encode(
     array: pa.Array,
     program: Program,

@@ -1,0 +1,199 @@
+"""Debezium's change events as the rows that they hold, in columns of Spark's own."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kcodec.errors import SchemaError
+from kcodec.formats.debezium.unwrap import DELETED, Extraction, Reference
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+__all__ = ["unwrap"]
+
+
+def unwrap(
+    df: "DataFrame",
+    column: str = "value",
+    *,
+    delete_tombstone_handling_mode: str = "tombstone",
+    add_fields: str | Iterable[str] = (),
+    add_fields_prefix: str = "__",
+    add_headers: str | Iterable[str] = (),
+    add_headers_prefix: str = "__",
+    route_by_field: str = "",
+) -> "DataFrame":
+    """Take the rows out of Debezium's change events, as its transform ``ExtractNewRecordState`` does.
+
+    Parameters
+    ----------
+    df : DataFrame
+        Batch or stream, classic or Connect.
+    column : str
+        Name of the column of envelopes, as any of the functions decodes them; null is a tombstone.
+    delete_tombstone_handling_mode, add_fields, add_fields_prefix, add_headers, add_headers_prefix, route_by_field
+        The settings of the transform, as for `kcodec.unwrap`.
+
+    Returns
+    -------
+    DataFrame
+        The messages that the transform lets pass, with all columns: `column` is the struct of the row, null for a
+        tombstone; with `add_headers`, ``headers`` has these too, as text; with `route_by_field`, ``topic`` is what the
+        row says. Rows that mode PERMISSIVE has made nulls of are not among them: `dead_letters` takes them before.
+
+    Raises
+    ------
+    SchemaError, ConfigError
+        When called, if there is no such column of envelopes, or a setting is not valid.
+
+    Examples
+    --------
+    >>> from kcodec_spark import from_avro, unwrap
+    >>> changes = kafka.withColumn("value", from_avro("value", **registry))             # doctest: +SKIP
+    >>> unwrap(changes, delete_tombstone_handling_mode="rewrite").select("value.*")     # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+
+    extraction = Extraction(
+        delete_tombstone_handling_mode,
+        add_fields,
+        add_fields_prefix,
+        add_headers,
+        add_headers_prefix,
+        route_by_field,
+    )
+    events = _Events(df, column)
+    columns = {column: events.row(extraction)}
+    if extraction.headers:
+        headers = events.headers(extraction)
+        there = [name for name in df.columns if name.lower() == "headers"]
+        if there:
+            empty = F.array().cast("array<struct<key:string,value:binary>>")
+            headers = F.concat(F.coalesce(F.col(there[0]), empty), headers)
+        columns["headers"] = headers
+    if extraction.route_by_field:
+        topic = events.topic(extraction.route_by_field)
+        there = [name for name in df.columns if name.lower() == "topic"]
+        columns["topic"] = F.coalesce(topic, F.col(there[0])) if there else topic
+    return df.where(events.kept(extraction)).withColumns(columns)
+
+
+class _Events:
+    """A column of envelopes."""
+
+    def __init__(self, df: "DataFrame", name: str) -> None:
+        from pyspark.sql import functions as F
+        from pyspark.sql.types import StructType
+
+        if not isinstance(name, str):
+            raise TypeError(f"column is the name of a column, not {type(name).__name__}")
+        found = [field for field in df.schema.fields if field.name == name]
+        if len(found) != 1:
+            raise SchemaError(f"no one column {name}: there are {', '.join(df.columns)}")
+        self.column = F.col(f"`{name}`")
+        self.kinds = _kinds(found[0].dataType)
+        if not isinstance(self.kinds.get("after"), StructType):
+            raise SchemaError(f"{name} is no envelope of Debezium's: it has no struct after")
+        if not self.kinds.keys() & {"before", "op"}:
+            raise SchemaError("deletes are not told from truncates without before or op")
+        self.after = self.column.getField("after")
+
+    @property
+    def deleted(self) -> "Column":
+        """Whether an event is a delete."""
+        if "before" in self.kinds:
+            return self.after.isNull() & self.column.getField("before").isNotNull()
+        return self.after.isNull() & self.column.getField("op").eqNullSafe("d")
+
+    def kept(self, extraction: Extraction) -> "Column":
+        """Return whether the transform lets a message pass."""
+        kept = self.after.isNotNull()
+        if extraction.keeps_deletes:
+            kept = kept | self.deleted
+        return kept | self.column.isNull() if extraction.keeps_tombstones else kept
+
+    def row(self, extraction: Extraction) -> "Column":
+        """Return the struct of a row."""
+        from pyspark.sql import functions as F
+
+        kind = self.kinds["after"]
+        rows = self.after
+        if extraction.rewrites:
+            if "before" not in self.kinds:
+                raise SchemaError("the row of a delete is in the field before, which is missing")
+            if not _is_same(self.kinds["before"], kind):
+                raise SchemaError(
+                    f"before is {self.kinds['before'].simpleString()}, and after {kind.simpleString()}"
+                )
+            rows = F.coalesce(self.after, self.column.getField("before"))
+        parts = [rows.getField(name).alias(name) for name in _kinds(kind)]
+        names = list(_kinds(kind))
+        if extraction.rewrites:
+            parts.append(F.when(self.after.isNull(), F.lit("true")).otherwise(F.lit("false")).alias(DELETED))
+            names.append(DELETED)
+        for reference, value in self.references(extraction.fields):
+            parts.append(value.alias(reference.new))
+            names.append(reference.new)
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise SchemaError(f"a field's name stands twice in the rows: {', '.join(sorted(twice))}")
+        return F.when(rows.isNotNull(), F.struct(*parts))
+
+    def references(self, references: Iterable[Reference]) -> "list[tuple[Reference, Column]]":
+        """Return the fields that there are of some."""
+        found = []
+        for reference in references:
+            inside = self.kinds
+            parent = self.column
+            if reference.parent:
+                if reference.parent not in self.kinds:
+                    raise SchemaError(
+                        f"the envelope has no struct {reference.parent}, of which {reference.name} is wanted"
+                    )
+                inside = _kinds(self.kinds[reference.parent])
+                parent = self.column.getField(reference.parent)
+            if reference.name in inside:
+                found.append((reference, parent.getField(reference.name)))
+            elif reference.name in self.kinds:
+                # What another transform has put beside the struct.
+                found.append((reference, self.column.getField(reference.name)))
+        return found
+
+    def headers(self, extraction: Extraction) -> "Column":
+        """Return the headers; of a tombstone only that it is a delete."""
+        from pyspark.sql import functions as F
+
+        def header(reference: Reference, value: "Column") -> "Column":
+            return F.struct(
+                F.lit(reference.new).alias("key"), value.cast("string").cast("binary").alias("value")
+            )
+
+        found = self.references(extraction.headers)
+        deletes = [header(each, F.lit("d")) for each, _ in found if each.name == "op"]
+        all_of_them = [header(*each) for each in found]
+        kind = "array<struct<key:string,value:binary>>"
+        return F.when(self.column.isNull(), F.array(*deletes).cast(kind)).otherwise(
+            F.array(*all_of_them).cast(kind)
+        )
+
+    def topic(self, name: str) -> "Column":
+        """Return the topic that a field of the row says; null if it says none."""
+        from pyspark.sql import functions as F
+        from pyspark.sql.types import StringType
+
+        rows = [each for each in ("after", "before") if each in self.kinds]
+        if not all(isinstance(_kinds(self.kinds[each]).get(name), StringType) for each in rows):
+            raise SchemaError(f"route_by_field: rows have no text field {name}")
+        last = self.column.getField(rows[-1])
+        topic = F.when(self.after.isNotNull(), self.after.getField(name)).otherwise(last.getField(name))
+        return F.when(F.trim(topic) != "", topic)
+
+
+def _kinds(kind: "DataType") -> "dict[str, DataType]":
+    """Return the types of a struct's fields, by their names; of other types none."""
+    return {field.name: field.dataType for field in getattr(kind, "fields", ())}
+
+
+def _is_same(kind: "DataType", other: "DataType") -> bool:
+    return kind.simpleString() == other.simpleString()
