@@ -66,8 +66,8 @@ def from_connect_json(
     >>> df.select(from_connect_json("value", "id BIGINT, price DECIMAL(9,2)").alias("order"))     # doctest: +SKIP
     """
     converter, others = _settings(options)
-    plain = [name for name in others if str(name).lower() == "debezium"]
-    named = {"debezium": others.pop(name) for name in plain}
+    named = {name.lower(): value for name, value in others.items() if str(name).lower() == "debezium"}
+    others = {name: value for name, value in others.items() if str(name).lower() != "debezium"}
     rows = rows_options(others, "from_connect_json", ", debezium, and Connect's")
     more = {} if flag(named, "debezium", default=True) else {"debezium": False}
     codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals, **more)

@@ -196,4 +196,4 @@ def _kinds(kind: "DataType") -> "dict[str, DataType]":
 
 
 def _is_same(kind: "DataType", other: "DataType") -> bool:
-    return kind.simpleString() == other.simpleString()
+    return bool(kind.simpleString() == other.simpleString())

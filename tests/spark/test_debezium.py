@@ -109,7 +109,9 @@ def test_dates_and_times_are_read_and_written(spark):
     payload = kcodec.AvroCodec(AVRO, debezium=False).encode(pa.array([RAW]))[0].as_py()
     df = spark.createDataFrame([(payload,)], "value binary")
     read = df.select(from_avro("value", AVRO).alias("r"))
-    assert read.schema["r"].dataType.simpleString() == ("struct<d:date,t:timestamp_ntz,z:timestamp,n:time(6)>")
+    assert read.schema["r"].dataType.simpleString() == (
+        "struct<d:date,t:timestamp_ntz,z:timestamp,n:time(6)>"
+    )
     row = read.selectExpr("r.d", "r.t", "cast(r.z as string) z", "r.n").first()
     assert row.asDict() == {
         "d": datetime.date(2022, 1, 8),
@@ -134,7 +136,9 @@ def test_connects_json_too(spark):
     schema = {"type": "struct", "fields": fields, "optional": True}
     df = spark.createDataFrame([(json.dumps({"schema": schema, "payload": RAW}),)], "value string")
     read = df.select(from_connect_json("value", schema).alias("r"))
-    assert read.schema["r"].dataType.simpleString() == ("struct<d:date,t:timestamp_ntz,z:timestamp,n:time(6)>")
+    assert read.schema["r"].dataType.simpleString() == (
+        "struct<d:date,t:timestamp_ntz,z:timestamp,n:time(6)>"
+    )
     assert read.select("r.t").first().t == datetime.datetime(2023, 11, 14, 22, 13, 20, 123_000)
     plain = (
         df.select(from_connect_json("value", schema, {"debezium": "FALSE"}).alias("r")).select("r.*").first()

@@ -240,7 +240,9 @@ def _is_same(kind: pa.DataType, other: pa.DataType) -> bool:
     types = pa.types
     if types.is_timestamp(kind) and types.is_timestamp(other):
         return (kind.tz is None) == (other.tz is None)
-    return (types.is_date32(kind) and types.is_date(other)) or (types.is_time(kind) and types.is_time(other))
+    return bool(
+        (types.is_date32(kind) and types.is_date(other)) or (types.is_time(kind) and types.is_time(other))
+    )
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -84,10 +84,10 @@ class ConnectJsonCodec(Codec):
         read, are read as them, in the compat mode too.
     round : {"error", "truncate"}
         What `encode` makes of times that are finer than Connect's milliseconds: errors of their rows, or the next
-        earlier milliseconds. Also what `decode` makes of Debezium's times in text with more than six digits of a second.
+        earlier milliseconds. Also what `decode` makes of Debezium's times in text that are finer than microseconds.
     debezium : bool, optional
-        Whether numbers and text that are named as Debezium's dates and times (``io.debezium.time.*``) become Arrow's, as
-        those of Connect do. By default True, with ``compat`` False, which has no other value.
+        Whether numbers and text that are named as Debezium's dates and times (``io.debezium.time.*``) become
+        Arrow's, as those of Connect do. By default True, with ``compat`` False, which has no other value.
     large : bool
         Whether strings, binaries and lists have 64-bit offsets; without it a column holds 2 GiB at most.
     limits : Limits, optional
