@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kcodec.columns.ddl import ddl_type
 from kcodec.errors import SchemaError
 from kcodec_spark.avro_schemas import CATALYST_TYPE, to_avro_type
 
@@ -186,14 +187,7 @@ def to_arrow_type(kind: "DataType") -> pa.DataType:
 def given_type(schema: Any) -> Any:
     """Return the Arrow type of a type of Spark, or of the DDL of one; anything else as it is."""
     if isinstance(schema, str):
-        from pyspark.errors import ParseException
-        from pyspark.sql.types import DataType
-
-        try:
-            schema = DataType.fromDDL(schema)
-        except ParseException as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise SchemaError(f"the schema is no DDL of Spark: {reason}") from None
+        return ddl_type(schema)
     return to_arrow_type(schema) if hasattr(schema, "simpleString") else schema
 
 

@@ -75,7 +75,10 @@ def run(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("module", ["kcodec", "kcodec.cli.main", "kcodec.errors", "kcodec.wire"])
+@pytest.mark.parametrize(
+    "module",
+    ["kcodec", "kcodec.cli.main", "kcodec.errors", "kcodec.wire", "kcodec_spark", "kcodec_spark.worker"],
+)
 def test_import_is_light(module):
     loaded = run(f"import {module}, sys; print(*sorted(sys.modules))").split()
     assert not [name for name in OPTIONAL if name in loaded]
@@ -117,6 +120,19 @@ def test_a_built_codec_runs_with_pyarrow_alone(impl, tmp_path):
     run(ALONE.format(blocked=blocked), str(file), KCODEC_IMPL=impl)
 
 
+def test_spark_functions_are_loaded_when_used():
+    import kcodec_spark
+
+    assert set(kcodec_spark.__all__) <= set(dir(kcodec_spark))
+    # Some have the name of their module, which importing it would give them.
+    for name in kcodec_spark.__all__:
+        assert callable(getattr(kcodec_spark, name)), name
+    code = "import kcodec_spark.ship, kcodec_spark; from kcodec_spark import ship; print(ship is kcodec_spark.ship, ship)"
+    assert run(code).startswith("True <function ship")
+    with pytest.raises(AttributeError, match="no attribute 'from_avr'"):
+        kcodec_spark.from_avr  # noqa: B018
+
+
 LIGHT = """
 import sys
 import pyarrow as pa
@@ -131,6 +147,8 @@ decode_permissive(codec.decode, "bad", False, values)
 registry = kcodec.registry.open("memory://light")
 serde = kcodec.Serde({format!r}, registry, topic="light", schema=codec.schema)
 serde.deserialize(serde.serialize(codec.decode(values)))
+codec.decode([values[0].as_py(), None])
+codec.decode(values.slice(1))
 assert "pandas" not in sys.modules, "pandas was loaded"
 """
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kcodec.codec import Codec
 from kcodec.columns.casts import cast_rows
+from kcodec.columns.ddl import ddl_type
 from kcodec.columns.nested import arrange, unpack
 from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, Fault, SchemaError
@@ -31,8 +32,8 @@ class JsonCodec(Codec):
 
     Parameters
     ----------
-    arrow_type : pyarrow.DataType or pyarrow.Schema
-        Of the decoded column. Binary columns are Base64; a field of text or bytes with the metadata
+    arrow_type : pyarrow.DataType, pyarrow.Schema or str
+        Of the decoded column; text is Spark's DDL, such as ``id BIGINT, tags ARRAY<STRING>``. Binary columns are Base64; a field of text or bytes with the metadata
         ``kcodec.json: raw`` holds the JSON of any value.
     times : {"iso", "number"}
         Dates, times and timestamps as ISO 8601 text, with a zone where the column has one; or as numbers: days,
@@ -67,6 +68,8 @@ class JsonCodec(Codec):
     >>> codec = JsonCodec(pa.schema([("id", pa.int64()), ("price", pa.decimal128(9, 2))]))
     >>> codec.decode([b'{"id": 1, "price": 12.5}', None]).to_pylist()
     [{'id': 1, 'price': Decimal('12.50')}, None]
+    >>> JsonCodec("id BIGINT, price DECIMAL(9,2)") == codec
+    True
     >>> codec.encode(codec.decode([b'{"price": "0.10"}'])).to_pylist()
     [b'{"id":null,"price":0.10}']
     >>> codec.decode([b'{"price": 0.125}'], errors="report")[1].to_pylist()[0]["code"]
@@ -78,7 +81,7 @@ class JsonCodec(Codec):
 
     def __init__(
         self,
-        arrow_type: pa.DataType | pa.Schema,
+        arrow_type: pa.DataType | pa.Schema | str,
         *,
         times: str = "iso",
         decimals: str = "number",
@@ -92,8 +95,12 @@ class JsonCodec(Codec):
     ) -> None:
         if isinstance(arrow_type, pa.Schema):
             arrow_type = pa.struct(list(arrow_type))
+        if isinstance(arrow_type, str):
+            arrow_type = ddl_type(arrow_type)
         if not isinstance(arrow_type, pa.DataType):
-            raise ConfigError(f"arrow_type is a {type(arrow_type).__name__}, not an Arrow type or schema")
+            raise ConfigError(
+                f"arrow_type is a {type(arrow_type).__name__}, not an Arrow type, schema or DDL"
+            )
         self.arrow_type = arrow_type
         options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite, round)
         options.check()
