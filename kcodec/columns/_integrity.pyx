@@ -1,10 +1,13 @@
 """Offsets, views, run ends and indices of an Arrow array, which `pyarrow.Array.validate` looks at only at their ends.
 
 The array is walked as it is handed over by Arrow's C data interface. Of a slice only what it shows is looked at.
+
+Small arrays take longer to hand over than to walk. So their types, which takes longest, are handed over once, and
+arrays that have nothing to look at are not.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
 __all__ = ["defect"]
 
@@ -35,12 +38,16 @@ cdef struct ArrowArray:
     const void **buffers
     ArrowArray **children
     ArrowArray *dictionary
-    void *release
+    void (*release)(ArrowArray *) noexcept nogil
     void *private_data
 
 
 cdef enum:
     MAX_NESTING = 1000
+    MAX_KINDS = 8
+
+#: Types of the last arrays, the last one first, with what was handed over of them.
+cdef tuple kinds = ()
 
 
 ctypedef fused Number:
@@ -59,15 +66,61 @@ ctypedef fused Offset:
     int64_t
 
 
+cdef class Kind:
+    """A type, handed over."""
+
+    cdef object type
+    cdef object capsule
+    cdef const ArrowSchema *schema
+    cdef bint is_plain
+
+    def __cinit__(self, kind):
+        self.type = kind
+        self.capsule = kind.__arrow_c_schema__()
+        self.schema = <const ArrowSchema *>PyCapsule_GetPointer(self.capsule, "arrow_schema")
+        self.is_plain = is_plain(self.schema, 0)
+
+
+cdef Kind kind_of(object kind):
+    """Return what was handed over of a type."""
+    global kinds
+    cdef Kind known
+    for known in kinds:
+        if known.type is kind or known.type.equals(kind):
+            return known
+    known = Kind(kind)
+    kinds = (known, *kinds[: MAX_KINDS - 1])
+    return known
+
+
 def defect(array):
     """Return what is wrong with an array that is valid as `pyarrow.Array.validate` has it; None if nothing is."""
-    schema, content = array.__arrow_c_array__()
-    cdef const ArrowSchema *kind = <const ArrowSchema *>PyCapsule_GetPointer(schema, "arrow_schema")
-    cdef const ArrowArray *values = <const ArrowArray *>PyCapsule_GetPointer(content, "arrow_array")
+    cdef Kind kind = kind_of(array.type)
+    cdef ArrowArray values
     cdef const char *found
+    if kind.is_plain:
+        return None
+    array._export_to_c(<uintptr_t>&values)
     with nogil:
-        found = walk(kind, values, 0, values.length, 0)
+        found = walk(kind.schema, &values, 0, values.length, 0)
+        values.release(&values)
     return None if found == NULL else found.decode()
+
+
+cdef bint is_plain(const ArrowSchema *kind, int depth) noexcept nogil:
+    """Return whether values of a type, if valid, are all of one size: whether there is nothing to look at."""
+    cdef const char *format = kind.format
+    cdef int64_t child
+    if kind.dictionary != NULL or depth > MAX_NESTING:
+        return False
+    if format[0] == b"+":
+        if format[1] != b"s":
+            return False
+        for child in range(kind.n_children):
+            if not is_plain(kind.children[child], depth + 1):
+                return False
+        return True
+    return not (format[0] == b"u" or format[0] == b"z" or format[0] == b"U" or format[0] == b"Z" or format[0] == b"v")
 
 
 cdef const char *walk(

@@ -44,21 +44,26 @@ def layout(arrow_type: pa.DataType) -> tuple[Column, ...]:
     >>> [(c.index, c.name, c.children) for c in layout(kinds)]
     [(0, '', (1, 2)), (1, 'id', ()), (2, 'tags', (3,)), (3, 'item', ())]
     """
-    columns: list[Column] = []
+    columns: list[Column | None] = []
 
     def visit(name: str, kind: pa.DataType, nullable: bool, parent: int) -> int:
         index = len(columns)
-        columns.append(Column(index, name, kind, nullable, parent, (), index + 1))
-        parts: list[tuple[str, pa.DataType, bool]] = []
-        if pa.types.is_struct(kind):
-            parts = [(field.name, field.type, field.nullable) for field in kind]
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            parts = [("item", kind.value_type, kind.value_field.nullable)]
-        elif pa.types.is_map(kind):
-            parts = [("key", kind.key_type, False), ("value", kind.item_type, kind.item_field.nullable)]
-        children = tuple(visit(*part, index) for part in parts)
+        children: tuple[int, ...] = ()
+        columns.append(None)
+        if kind.num_fields:
+            parts: list[tuple[str, pa.DataType, bool]] = []
+            if pa.types.is_struct(kind):
+                parts = [(field.name, field.type, field.nullable) for field in kind]
+            elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+                parts = [("item", kind.value_type, kind.value_field.nullable)]
+            elif pa.types.is_map(kind):
+                parts = [
+                    ("key", kind.key_type, False),
+                    ("value", kind.item_type, kind.item_field.nullable),
+                ]
+            children = tuple([visit(*part, index) for part in parts])
         columns[index] = Column(index, name, kind, nullable, parent, children, len(columns))
         return index
 
     visit("", arrow_type, True, -1)
-    return tuple(columns)
+    return tuple(columns)  # type: ignore[arg-type]

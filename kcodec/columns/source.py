@@ -104,6 +104,8 @@ def _sound(array: pa.Array) -> pa.Array:
         array.validate()
     except pa.ArrowInvalid as error:
         raise ArrayError(str(error)) from None
+    if pa.types.is_primitive(array.type):
+        return array
     defect = kernel("columns._integrity").defect(array)
     if defect is not None:
         raise ArrayError(f"an array of {array.type}: {defect}")

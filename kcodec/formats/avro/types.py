@@ -137,6 +137,8 @@ def logical_type(schema: Schema, options: TypeOptions) -> str:
 
 
 def _time(schema: Schema) -> TimeType | None:
+    if not schema.props:
+        return None
     name = schema.props.get("connect.name")
     time = TIME_TYPES.get(name) if isinstance(name, str) else None
     return time if time is not None and _WIRES[time.wire] == schema.type else None
