@@ -1,9 +1,14 @@
 """JSON as Jackson reads and writes it: every answer here is its own."""
 
+import json
+import sys
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kcodec.java import jackson
 from kcodec.java.jackson import JacksonError, quote, read_tree, write_tree
 
 ONES = "1" * 1000
@@ -89,3 +94,75 @@ def test_trees_are_written_however_deep():
         write_tree([True, -1, Decimal("1E+2"), 0.5, float("inf"), (), {}])
         == '[true,-1,1E+2,0.5,"Infinity",[],{}]'
     )
+
+
+DOCUMENTS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.sampled_from([0.5, 1e300, -0.0])
+    | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def answer(read):
+    try:
+        return repr(read())
+    except jackson.JacksonError as error:
+        return f"{error} at {error.offset}"
+
+
+@given(DOCUMENTS, st.data())
+def test_the_quick_reader_answers_as_the_other(tree, data):
+    text = json.dumps([tree], ensure_ascii=data.draw(st.booleans()))
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        text = (
+            text[:at]
+            + data.draw(st.sampled_from([*'{}[]",:0.eE+-\\u\x00\ud800 ', "NaN", "00", '"a":']))
+            + text[at:]
+        )
+    content = text.encode(errors="replace")
+    slow = jackson._Reader(*jackson._decode(content), True, False, int, lambda value: value)
+    assert answer(lambda: jackson.read_tree(content, leading_zeros=True)) == answer(slow.document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 1000 + "]" * 1000,
+        "[" * 1001 + "]" * 1001,
+        '{"a":' + "[" * 1001 + "]" * 1001 + ',"a":1}',
+        "[" + "[]," * 1200 + '"[["]',
+        "[" + "[[]]," * 1200 + "1]",
+        f'{{"{"n" * 50_001}":1}}',
+        f'{{"{"n" * 49_000}{chr(92)}"{"n" * 1_001}":1}}',
+        f"[{'1' * 1001}]",
+        f"[0.{'1' * 1001}]",
+        "[1e99999999999]",
+        "[007, -0, -0.0, 1.50, 1E3]",
+        '["\\ud83d\\ude00\\ud83d"]',
+        '{"a":1,"b":2,"a":3} and more',
+        "[Infinity]",
+        "[1]]",
+        " [true_]",
+        "[truex]",
+    ],
+)
+def test_the_quick_reader_leaves_the_limits_to_the_other(text):
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(5000)
+    try:
+        slow = jackson._Reader(text, 1, True, False, int, lambda value: value)
+        assert answer(lambda: jackson.read_tree(text.encode(), leading_zeros=True)) == answer(slow.document)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_schemas_are_read_quickly(monkeypatch):
+    fields = [{"field": f"f{number}", "type": "int64", "optional": True} for number in range(2000)]
+    text = json.dumps({"type": "struct", "fields": fields}).encode()
+    monkeypatch.setattr(jackson, "_Reader", None)
+    assert len(jackson.read_tree(text)["fields"]) == 2000

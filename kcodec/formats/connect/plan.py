@@ -493,5 +493,7 @@ def _entry(key: Node, value: Node) -> Node:
 
 
 def _with(node: Node, op: Op, forms: Form = Form.PLAIN, **more: object) -> Node:
-    parts: dict[str, object] = {"forms": node.forms | forms, "data": node.data, **more}
+    # Flags of Python take long to join.
+    forms = node.forms if forms is Form.PLAIN else node.forms | forms
+    parts: dict[str, object] = {"forms": forms, "data": node.data, **more}
     return Node(op, node.column, node.name, **parts)  # type: ignore[arg-type]

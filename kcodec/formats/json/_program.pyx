@@ -36,6 +36,17 @@ _FLAGS = {
     Form.SCIENTIFIC: SCIENTIFIC, Form.ESCAPED: ESCAPED, Form.CANONICAL: CANONICAL,
 }
 
+
+@functools.cache
+def _bits(forms):
+    """Return the bits of an op for the forms of a node; flags of Python take long to look at."""
+    bits = 0
+    for form, flag in _FLAGS.items():
+        if forms & form:
+            bits |= flag
+    return bits
+
+
 _BEHIND = Node(Step.JSON_NULL)
 
 _TEXTS = ("string", "large_string", "binary", "large_binary")
@@ -133,9 +144,7 @@ cdef class JsonProgram(Program):
         self.ops = <Op *>self.table
         op = &self.ops[at]
         op.factor = 1
-        for form, flag in _FLAGS.items():
-            if node.forms & form:
-                op.forms |= <int32_t>flag
+        op.forms = _bits(node.forms)
         if node.data:
             op.data = self.memory(node.data)
             op.data_size = len(node.data)
