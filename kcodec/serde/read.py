@@ -23,6 +23,8 @@ __all__ = ["ColumnReader", "Source"]
 #: Ids that the registry does not have, for which it is asked for one column. Any bytes may be ids, and Confluent's
 #: clients too remember only those that exist.
 _MISSES = 100
+#: Ids whose programs are kept, of some 15 kB each; the oldest goes first.
+_MAX_SOURCES = 10_000
 _NOT_ASKED = (
     f"one of more than {_MISSES} ids in these values that are not known, too many to ask the registry for"
 )
@@ -150,7 +152,8 @@ class ColumnReader:
         framed = framed_chunks(chunks, headers, config, header, indexes)
         # In the order of the first rows: the first schema may be the reader's.
         keys = dict.fromkeys(key for part in framed for key in part.used)
-        sources = {key: self._sources[key] for key in keys if key in self._sources}
+        known = ((key, self._sources.get(key)) for key in keys)
+        sources = {key: source for key, source in known if source is not None}
         if len(sources) < len(keys) or self._texts is None:
             with self._lock:
                 self.decoder()
@@ -220,6 +223,10 @@ class ColumnReader:
             if indexes:
                 # Any bytes may be message indexes.
                 return source
+        while len(self._sources) >= _MAX_SOURCES:
+            oldest = next(iter(self._sources))
+            del self._sources[oldest]
+            self._fetched.pop(schema_key(oldest), None)
         self._sources[key] = source
         return source
 
@@ -252,7 +259,8 @@ class ColumnReader:
         else:
             array = pa.nulls(len(framed), pa.null() if decoder is None else decoder.arrow_type)
         faults.sort(key=lambda fault: fault.row)
-        known = [schema_key(key) for key in used if key in self._sources]
+        unknown = ("unknown_schema_id", "registry_error")
+        known = [schema_key(key) for key in used if sources[key].code not in unknown]
         self.meter.read(len(framed), known, faults[:1] if stop else faults)
         return array, faults
 

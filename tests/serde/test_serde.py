@@ -784,3 +784,24 @@ class TestOneValue:
         pairs = [("other", b"x"), (serde.header, headers[0].as_py())]
         assert serde.deserialize_one(values[0].as_py(), pairs) == 7
         assert serde.deserialize_one(values[0].as_py(), headers[0].as_py()) == 7
+
+
+def test_programs_of_the_last_ids_are_kept(monkeypatch):
+    monkeypatch.setattr("kcodec.serde.read._MAX_SOURCES", 3)
+    registry = MemoryRegistry("many-ids")
+    option = '{"name": "x%d", "type": ["null", "int"], "default": null}'
+    record = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}, %s]}'
+    texts = [record % (option % number) for number in range(8)]
+    ids = [registry.register(f"s{number}", Schema(text)).id for number, text in enumerate(texts)]
+    frames = [b"\0" + schema_id.to_bytes(4, "big") + bytes([2 * n, 0]) for n, schema_id in enumerate(ids)]
+    serde = Serde("AVRO", registry, reader_schema=texts[0])
+    # More than are kept within one column, twice.
+    for _ in range(2):
+        assert serde.deserialize(frames).field("id").to_pylist() == [*range(8)]
+    assert serde.metrics.fetched == 16
+    again = pickle.loads(pickle.dumps(serde))
+    for each in (serde, again):
+        before = each.metrics
+        assert each.deserialize(frames[5:]).field("id").to_pylist() == [5, 6, 7]
+        assert (each.metrics - before).fetched == 0
+        assert len(each._reader._sources) == 3
