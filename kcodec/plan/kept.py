@@ -1,7 +1,7 @@
 """Programs and what else was made for a few keys, kept for the next time."""
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from kcodec._fork import fork_safe_lock
 
@@ -18,6 +18,10 @@ class Kept(Generic[Key, Value]):
     ----------
     max_keys : int
         Keys that are kept; the oldest goes first. A column rarely has more types or schemas than this.
+    weight : callable, optional
+        How much a key counts for what is made of it.
+    max_weight : int
+        What all keys together may count; the last one is kept whatever it counts.
 
     Examples
     --------
@@ -27,17 +31,24 @@ class Kept(Generic[Key, Value]):
     [49, 49]
     """
 
-    def __init__(self, max_keys: int = 32) -> None:
+    def __init__(
+        self, max_keys: int = 32, weight: Callable[[Key], int] | None = None, max_weight: int = 0
+    ) -> None:
         self._max_keys = max_keys
+        self._weight = weight
+        self._max_weight = max_weight
+        self._left = max_weight
         self._values: dict[Key, Value] = {}
         self._lock = fork_safe_lock()
 
-    def __getstate__(self) -> tuple[int, dict[Key, Value]]:
+    def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            return self._max_keys, dict(self._values)
+            state = self.__dict__ | {"_values": dict(self._values)}
+        del state["_lock"]
+        return state
 
-    def __setstate__(self, state: tuple[int, dict[Key, Value]]) -> None:
-        self._max_keys, self._values = state
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
         self._lock = fork_safe_lock()
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
@@ -49,7 +60,10 @@ class Kept(Generic[Key, Value]):
         made = make()
         with self._lock:
             if key not in self._values:
-                while len(self._values) >= self._max_keys:
-                    del self._values[next(iter(self._values))]
+                self._left -= 0 if self._weight is None else self._weight(key)
+                while self._values and (len(self._values) >= self._max_keys or self._left < 0):
+                    oldest = next(iter(self._values))
+                    del self._values[oldest]
+                    self._left += 0 if self._weight is None else self._weight(oldest)
                 self._values[key] = made
             return self._values[key]

@@ -1,5 +1,6 @@
 """Columns of rows, read by the programs of the rows' schemas, a run of rows of not too many schemas at a time."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ from kcodec.formats.connect._envelope_py import fault as envelope_fault
 from kcodec.formats.connect.arrow import widen
 from kcodec.formats.connect.plan import ABSENT, PlanOptions
 from kcodec.formats.connect.rows import RowConverter
-from kcodec.formats.connect.target import NO_SCHEMA, NullTarget, Reading, Target
+from kcodec.formats.connect.target import MAX_TEXTS, NO_SCHEMA, NullTarget, Reading, Target
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
 
@@ -80,7 +81,14 @@ class RunReader:
         selector, starts, ends, texts, faults, count = kernel("formats.connect._envelope").split(
             values, self._max_schemas
         )
-        readings = [target.reading(text) for text in texts]
+        kept = _together(texts)
+        if kept < len(texts):
+            # The first row that has another one.
+            numbers = memoryview(selector).cast("B").cast("i")
+            count = next(row for row in range(count) if numbers[row] >= kept)
+            selector, starts, ends = selector[: 4 * count], starts[: 4 * count], ends[: 4 * count]
+            faults = [fault for fault in faults if fault.row < count]
+        readings = [target.reading(text) for text in texts[:kept]]
         return _Run(values.slice(0, count), selector, starts, ends, readings, faults)
 
     def _read_run(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, list[Fault]]:
@@ -142,6 +150,16 @@ class RunReader:
             if isinstance(target, NullTarget):
                 return fault._replace(code="schema_error", reason=NO_SCHEMA)
         return fault
+
+
+def _together(texts: Sequence[bytes]) -> int:
+    """Return how many schemas of a block of rows are read at once: one, or as many as `MAX_TEXTS` allows."""
+    left = MAX_TEXTS
+    for number, text in enumerate(texts):
+        left -= len(text)
+        if left < 0 and number:
+            return number
+    return len(texts)
 
 
 def _unread(run: _Run) -> list[Fault]:

@@ -13,7 +13,10 @@ from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan import Limits
 from kcodec.plan.kept import Kept
 
-__all__ = ["NO_SCHEMA", "NullTarget", "Reading", "Target"]
+__all__ = ["MAX_TEXTS", "NO_SCHEMA", "NullTarget", "Reading", "Target"]
+
+#: Bytes of the schemas whose readings are kept, or met in one block of rows: each makes a hundred bytes of them.
+MAX_TEXTS = 4 << 20
 
 NO_SCHEMA = "the row has no schema, and there is no other to read it as"
 
@@ -52,7 +55,7 @@ class Target:
         self.inner = kind if inner is None else inner
         self._options = options
         self._limits = limits
-        self._readings: Kept[tuple[str, bytes], Reading] = Kept(max_readings)
+        self._readings: Kept[tuple[str, bytes], Reading] = Kept(max_readings, _size, MAX_TEXTS)
 
     def reading(self, text: bytes) -> Reading:
         """Return how rows of a schema's text are read; no text is the target's own schema."""
@@ -89,6 +92,10 @@ class NullTarget(Target):
             except SchemaError as error:
                 return Reading(None, None, "schema_error", _shown(error))
         return super().reading(text)
+
+
+def _size(key: tuple[str, bytes]) -> int:
+    return len(key[1])
 
 
 def _shown(error: Exception) -> str:

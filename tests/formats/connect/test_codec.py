@@ -826,3 +826,23 @@ def test_floats_that_are_not_finite_widen(compat, impl):
 def test_nonfinite_is_true_or_false():
     with pytest.raises(ConfigError, match="nonfinite"):
         ConnectJsonCodec(nonfinite="yes")
+
+
+def test_schemas_that_are_kept_are_bounded_by_their_size(impl, monkeypatch):
+    def row(number):
+        fields = [{"field": f"f{number % 2}", "type": "int64", "optional": True}]
+        schema = {"type": "struct", "name": f"v{number}", "fields": fields}
+        return json.dumps({"schema": schema, "payload": {f"f{number % 2}": number}}).encode()
+
+    rows = [row(number) for number in range(12)]
+    wanted = ConnectJsonCodec().decode([*rows, b"{", *rows], errors="report")
+    # Some three of these.
+    monkeypatch.setattr("kcodec.formats.connect.target.MAX_TEXTS", 300)
+    monkeypatch.setattr("kcodec.formats.connect.runs.MAX_TEXTS", 300)
+    codec = ConnectJsonCodec()
+    found = codec.decode([*rows, b"{", *rows], errors="report")
+    assert found[0].equals(wanted[0])
+    assert found[1].equals(wanted[1])
+    (target,) = codec._targets._values.values()
+    assert len(target._readings._values) == 3
+    pickle.loads(pickle.dumps(target._readings))
