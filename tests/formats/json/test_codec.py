@@ -505,8 +505,8 @@ def test_options_are_checked(options, message):
 
 
 def test_types_are_checked():
-    with pytest.raises(kcodec.ConfigError, match="arrow_type is a str"):
-        kcodec.JsonCodec("int")
+    with pytest.raises(kcodec.ConfigError, match="arrow_type is a bytes"):
+        kcodec.JsonCodec(b"int")
     for kind in (
         pa.month_day_nano_interval(),
         pa.float16(),
