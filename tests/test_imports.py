@@ -127,8 +127,8 @@ def test_spark_functions_are_loaded_when_used():
     # Some have the name of their module, which importing it would give them.
     for name in kcodec_spark.__all__:
         assert callable(getattr(kcodec_spark, name)), name
-    code = "import kcodec_spark.ship, kcodec_spark; from kcodec_spark import ship; print(ship is kcodec_spark.ship, ship)"
-    assert run(code).startswith("True <function ship")
+    code = "import kcodec_spark.ship, kcodec_spark; from kcodec_spark import ship; "
+    assert run(code + "print(ship is kcodec_spark.ship, ship)").startswith("True <function ship")
     with pytest.raises(AttributeError, match="no attribute 'from_avr'"):
         kcodec_spark.from_avr  # noqa: B018
 

@@ -33,8 +33,8 @@ class JsonCodec(Codec):
     Parameters
     ----------
     arrow_type : pyarrow.DataType, pyarrow.Schema or str
-        Of the decoded column; text is Spark's DDL, such as ``id BIGINT, tags ARRAY<STRING>``. Binary columns are Base64; a field of text or bytes with the metadata
-        ``kcodec.json: raw`` holds the JSON of any value.
+        Of the decoded column; text is Spark's DDL, such as ``id BIGINT, tags ARRAY<STRING>``. Binary columns are
+        Base64; a field of text or bytes with the metadata ``kcodec.json: raw`` holds the JSON of any value.
     times : {"iso", "number"}
         Dates, times and timestamps as ISO 8601 text, with a zone where the column has one; or as numbers: days,
         and else what the column counts.
