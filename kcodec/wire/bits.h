@@ -12,6 +12,7 @@
 #define KC_BSWAP32(x) _byteswap_ulong(x)
 #define KC_BSWAP64(x) _byteswap_uint64(x)
 static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
+static inline int kc_top64(uint64_t x) { unsigned long i; _BitScanReverse64(&i, x); return (int)i; }
 #define KC_POPCOUNT64(x) ((int)__popcnt64(x))
 #define KC_COLD __declspec(noinline)
 #define KC_PREFETCH(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
@@ -23,6 +24,7 @@ static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, 
 #define KC_BSWAP32(x) __builtin_bswap32(x)
 #define KC_BSWAP64(x) __builtin_bswap64(x)
 static inline int kc_ctz64(uint64_t x) { return __builtin_ctzll(x); }
+static inline int kc_top64(uint64_t x) { return 63 ^ __builtin_clzll(x); }
 #define KC_POPCOUNT64(x) __builtin_popcountll(x)
 #define KC_COLD __attribute__((noinline, cold, unused))
 #define KC_PREFETCH(p) __builtin_prefetch(p)
@@ -89,6 +91,12 @@ static inline void kc_copy32(void *to, const void *from) { memcpy(to, from, 32);
 /* One bit per byte of eight bytes that are each 0 or 1, the first in the lowest bit. */
 static inline uint8_t kc_pack8(const uint8_t *p) {
     return (uint8_t)((kc_load_le64(p) * UINT64_C(0x0102040810204080)) >> 56);
+}
+
+/* And back: eight bytes that are each 0 or 1, the first for the lowest bit. */
+static inline void kc_unpack8(uint8_t *p, uint8_t bits) {
+    const uint64_t apart = (bits * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
+    kc_store_le64(p, ((apart + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7) & UINT64_C(0x0101010101010101));
 }
 
 #endif

@@ -25,6 +25,7 @@ cdef extern from "bits.h" nogil:
     bint multiply_overflows "kc_mul64"(int64_t a, int64_t b, int64_t *product)
     void copy32 "kc_copy32"(void *target, const void *source)
     uint8_t pack8 "kc_pack8"(const uint8_t *source)
+    void unpack8 "kc_unpack8"(uint8_t *target, uint8_t bits)
     # Ask for memory that will be read soon; any address will do.
     void prefetch "KC_PREFETCH"(const void *address)
 
@@ -47,6 +48,8 @@ cdef extern from "varint.h" nogil:
     Status read_length "kc_read_length"(const uint8_t **at, const uint8_t *end, int64_t *length)
     # Put the low seven bits of eight bytes next to each other.
     uint64_t gather7 "kc_gather7"(uint64_t word)
+    # The bytes of a varint of at most 56 bits, the first lowest.
+    uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size)
 
 
 cdef inline int32_t unzigzag32(uint32_t value) noexcept nogil:

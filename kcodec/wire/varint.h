@@ -19,6 +19,16 @@ static KC_INLINE uint64_t kc_gather7(uint64_t word) {
     return ((word & UINT64_C(0x0FFFFFFF00000000)) >> 4) | (word & UINT64_C(0x000000000FFFFFFF));
 }
 
+/* The varint of a number of at most 56 bits, the first byte lowest; what it takes no branch to find is its size. */
+static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size) {
+    value = ((value & UINT64_C(0x00FFFFFFF0000000)) << 4) | (value & UINT64_C(0x000000000FFFFFFF));
+    value = ((value & UINT64_C(0x0FFFC0000FFFC000)) << 2) | (value & UINT64_C(0x00003FFF00003FFF));
+    value = ((value & UINT64_C(0x3F803F803F803F80)) << 1) | (value & UINT64_C(0x007F007F007F007F));
+    const int last = kc_top64(value | 1) & 56;
+    *size = (last >> 3) + 1;
+    return value | (KC_STOP_BITS & ~(~UINT64_C(0) << last));
+}
+
 static KC_INLINE int64_t kc_unzigzag(uint64_t value) { return (int64_t)((value >> 1) ^ (0 - (value & 1))); }
 
 /* Byte by byte: near the end of memory, and the longest forms. `last` is the largest last byte of the longest form:

@@ -8,50 +8,16 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from kcodec.columns._binary cimport BinaryBuilder
+from kcodec.columns._slots cimport MAX_BYTES, Slots, append_rows
 from kcodec.formats.avro._put cimport Context, put
-from kcodec.formats.avro._put_block cimport BLOCK_ROWS, LEVELS, Block, put_rows as put_block
+from kcodec.formats.avro._put_block cimport BLOCK_ROWS, LEVELS, put_rows as put_block
 from kcodec.plan._encoder cimport Encoder
 from kcodec.formats.avro._program cimport AvroProgram, Op
-from kcodec.wire.cursor cimport copy32
 
 __all__ = ["encode"]
 
 cdef enum:
-    BLOCK_BYTES = 1 << 18  # what a block written by columns may take
-    SLOP = 64              # rows are moved as 64 bytes, short values as 32, decimals as whole words
-
-
-cdef inline void move(uint8_t *out, const uint8_t *source, int64_t size) noexcept nogil:
-    cdef int64_t at = 0
-    while at < size:
-        copy32(out + at, source + at)
-        copy32(out + at + 32, source + at + 32)
-        at += 64
-
-
-cdef void append(BinaryBuilder builder, const Block *block) noexcept nogil:
-    """Move the rows of a block from their slots to the end of the output."""
-    cdef uint8_t *out = builder.data + builder.used
-    cdef const uint8_t *source
-    cdef int64_t size
-    cdef int64_t row
-    cdef int64_t lane
-    for lane in range(block.count):
-        source = block.slots + block.bounds[lane]
-        size = block.out[lane] - source
-        move(out, source, size)
-        out += size
-        if builder.offsets64 != NULL:
-            builder.offsets64[builder.row + lane + 1] = out - builder.data
-        else:
-            builder.offsets32[builder.row + lane + 1] = <int32_t>(out - builder.data)
-    for lane in range(block.written):
-        row = builder.row + block.lanes[lane]
-        builder.valid[row >> 3] |= <uint8_t>(1 << (row & 7))
-    builder.nulls += block.count - block.written
-    builder.used = out - builder.data
-    builder.row += block.count
+    SLOP = 64   # rows are moved as 64 bytes, short values as 32, decimals as whole words
 
 
 @cython.final
@@ -59,7 +25,7 @@ cdef class AvroEncoder(Encoder):
     cdef bytes prefix
     cdef const uint8_t *before
     cdef Context context
-    cdef Block blocks[LEVELS]
+    cdef Slots blocks[LEVELS]
 
     def __init__(self, array, AvroProgram program, prefix, large):
         cdef int32_t at
@@ -78,12 +44,12 @@ cdef class AvroEncoder(Encoder):
     def __dealloc__(self):
         cdef int32_t at
         for at in range(LEVELS):
-            free(self.blocks[at].slots)
+            free(self.blocks[at].memory)
 
     cdef bint put_rows(self, int64_t end) noexcept nogil:
         """Write a block of rows by columns, if they are not too large and nothing fails."""
-        cdef Block *block = self.blocks
-        if self.builder.needed > BLOCK_BYTES:
+        cdef Slots *block = self.blocks
+        if self.builder.needed > MAX_BYTES:
             return False
         block.first = self.builder.row
         block.count = end - block.first
@@ -92,7 +58,7 @@ cdef class AvroEncoder(Encoder):
             self.before, self.around
         ):
             return False
-        append(self.builder, block)
+        append_rows(self.builder, block)
         return True
 
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:

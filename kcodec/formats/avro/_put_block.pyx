@@ -2,159 +2,43 @@
 
 A row loop asks of every value which op it is, and guesses wrong after each list and null, because what came before
 is never the same. Here one op runs for a block of rows: it is asked once, nothing is guessed, and the next row does
-not wait for the length of the one before. Each row is written into a slot of its own, as large as it can get,
-because moves of a fixed size run over the end of what is written; the caller puts the rows together.
-
-    slots:  | row 0 .... | row 1 .......... | row 2 ... |
-              ^ out[0]     ^ out[1]           ^ out[2]        all take one step with each op
+not wait for the length of the one before. Each row is written into a slot of its own (`kcodec.columns._slots`); the
+caller puts the rows together.
 
 Lists are written row by row where they stand. What goes wrong is not looked into: the block is then written by rows.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport realloc
 from libc.string cimport memcpy
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
+from kcodec.columns._slots cimport LANES, Slots, begin_items, begin_rows
 from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
 from kcodec.formats.avro._program cimport *
 from kcodec.wire.cursor cimport copy32, likely, load_le64, store_le64, unlikely, write_varint, zigzag64
 from kcodec.wire.status cimport OK, Status
 
 cdef enum:
-    SLOP = 96   # bytes behind a value that moves of a fixed size may write
     AHEAD = 4   # items of a list that are placed before they are counted
 
 
-cdef int64_t position(const Input *columns, int32_t scope, int32_t outer, int64_t index) noexcept nogil:
-    """Return the first item of a value of the scope `outer`, through lists in lists."""
-    if scope == outer:
-        return index
-    return start_of(&columns[scope], position(columns, columns[scope].scope, outer, index))
-
-
-cdef void add_lengths(int32_t *bounds, const int32_t *offsets, int64_t count) noexcept nogil:
-    cdef int64_t at
-    for at in range(count):
-        bounds[at] += offsets[at + 1] - offsets[at]
-
-
-cdef void add_items(int32_t *bounds, const int32_t *offsets, int32_t cost, int64_t count) noexcept nogil:
-    cdef int64_t at
-    for at in range(count):
-        bounds[at] += (offsets[at + 1] - offsets[at]) * cost
-
-
-cdef void add_item_lengths(
-    int32_t *bounds, const int32_t *offsets, const int32_t *lengths, int64_t count
-) noexcept nogil:
-    cdef int64_t at
-    cdef int32_t here = lengths[offsets[0]]
-    for at in range(count):
-        bounds[at] -= here
-        here = lengths[offsets[at + 1]]
-        bounds[at] += here
-
-
-cdef bint make_slots(
-    Block *block, const Input *columns, const int64_t *costs, int32_t scope, int64_t extra
-) noexcept nogil:
-    """Reserve room for all that each value of a block can take."""
-    cdef const Input *column
-    cdef const Input *owner
-    cdef uint8_t *memory
-    cdef int32_t *bounds = block.bounds
-    cdef int64_t row = block.first
-    cdef int64_t count = block.count
-    cdef int64_t fixed = extra + SLOP
-    cdef int64_t item
-    cdef int64_t next_item
-    cdef int32_t total = 0
-    cdef int32_t here
-    cdef int32_t at
-    cdef int32_t below
-    cdef int32_t begin = max(scope, 0)
-    cdef int32_t end = columns[begin].end
-    cdef int64_t lane
-    cdef bint text
-    for at in range(begin, end):
-        if columns[at].scope == scope:
-            fixed += costs[at]
-    for lane in range(count):
-        bounds[lane] = <int32_t>fixed
-    for at in range(begin, end):
-        column = &columns[at]
-        text = column.offsets != NULL and column.data != NULL
-        if at == scope:
-            continue
-        if column.scope == scope:
-            if text and not column.wide:
-                add_lengths(bounds, <const int32_t *>column.offsets + row, count)
-            elif text:
-                for lane in range(count):
-                    bounds[lane] += <int32_t>(start_of(column, row + lane + 1) - start_of(column, row + lane))
-            continue
-        owner = &columns[column.scope]
-        if owner.scope == scope and not owner.wide and not column.wide:
-            if text:
-                add_item_lengths(
-                    bounds, <const int32_t *>owner.offsets + row, <const int32_t *>column.offsets, count
-                )
-            if at == column.scope + 1:
-                # Items of one list are counted once.
-                fixed = SLOP
-                for below in range(at, owner.end):
-                    if columns[below].scope == column.scope:
-                        fixed += costs[below]
-                add_items(bounds, <const int32_t *>owner.offsets + row, <int32_t>fixed, count)
-            continue
-        item = position(columns, column.scope, scope, row)
-        for lane in range(count):
-            next_item = position(columns, column.scope, scope, row + lane + 1)
-            bounds[lane] += <int32_t>((next_item - item) * (costs[at] + SLOP))
-            if text:
-                bounds[lane] += <int32_t>(start_of(column, next_item) - start_of(column, item))
-            item = next_item
-    for lane in range(count):
-        here = bounds[lane]
-        bounds[lane] = total
-        total += here
-    if total > block.room:
-        memory = <uint8_t *>realloc(block.slots, 2 * total)
-        if memory == NULL:
-            return False
-        block.slots = memory
-        block.room = 2 * total
-    return True
-
-
 cdef bint put_rows(
-    Block *block, Context *context, const int64_t *costs, const Op *first, const Op *stop, const uint8_t *prefix,
+    Slots *block, Context *context, const int64_t *costs, const Op *first, const Op *stop, const uint8_t *prefix,
     int64_t prefix_size
 ) noexcept nogil:
-    """Write a block of rows into their slots; tell whether all went well."""
-    cdef const Input *root = context.columns
-    cdef int64_t lane
-    block.written = 0
-    if not make_slots(block, context.columns, costs, -1, prefix_size):
+    """Write a block of rows into their slots; return whether all went well."""
+    if not begin_rows(block, context.columns, costs, prefix, prefix_size):
         return False
-    for lane in range(block.count):
-        block.out[lane] = block.slots + block.bounds[lane]
-        if is_valid(root, block.first + lane):
-            memcpy(block.out[lane], prefix, prefix_size)
-            block.out[lane] += prefix_size
-            block.lanes[block.written] = lane
-            block.written += 1
     return run(block, context, costs, first, stop, block.lanes, block.written, 1)
 
 
 cdef bint put_items(
-    Block *block, Context *context, const int64_t *costs, const Op *op, const int64_t *lanes, int64_t count,
+    Slots *block, Context *context, const int64_t *costs, const Op *op, const int64_t *lanes, int64_t count,
     int32_t level
 ) noexcept nogil:
     """Write the items of some lists as a block of their own, and put them where their lists stand."""
     cdef const Input *column = &context.columns[op.column]
-    cdef Block *items = block + 1
+    cdef Slots *items = block + 1
     cdef uint8_t **outs = block.out
     cdef uint8_t *base
     cdef uint8_t *place
@@ -176,16 +60,13 @@ cdef bint put_items(
     items.count = item - items.first
     if items.count > LANES:
         return put_each(block, context, op, lanes, count)
-    if not make_slots(items, context.columns, costs, op.column, 0):
+    if not begin_items(items, context.columns, costs, op.column):
         return False
-    for at in range(items.count):
-        items.out[at] = items.slots + items.bounds[at]
-        items.lanes[at] = at
     if not run(items, context, costs, op + 1, op + op.next, items.lanes, items.count, level + 1):
         return False
     ends[0] = 0
     for at in range(items.count):
-        ends[at + 1] = <int32_t>(ends[at] + (items.out[at] - (items.slots + items.bounds[at])))
+        ends[at + 1] = <int32_t>(ends[at] + (items.out[at] - (items.memory + items.bounds[at])))
     item = 0
     for at in range(count):
         place = outs[lanes[at]]
@@ -204,7 +85,7 @@ cdef bint put_items(
         item += length
         outs[lanes[at]] = base + ends[item] + 1
     for at in range(items.count):
-        source = items.slots + items.bounds[at]
+        source = items.memory + items.bounds[at]
         size = ends[at + 1] - ends[at]
         copy32(places[at], source)
         copy32(places[at] + 32, source + 32)
@@ -215,7 +96,7 @@ cdef bint put_items(
     return True
 
 
-cdef bint put_each(Block *block, Context *context, const Op *op, const int64_t *lanes, int64_t count) noexcept nogil:
+cdef bint put_each(Slots *block, Context *context, const Op *op, const int64_t *lanes, int64_t count) noexcept nogil:
     """Write values of one op one by one."""
     cdef int64_t at
     cdef uint8_t *out
@@ -228,7 +109,7 @@ cdef bint put_each(Block *block, Context *context, const Op *op, const int64_t *
 
 
 cdef bint run(
-    Block *block, Context *context, const int64_t *costs, const Op *op, const Op *stop, const int64_t *lanes,
+    Slots *block, Context *context, const int64_t *costs, const Op *op, const Op *stop, const int64_t *lanes,
     int64_t count, int32_t level
 ) noexcept nogil:
     """Run ops, up to `stop` or the end of a branch, for some rows of the block."""

@@ -8,19 +8,23 @@ from libc.stdint cimport (
     INT32_MAX, INT32_MIN, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from libc.stdlib cimport realloc
-from libc.string cimport memcmp, memcpy, memmove
+from libc.string cimport memcmp, memcpy
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
 from kcodec.formats.protobuf._program cimport (
-    CHECKED, DURATION, ENTRIES, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_ENUM,
-    PUT_ENUM_NAME, PUT_FAIL, PUT_FIXED32, PUT_FIXED64, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
-    PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, Message, Names, Op, Text,
+    CHECKED, ENTRIES, FIXED32, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_ENUM,
+    PUT_ENUM_NAME, PUT_FAIL, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
+    PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, VARINT, Message, Names, Op, Text,
 )
-from kcodec.wire.cursor cimport copy32, likely, store_le32, store_le64, unlikely, write_varint
+from kcodec.wire.cursor cimport copy32, likely, load_be64, store_le32, store_le64, unlikely, write_varint
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
+
+
+cdef enum:
+    FEW = 8   # items are sorted by insertion
 
 
 cdef uint8_t *fail(Writing *writing, Status status, const Op *op) noexcept nogil:
@@ -161,50 +165,20 @@ cdef inline uint8_t *put_tag(const Op *op, uint8_t *out) noexcept nogil:
     return out + op.tag_size
 
 
-cdef inline uint8_t *put_length(uint8_t *start, uint8_t *end) noexcept nogil:
-    """Put its length before what stands from `start` on; a byte before that is free for it."""
-    cdef uint8_t length[10]
-    cdef int64_t size = end - start
-    cdef int64_t more
-    if likely(size < 0x80):
-        (start - 1)[0] = <uint8_t>size
-        return end
-    more = write_varint(length, size) - length
-    memmove(start + more - 1, start, size)
-    memcpy(start - 1, length, more)
-    return end + more - 1
-
-
-cdef uint8_t *put_time(Writing *writing, const Op *op, int64_t value, uint8_t *out) noexcept nogil:
+cdef uint8_t *put_time(const Op *op, int64_t value, uint8_t *out) noexcept nogil:
+    """Write a time behind its length; return NULL if it is out of range."""
     cdef uint8_t *start = out + 1
-    cdef int64_t seconds
-    cdef int64_t part
-    # Divisions by constants are multiplications.
-    if op.factor == 1000000:
-        seconds = value // 1000000
-        part = (value - seconds * 1000000) * 1000
-    elif op.factor == 1000000000:
-        seconds = value // 1000000000
-        part = value - seconds * 1000000000
-    elif op.factor == 1000:
-        seconds = value // 1000
-        part = (value - seconds * 1000) * 1000000
-    else:
-        seconds = value
-        part = 0
-    # C divides towards zero, as the parts of a Duration want it; those of a Timestamp count on from the second.
-    if part < 0 and not op.flags & DURATION:
-        seconds -= 1
-        part += 1000000000
+    cdef int64_t nanos
+    cdef int64_t seconds = split_time(op, value, &nanos)
     if seconds < op.low or seconds > op.high:
-        return fail(writing, OUT_OF_RANGE, op)
+        return NULL
     out = start
     if seconds:
         out[0] = 0x08
         out = write_varint(out + 1, <uint64_t>seconds)
-    if part:
+    if nanos:
         out[0] = 0x10
-        out = write_varint(out + 1, <uint64_t>part)
+        out = write_varint(out + 1, <uint64_t>nanos)
     (start - 1)[0] = <uint8_t>(out - start)
     return out
 
@@ -225,6 +199,42 @@ cdef inline uint8_t *put_text(const Op *op, const Input *column, int64_t index, 
     return out + size
 
 
+cdef Status read_number(const Op *op, const Input *column, int64_t index, int64_t *value) noexcept nogil:
+    """Read the bits of a number as they are written, or what is wrong with it."""
+    cdef double real
+    cdef float single
+    cdef uint32_t bits
+    if op.code == PUT_FLOAT or op.code == PUT_DOUBLE:
+        if column.width == (4 if op.code == PUT_FLOAT else 8):
+            memcpy(value, column.data + index * column.width, column.width)
+            if column.width == 4:
+                value[0] = <uint32_t>value[0]
+        elif column.width == 4:
+            memcpy(&single, column.data + 4 * index, 4)
+            real = single
+            memcpy(value, &real, 8)
+        else:
+            memcpy(&real, column.data + 8 * index, 8)
+            single = <float>real
+            if real == real and single != real:
+                return INEXACT
+            memcpy(&bits, &single, 4)
+            value[0] = bits
+    elif op.code == PUT_ENUM or op.code == PUT_ENUM_NAME:
+        return read_enum(op, column, index, value)
+    elif op.code == PUT_VARINT64 or op.code == PUT_BITS64:
+        value[0] = (<const int64_t *>column.data)[index]
+    elif op.code == PUT_VARINT32 or op.code == PUT_BITS32:
+        value[0] = (<const int32_t *>column.data)[index]
+    elif op.code == PUT_BOOL:
+        value[0] = column.data[(column.first + index) >> 3] >> ((column.first + index) & 7) & 1
+    elif not read_integer(op, column, index, value):
+        return OUT_OF_RANGE
+    elif op.code == PUT_SINT:
+        value[0] = value[0] << 1 ^ value[0] >> 63
+    return OK
+
+
 cdef uint8_t *put_value(
     Writing *writing, const Op *op, const Input *column, int64_t index, uint8_t *out, bint tagged, bint always
 ) noexcept nogil:
@@ -232,9 +242,6 @@ cdef uint8_t *put_value(
     cdef int64_t value
     cdef int64_t size
     cdef uint8_t *start
-    cdef double real
-    cdef float single
-    cdef uint32_t bits
     cdef Status status
     if op.code == PUT_TEXT:
         value = start_of(column, index)
@@ -242,58 +249,32 @@ cdef uint8_t *put_value(
         if unlikely(op.flags & CHECKED) and not utf8_valid(column.data + value, size):
             return fail(writing, INVALID_UTF8, op)
         return put_text(op, column, index, out) if size or always else out
-    elif op.code == PUT_MESSAGE:
+    if op.code == PUT_MESSAGE:
         out = put_tag(op, out)
         start = out + 1
         out = put_message(writing, &writing.messages[op.message], index, start)
         return NULL if unlikely(out == NULL) else put_length(start, out)
-    elif op.code == PUT_TIME:
-        return put_time(writing, op, (<const int64_t *>column.data)[index], put_tag(op, out))
-    elif op.code == PUT_GROUP:
+    if op.code == PUT_TIME:
+        out = put_time(op, (<const int64_t *>column.data)[index], put_tag(op, out))
+        return fail(writing, OUT_OF_RANGE, op) if unlikely(out == NULL) else out
+    if op.code == PUT_GROUP:
         out = put_tag(op, out)
         out = put_message(writing, &writing.messages[op.message], index, out)
         return NULL if unlikely(out == NULL) else write_varint(out, <uint64_t>op.number << 3 | 4)
-    elif op.code == PUT_FLOAT or op.code == PUT_DOUBLE:
-        if column.width == (4 if op.code == PUT_FLOAT else 8):
-            memcpy(&value, column.data + index * column.width, column.width)
-            if column.width == 4:
-                value = <uint32_t>value
-        elif column.width == 4:
-            memcpy(&single, column.data + 4 * index, 4)
-            real = single
-            memcpy(&value, &real, 8)
-        else:
-            memcpy(&real, column.data + 8 * index, 8)
-            single = <float>real
-            if real == real and single != real:
-                return fail(writing, INEXACT, op)
-            memcpy(&bits, &single, 4)
-            value = bits
-    elif op.code == PUT_ENUM or op.code == PUT_ENUM_NAME:
-        status = read_enum(op, column, index, &value)
-        if unlikely(status != OK):
-            return fail(writing, status, op)
-    elif op.code == PUT_VARINT64 or op.code == PUT_BITS64:
-        value = (<const int64_t *>column.data)[index]
-    elif op.code == PUT_VARINT32 or op.code == PUT_BITS32:
-        value = (<const int32_t *>column.data)[index]
-    elif op.code == PUT_BOOL:
-        value = column.data[(column.first + index) >> 3] >> ((column.first + index) & 7) & 1
-    elif not read_integer(op, column, index, &value):
-        return fail(writing, OUT_OF_RANGE, op)
+    status = read_number(op, column, index, &value)
+    if unlikely(status != OK):
+        return fail(writing, status, op)
     if value == 0 and not always:
         return out
     if tagged:
         out = put_tag(op, out)
-    if op.code == PUT_FIXED64 or op.code == PUT_DOUBLE or op.code == PUT_BITS64:
-        store_le64(out, <uint64_t>value)
-        return out + 8
-    if op.code == PUT_FIXED32 or op.code == PUT_FLOAT or op.code == PUT_BITS32:
+    if op.wire_type == VARINT:
+        return write_varint(out, <uint64_t>value)
+    if op.wire_type == FIXED32:
         store_le32(out, <uint32_t>value)
         return out + 4
-    if op.code == PUT_SINT:
-        value = value << 1 ^ value >> 63
-    return write_varint(out, <uint64_t>value)
+    store_le64(out, <uint64_t>value)
+    return out + 8
 
 
 cdef uint8_t *put_items(
@@ -331,6 +312,11 @@ cdef uint8_t *put_items(
     return out if start == NULL else put_length(start, out)
 
 
+cdef inline uint64_t first_bytes(const uint8_t *data, int64_t size) noexcept nogil:
+    """Return up to eight bytes as a number that orders them, with zeros behind them."""
+    return load_be64(data) & ~(~<uint64_t>0 >> 8 * size if size < 8 else 0)
+
+
 cdef bint precedes(const Op *key, const Input *keys, int64_t left, int64_t right) noexcept nogil:
     """Return whether a key is written before another: integers as signed ones, text by its UTF-16."""
     cdef int64_t a
@@ -340,12 +326,20 @@ cdef bint precedes(const Op *key, const Input *keys, int64_t left, int64_t right
     cdef int64_t size
     cdef int64_t other
     cdef int64_t at = 0
+    cdef uint64_t here
+    cdef uint64_t there
     cdef bint beyond
     if key.code == PUT_TEXT:
         first = start_of(keys, left)
         second = start_of(keys, right)
         size = start_of(keys, left + 1) - first
         other = start_of(keys, right + 1) - second
+        if likely(keys.limit - keys.data >= max(first, second) + 8):
+            # Most keys of ASCII differ in their first bytes.
+            here = first_bytes(keys.data + first, size)
+            there = first_bytes(keys.data + second, other)
+            if here != there and (here | there) & 0x8080808080808080ULL == 0:
+                return here < there
         while at < size and at < other and keys.data[first + at] == keys.data[second + at]:
             at += 1
         if at == size or at == other:
@@ -367,8 +361,18 @@ cdef bint precedes(const Op *key, const Input *keys, int64_t left, int64_t right
     return a < b
 
 
+cdef bint is_sorted(const Op *key, const Input *keys, int64_t first, int64_t count) noexcept nogil:
+    """Return whether some items that follow each other stand in the order of their keys."""
+    cdef int64_t at
+    for at in range(first + 1, first + count):
+        if precedes(key, keys, at, at - 1):
+            return False
+    return True
+
+
 cdef void sort(const Op *key, const Input *keys, int64_t *order, int64_t *scratch, int64_t count) noexcept nogil:
     """Sort items by their keys; those of equal keys stay as they are."""
+    cdef int64_t item
     cdef int64_t width = 1
     cdef int64_t start
     cdef int64_t left
@@ -376,6 +380,15 @@ cdef void sort(const Op *key, const Input *keys, int64_t *order, int64_t *scratc
     cdef int64_t middle
     cdef int64_t stop
     cdef int64_t at
+    if count <= FEW:
+        for at in range(1, count):
+            item = order[at]
+            left = at
+            while left and precedes(key, keys, item, order[left - 1]):
+                order[left] = order[left - 1]
+                left -= 1
+            order[left] = item
+        return
     while width < count:
         start = 0
         while start < count:
@@ -405,14 +418,9 @@ cdef uint8_t *put_entries(
     cdef int64_t used = writing.order_used
     cdef int64_t at
     cdef int64_t item
-    cdef bint sorted = True
     cdef uint8_t *start
     cdef void *grown
-    if key.code != PUT_FAIL:
-        for at in range(first + 1, first + count):
-            if precedes(key, map + 1, at, at - 1):
-                sorted = False
-                break
+    cdef bint sorted = key.code == PUT_FAIL or is_sorted(key, map + 1, first, count)
     if not sorted:
         if used + 2 * count > writing.order_room:
             grown = realloc(writing.order, 2 * (used + 2 * count) * sizeof(int64_t))
@@ -456,48 +464,8 @@ cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t inde
     cdef const Input *column
     cdef int64_t start
     cdef int64_t size
-    cdef int64_t value
-    cdef uint8_t *end
     while op != stop:
         column = &writing.columns[op.column]
-        if likely(op.oneof < 0 and not op.flags & ITEMS and is_valid(column, index)):
-            # What nearly all fields are.
-            if op.code == PUT_TEXT and not op.flags & CHECKED:
-                if op.flags & PRESENT or start_of(column, index + 1) > start_of(column, index):
-                    out = put_text(op, column, index, out)
-                op += 1
-                continue
-            if op.code == PUT_VARINT64 or op.code == PUT_VARINT32:
-                value = (
-                    (<const int64_t *>column.data)[index] if op.code == PUT_VARINT64
-                    else (<const int32_t *>column.data)[index]
-                )
-                if value or op.flags & PRESENT:
-                    out = write_varint(put_tag(op, out), <uint64_t>value)
-                op += 1
-                continue
-            if op.code == PUT_BITS64:
-                value = (<const int64_t *>column.data)[index]
-                if value or op.flags & PRESENT:
-                    out = put_tag(op, out)
-                    store_le64(out, <uint64_t>value)
-                    out += 8
-                op += 1
-                continue
-            if op.code == PUT_TIME:
-                out = put_time(writing, op, (<const int64_t *>column.data)[index], put_tag(op, out))
-                if unlikely(out == NULL):
-                    return NULL
-                op += 1
-                continue
-            if op.code == PUT_MESSAGE:
-                out = put_tag(op, out) + 1
-                end = put_message(writing, &writing.messages[op.message], index, out)
-                if unlikely(end == NULL):
-                    return NULL
-                out = put_length(out, end)
-                op += 1
-                continue
         if op.code == PUT_FAIL:
             if op.column < 0 or is_valid(column, index):
                 return fail(writing, <Status>op.status, op)

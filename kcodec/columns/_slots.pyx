@@ -1,0 +1,175 @@
+"""Room for the bytes of a block of values, each in a slot of its own.
+
+What is written a column at a time goes to all rows of a block in turn. Each has a slot as large as it can get, and
+some bytes more, because moves of a fixed size run over the end of what is written; then rows are put together.
+
+    slots:  | row 0 .... | row 1 .......... | row 2 ... |
+              ^ out[0]     ^ out[1]           ^ out[2]        all take one step with each column
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy
+
+from kcodec.columns._binary cimport BinaryBuilder
+from kcodec.columns._reader cimport Input, is_valid, start_of
+
+cdef enum:
+    SLOP = 96   # bytes behind a value that moves of a fixed size may write
+
+
+cdef int64_t position(const Input *columns, int32_t scope, int32_t outer, int64_t index) noexcept nogil:
+    """Return the first item of a value of the scope `outer`, through lists in lists."""
+    if scope == outer:
+        return index
+    return start_of(&columns[scope], position(columns, columns[scope].scope, outer, index))
+
+
+cdef void add_lengths(int32_t *bounds, const int32_t *offsets, int64_t count) noexcept nogil:
+    cdef int64_t at
+    for at in range(count):
+        bounds[at] += offsets[at + 1] - offsets[at]
+
+
+cdef void add_items(int32_t *bounds, const int32_t *offsets, int32_t cost, int64_t count) noexcept nogil:
+    cdef int64_t at
+    for at in range(count):
+        bounds[at] += (offsets[at + 1] - offsets[at]) * cost
+
+
+cdef void add_item_lengths(
+    int32_t *bounds, const int32_t *offsets, const int32_t *lengths, int64_t count
+) noexcept nogil:
+    cdef int64_t at
+    cdef int32_t here = lengths[offsets[0]]
+    for at in range(count):
+        bounds[at] -= here
+        here = lengths[offsets[at + 1]]
+        bounds[at] += here
+
+
+cdef bint make_slots(
+    Slots *slots, const Input *columns, const int64_t *costs, int32_t scope, int64_t extra
+) noexcept nogil:
+    """Reserve room for all that each value of a block can take."""
+    cdef const Input *column
+    cdef const Input *owner
+    cdef uint8_t *memory
+    cdef int32_t *bounds = slots.bounds
+    cdef int64_t row = slots.first
+    cdef int64_t count = slots.count
+    cdef int64_t fixed = extra + SLOP
+    cdef int64_t item
+    cdef int64_t next_item
+    cdef int32_t total = 0
+    cdef int32_t here
+    cdef int32_t at
+    cdef int32_t below
+    cdef int32_t begin = max(scope, 0)
+    cdef int32_t end = columns[begin].end
+    cdef int64_t lane
+    cdef bint text
+    for at in range(begin, end):
+        if columns[at].scope == scope:
+            fixed += costs[at]
+    for lane in range(count):
+        bounds[lane] = <int32_t>fixed
+    for at in range(begin, end):
+        column = &columns[at]
+        text = column.offsets != NULL and column.data != NULL
+        if at == scope:
+            continue
+        if column.scope == scope:
+            if text and not column.wide:
+                add_lengths(bounds, <const int32_t *>column.offsets + row, count)
+            elif text:
+                for lane in range(count):
+                    bounds[lane] += <int32_t>(start_of(column, row + lane + 1) - start_of(column, row + lane))
+            continue
+        owner = &columns[column.scope]
+        if owner.scope == scope and not owner.wide and not column.wide:
+            if text:
+                add_item_lengths(
+                    bounds, <const int32_t *>owner.offsets + row, <const int32_t *>column.offsets, count
+                )
+            if at == column.scope + 1:
+                # Items of one list are counted once.
+                fixed = SLOP
+                for below in range(at, owner.end):
+                    if columns[below].scope == column.scope:
+                        fixed += costs[below]
+                add_items(bounds, <const int32_t *>owner.offsets + row, <int32_t>fixed, count)
+            continue
+        item = position(columns, column.scope, scope, row)
+        for lane in range(count):
+            next_item = position(columns, column.scope, scope, row + lane + 1)
+            bounds[lane] += <int32_t>((next_item - item) * (costs[at] + SLOP))
+            if text:
+                bounds[lane] += <int32_t>(start_of(column, next_item) - start_of(column, item))
+            item = next_item
+    for lane in range(count):
+        here = bounds[lane]
+        bounds[lane] = total
+        total += here
+    if total > slots.room:
+        memory = <uint8_t *>realloc(slots.memory, 2 * total)
+        if memory == NULL:
+            return False
+        slots.memory = memory
+        slots.room = 2 * total
+    return True
+
+
+cdef bint begin_rows(
+    Slots *slots, const Input *columns, const int64_t *costs, const uint8_t *prefix, int64_t prefix_size
+) noexcept nogil:
+    """Begin all rows of a block that are not null with a prefix; return whether there is memory."""
+    cdef const Input *root = columns
+    cdef int64_t lane
+    slots.written = 0
+    if not make_slots(slots, columns, costs, -1, prefix_size):
+        return False
+    for lane in range(slots.count):
+        slots.out[lane] = slots.memory + slots.bounds[lane]
+        if is_valid(root, slots.first + lane):
+            memcpy(slots.out[lane], prefix, prefix_size)
+            slots.out[lane] += prefix_size
+            slots.lanes[slots.written] = lane
+            slots.written += 1
+    return True
+
+
+cdef bint begin_items(Slots *slots, const Input *columns, const int64_t *costs, int32_t scope) noexcept nogil:
+    """Begin the items of lists or maps; return whether there is memory."""
+    cdef int64_t lane
+    if not make_slots(slots, columns, costs, scope, 0):
+        return False
+    for lane in range(slots.count):
+        slots.out[lane] = slots.memory + slots.bounds[lane]
+        slots.lanes[lane] = lane
+    slots.written = slots.count
+    return True
+
+
+cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil:
+    """Move the rows of a block from their slots to the end of the output."""
+    cdef uint8_t *out = builder.data + builder.used
+    cdef const uint8_t *source
+    cdef int64_t size
+    cdef int64_t row
+    cdef int64_t lane
+    for lane in range(slots.count):
+        source = slots.memory + slots.bounds[lane]
+        size = slots.out[lane] - source
+        move(out, source, size)
+        out += size
+        if builder.offsets64 != NULL:
+            builder.offsets64[builder.row + lane + 1] = out - builder.data
+        else:
+            builder.offsets32[builder.row + lane + 1] = <int32_t>(out - builder.data)
+    for lane in range(slots.written):
+        row = builder.row + slots.lanes[lane]
+        builder.valid[row >> 3] |= <uint8_t>(1 << (row & 7))
+    builder.nulls += slots.count - slots.written
+    builder.used = out - builder.data
+    builder.row += slots.count

@@ -1,0 +1,18 @@
+"""Blocks of values to Protobuf, a field at a time."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from kcodec.columns._slots cimport Slots
+from kcodec.formats.protobuf._program cimport Message
+from kcodec.formats.protobuf._put cimport Writing
+
+cdef enum:
+    BLOCK_ROWS = 64
+    LEVELS = 4       # rows, the items of their lists, the items of these
+    MAX_INNER = 6    # messages inside messages
+
+
+cdef bint put_fields(
+    Slots *block, Writing *writing, const int64_t *costs, const Message *message, const int64_t *lanes, int64_t count,
+    int32_t level, int32_t depth
+) noexcept nogil
