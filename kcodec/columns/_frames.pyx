@@ -2,12 +2,12 @@
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.cursor cimport load_be32, load_be64
+from kcodec.wire.cursor cimport load_be32, load_be64, load_le64, prefetch
 from kcodec.wire.frame cimport (
     GUID_SIZE, ID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
 )
@@ -24,7 +24,8 @@ _CODES = ("", *CODES)
 cdef enum:
     NULL_ROW = -1
     BAD_FRAME = -2
-    RECENT = 16       # ids whose numbers are at hand, by their last bits
+    RECENT = 16       # frames whose keys are at hand, by four bits of a hash
+    BATCH = 64        # rows that are asked for at once
 
 
 cdef struct Key:
@@ -151,46 +152,65 @@ cdef Status read_row(const Slice *value, bint indexes, Key *key, int32_t *levels
     return status
 
 
+cdef inline uint64_t leading(const uint8_t *start, bint indexes) noexcept nogil:
+    """Return what most frames are: a zero, an id, and 00 or 02 and one byte where message indexes follow."""
+    cdef uint64_t word = load_le64(start)
+    if not indexes:
+        return word & 0xFFFFFFFFFFULL
+    return word & (0xFFFFFFFFFFFFULL if (word >> 40 & 0xFF) == 0 else 0xFFFFFFFFFFFFFFULL)
+
+
 cdef int64_t scan(
     Rows rows, _Keys keys, bint indexes, int32_t *selector, int32_t *starts, int64_t row
 ) noexcept nogil:
     """Read frames from a row on; return the row at which there was no room for its key, or how many there are."""
-    cdef Slice value
+    cdef Slice[BATCH] values
+    cdef const Slice *value
     cdef Key key
     cdef int32_t[LEVELS] levels
     cdef int32_t number = -1
     cdef int32_t size = 0
-    # Rows have few ids, whose numbers need not be looked up each time.
-    cdef int64_t[RECENT] recent
+    # Rows have few keys, whose frames need not be read each time.
+    cdef uint64_t[RECENT] recent
     cdef int32_t[RECENT] numbers
-    cdef uint32_t schema_id = 0
+    cdef int32_t[RECENT] sizes
+    cdef uint64_t bits = 0
+    cdef uint64_t place = 0
+    cdef int64_t count
+    cdef int64_t bytes
+    cdef int64_t at
     memset(recent, -1, sizeof(recent))
     while row < rows.length:
-        rows.slice(row, &value)
-        if value.start == NULL:
-            selector[row] = NULL_ROW
-            row += 1
-            continue
-        if value.end - value.start >= ID_SIZE and value.start[0] == 0 and not indexes:
-            schema_id = load_be32(value.start + 1)
-            if recent[schema_id % RECENT] == schema_id:
-                selector[row] = numbers[schema_id % RECENT]
-                starts[row] = ID_SIZE
-                row += 1
+        count = rows.fill(row, values, BATCH, INT64_MAX, &bytes)
+        for at in range(count):
+            prefetch(values[at].start)
+        for at in range(count):
+            value = &values[at]
+            if value.start == NULL:
+                selector[row + at] = NULL_ROW
                 continue
-        if read_row(&value, indexes, &key, levels, &size) != OK:
-            selector[row] = BAD_FRAME
-        else:
+            bits = 1
+            if value.limit - value.start >= 8:
+                bits = leading(value.start, indexes)
+                place = (bits * 0x9E3779B97F4A7C15ULL) >> 60
+                if recent[place] == bits and sizes[place] <= value.end - value.start:
+                    selector[row + at] = numbers[place]
+                    starts[row + at] = sizes[place]
+                    continue
+            if read_row(value, indexes, &key, levels, &size) != OK:
+                selector[row + at] = BAD_FRAME
+                continue
             if number < 0 or not keys.equal(&keys.keys[number], &key, levels):
                 number = keys.number(&key, levels)
                 if number < 0:
-                    return row
-            selector[row] = number
-            starts[row] = size
-            if not key.guid:
-                recent[key.high % RECENT] = <int64_t>key.high
-                numbers[key.high % RECENT] = number
-        row += 1
+                    return row + at
+            selector[row + at] = number
+            starts[row + at] = size
+            if bits & 0xFF == 0 and size == (5 if not indexes else 6 if bits >> 40 == 0 else 7):
+                recent[place] = bits
+                numbers[place] = number
+                sizes[place] = size
+        row += count
     return row
 
 

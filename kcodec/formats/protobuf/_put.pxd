@@ -36,6 +36,9 @@ cdef bint follows_member(
 cdef uint8_t *put_items(
     Writing *writing, const Op *op, const Input *list, int64_t index, uint8_t *out
 ) noexcept nogil
+cdef uint8_t *put_entries(
+    Writing *writing, const Op *op, const Input *map, int64_t index, uint8_t *out
+) noexcept nogil
 cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t index, uint8_t *out) noexcept nogil
 
 

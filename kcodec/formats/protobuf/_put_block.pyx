@@ -17,7 +17,7 @@ from kcodec.formats.protobuf._program cimport (
     CHECKED, ENTRIES, ITEMS, PUT_FAIL, PUT_GROUP, PUT_MESSAGE, PUT_TEXT, REQUIRED, Message, Op,
 )
 from kcodec.formats.protobuf._put cimport (
-    Writing, follows_member, is_sorted, put_items, put_length, put_message, sort,
+    Writing, follows_member, is_sorted, put_entries, put_items, put_length, put_message, sort,
 )
 from kcodec.formats.protobuf._put_values cimport find_valid, put_values
 from kcodec.wire.cursor cimport copy32, likely, store_le64, unlikely, write_varint
@@ -29,11 +29,16 @@ cdef enum:
 cdef bint put_each(
     Slots *block, Writing *writing, const Op *op, const int64_t *lanes, int64_t count
 ) noexcept nogil:
-    """Write lists one by one."""
+    """Write lists or maps one by one."""
+    cdef const Input *column = &writing.columns[op.column]
     cdef int64_t at
     cdef uint8_t *out
     for at in range(count):
-        out = put_items(writing, op, &writing.columns[op.column], block.first + lanes[at], block.out[lanes[at]])
+        out = block.out[lanes[at]]
+        if op.flags & ENTRIES:
+            out = put_entries(writing, op, column, block.first + lanes[at], out)
+        else:
+            out = put_items(writing, op, column, block.first + lanes[at], out)
         if unlikely(out == NULL):
             return False
         block.out[lanes[at]] = out

@@ -15,7 +15,7 @@ from kcodec.formats.protobuf.wire import (
     write_varint,
 )
 
-__all__ = ["damaged", "payload", "schema_text"]
+__all__ = ["damaged", "payload", "schema_text", "spoiled"]
 
 _VARINTS = ("int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool")
 _FIXED = ("fixed32", "sfixed32", "float", "fixed64", "sfixed64", "double")
@@ -30,8 +30,8 @@ _WELL_KNOWN = (
 )
 
 
-def schema_text(rnd: random.Random) -> str:
-    """Return a file whose first message is M0; messages contain those with greater numbers."""
+def schema_text(rnd: random.Random, fields: tuple[int, int] = (0, 12)) -> str:
+    """Return a file whose first message is M0, of some least and most fields; messages contain those after them."""
     syntax = rnd.choice(("proto2", "proto3", "proto3"))
     count = rnd.randint(1, 4)
     first = 1 if syntax == "proto2" else 0
@@ -46,15 +46,16 @@ def schema_text(rnd: random.Random) -> str:
     ]
     for number in range(count):
         below = [f"M{other}" for other in range(number + 1, count)]
-        lines += [f"message M{number} {{", *_fields(rnd, syntax, below), "}"]
+        most = fields if number == 0 else (0, 12)
+        lines += [f"message M{number} {{", *_fields(rnd, syntax, below, rnd.randint(*most)), "}"]
     return "\n".join(lines)
 
 
-def _fields(rnd: random.Random, syntax: str, below: list[str]) -> list[str]:
+def _fields(rnd: random.Random, syntax: str, below: list[str], count: int) -> list[str]:
     lines = []
     number = 0
     in_oneof = False
-    for at in range(rnd.randint(0, 12)):
+    for at in range(count):
         number += rnd.choice((1, 1, 1, 2, 20, 3000))
         kind = rnd.choice((*_SCALARS, "E", *_WELL_KNOWN, *(4 * below)))
         name = f"f{at}"
@@ -212,3 +213,16 @@ def damaged(rnd: random.Random, data: bytes, others: list[bytes]) -> bytes:
     if how == 6:
         return data + bytes.fromhex("f3ffffff0ff4ffffff0f")
     return b""
+
+
+def spoiled(rnd: random.Random, value: object) -> object:
+    """Return a value of a column with something in it set to null: a field, an item, the value of an entry."""
+    if isinstance(value, dict) and value:
+        name = rnd.choice(list(value))
+        return {**value, name: spoiled(rnd, value[name]) if rnd.random() < 0.7 else None}
+    if isinstance(value, list) and value:
+        at = rnd.randrange(len(value))
+        if isinstance(value[at], tuple):
+            return [*value[:at], (value[at][0], spoiled(rnd, value[at][1])), *value[at + 1 :]]
+        return [*value[:at], spoiled(rnd, value[at]), *value[at + 1 :]]
+    return None

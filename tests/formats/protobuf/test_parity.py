@@ -5,17 +5,22 @@ import random
 from functools import partial
 
 import contracts
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from protobuf_vectors import ROWS, SCHEMAS
-from random_messages import damaged, payload, schema_text
+from random_messages import damaged, payload, schema_text, spoiled
 
+from kcodec._impl import kernel
+from kcodec.formats.protobuf.encode_plan import encode_plan
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.plan import Limits
 
 same_decode = partial(contracts.same_decode, "formats.protobuf._kernel")
+same_encode = partial(contracts.same_encode, "formats.protobuf._kernel")
 
 OPTIONS = [
     {},
@@ -57,6 +62,52 @@ def test_blocks(seed):
     if rnd.random() < 0.3:
         options["selector"] = array.array("i", rnd.choices((0, 0, 1, -1), k=len(rows)))
     same_decode([plan, plan], rows, **options)
+
+
+@given(st.integers(0, 1 << 32))
+@settings(max_examples=40)
+def test_blocks_are_written(seed):
+    rnd = random.Random(seed)
+    message = ProtobufSchema.parse(schema_text(rnd)).message("p.M0")
+    options = TypeOptions(**rnd.choice(OPTIONS), recursive_depth=2)
+    payloads = [payload(rnd, message, rnd.choice((0.2, 0.7, 0.95, 1))) for _ in range(rnd.choice((1, 5, 30)))]
+    plan = decode_plan(message, options)[0]
+    module = kernel("formats.protobuf._kernel", "pure")
+    column, _ = module.decode(pa.array(payloads, pa.binary()), [module.Program(plan, Limits())])
+    values = column.to_pylist()
+    rows = rnd.choices(values, k=rnd.choice((1, 20, 300)))
+    for _ in range(rnd.choice((0, 0, 1, 3, len(rows) // 2))):
+        one, other = rnd.choice(values), rnd.choice(values)
+        if one and other and rnd.random() < 0.3:
+            # Members of a oneof from both.
+            one = {name: each if other[name] is None else other[name] for name, each in one.items()}
+        rows[rnd.randrange(len(rows))] = spoiled(rnd, one) if rnd.random() < 0.7 else one
+    first = rnd.choice((0, 0, 1, 8, 13))
+    column = pa.array([rnd.choice(values)] * first + rows, plan.arrow_type).slice(first)
+    prefix = rnd.choice((b"", b"\0\0\0\0\7\0"))
+    same_encode(encode_plan(message, column.type, options), column, prefix=prefix, large=rnd.random() < 0.2)
+
+
+def test_lists_that_are_longer_than_blocks_of_items():
+    message = ProtobufSchema.parse(
+        'syntax = "proto3"; message M { repeated N l = 1; repeated string t = 2; map<string, N> m = 3; N n = 4; }'
+        "message N { repeated string t = 1; repeated N l = 2; N n = 3; int64 i = 4; }"
+    ).message("M")
+    options = TypeOptions(recursive_depth=7)
+    kind = decode_plan(message, options)[0].arrow_type
+    deep = None
+    for level in range(7):
+        deep = {"t": ["a" * 40 * level] * level, "l": [{"i": level}] * level, "n": deep, "i": -level}
+    rows = [
+        {
+            "l": [{"t": ["x"] * (count % 7), "i": count}] * count,
+            "t": ["ä" * at for at in range(count)],
+            "n": deep,
+        }
+        | {"m": [(f"{(at * 7919) % 1000}-key", {"i": at}) for at in range(count % 50)]}
+        for count in (0, 1, 2, 3, 700, 0, 5, 130, 200, 300, 1, 1, 0)
+    ]
+    same_encode(encode_plan(message, kind, options), pa.array(rows * 9, kind))
 
 
 @pytest.mark.parametrize(
