@@ -487,6 +487,10 @@ class SchemaFormat(ABC):
         text = JsonCodec(array.type).encode(array)[0].as_py()
         return "null" if text is None else str(text, "utf-8")
 
+    def members(self) -> Mapping[str, SchemaFormat]:
+        """Return the formats of the messages, by name, whose structs columns are; empty where columns are of one."""
+        return {}
+
     def decoder(self, schema: Any, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as a parsed schema.
 

@@ -15,6 +15,7 @@ from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.metrics import SerdeMetrics
 from kcodec.serde.read import ColumnReader
+from kcodec.serde.members import MembersWriter
 from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import ColumnWriter
 
@@ -137,7 +138,8 @@ class Serde:
         self._topic = TopicSchemas(language, handle, topic, is_key, known)
         given = None if schema is None else _given(language, schema)
         self._reader = ColumnReader(self._topic, _wanted(language, reader_schema), checked, limits)
-        self._writer = ColumnWriter(self._topic, given, checked, limits)
+        writer = MembersWriter if language.members() else ColumnWriter
+        self._writer = writer(self._topic, given, checked, limits)
 
     def __repr__(self) -> str:
         topic = self._topic

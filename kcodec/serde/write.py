@@ -1,6 +1,7 @@
 """Columns to framed values: the schemas that they are written with, and what writes them."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,10 @@ from kcodec.registry.base import Schema
 from kcodec.serde.choose import Target, choose
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
-__all__ = ["ColumnWriter"]
+__all__ = ["ColumnWriter", "Step"]
+
+#: Writes an array, up to its first fault if it is told to stop there.
+Step = Callable[[pa.Array, bool], tuple[pa.Array, list[Fault]]]
 
 
 class ColumnWriter:
@@ -56,14 +60,23 @@ class ColumnWriter:
     def write(self, array: Any, errors: str) -> tuple[Any, bytes | None]:
         """Write a column; also return the header that names its schema, if that is no prefix and a row is not null."""
         check_errors(errors)
-        chunks, chunked = arrays(array, self._given_type() if isinstance(array, (list, tuple)) else None)
-        large = self._topic.format.is_large(self._options)
-        kind = pa.large_binary() if large else pa.binary()
+        chunks, chunked = arrays(array, self.given_type() if isinstance(array, (list, tuple)) else None)
         if all(chunk.null_count == len(chunk) for chunk in chunks):
-            return Codec._run(_nulls(kind), chunks, chunked, kind, errors, EncodeError), None
+            return Codec._run(self._nulls, chunks, chunked, self.encoded_type, errors, EncodeError), None
+        step, header = self.step(chunks[0].type)
+        return Codec._run(step, chunks, chunked, self.encoded_type, errors, EncodeError), header
+
+    @property
+    def encoded_type(self) -> pa.DataType:
+        """The type of framed values."""
+        return pa.large_binary() if self._topic.format.is_large(self._options) else pa.binary()
+
+    def step(self, kind: pa.DataType) -> tuple[Step, bytes | None]:
+        """Return what writes arrays of a type, registered if need be, and the header of its values if they have one."""
         with self._lock:
-            target = self._target(chunks[0].type)
+            target = self._target(kind)
             encoder = self._encoder(target)
+        large = self._topic.format.is_large(self._options)
         prefix, header = b"", None
         if self._topic.config.header_out:
             header = frame_prefix(uuid.UUID(target.guid).bytes, encoder.indexes)
@@ -75,7 +88,10 @@ class ColumnWriter:
             named = name_rounding(faults, chunk.type)
             return encoded, [fault._replace(schema_id=target.schema_id) for fault in named]
 
-        return Codec._run(step, chunks, chunked, kind, errors, EncodeError), header
+        return step, header
+
+    def _nulls(self, chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        return pa.nulls(len(chunk), self.encoded_type), []
 
     def _target(self, kind: pa.DataType) -> Target:
         schema = self._schema or self._derived.get(
@@ -83,7 +99,7 @@ class ColumnWriter:
         )
         return self._targets.get(schema, lambda: choose(self._topic, schema, self._schema is None))
 
-    def _given_type(self) -> pa.DataType | None:
+    def given_type(self) -> pa.DataType | None:
         """Return the type of the values of the schema that is given, if one is."""
         if self._schema is None:
             return None
@@ -101,6 +117,3 @@ class ColumnWriter:
 
         return self._encoders.get((target.schema, target.given), make)
 
-
-def _nulls(kind: pa.DataType) -> Any:
-    return lambda chunk, stop: (pa.nulls(len(chunk), kind), [])

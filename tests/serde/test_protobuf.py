@@ -5,7 +5,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from kcodec import ConfigError, DecodeError, RegistryError, SchemaError, Serde
+from kcodec import ConfigError, DecodeError, EncodeError, RegistryError, SchemaError, Serde
 from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.registry import Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
@@ -90,8 +90,91 @@ def test_many_messages_are_a_struct(impl, registry):
     assert report["code"].to_pylist() == ["schema_error", "truncated"]
     with pytest.raises(DecodeError, match="row 4"):
         serde.deserialize(values)
-    with pytest.raises(ConfigError, match="columns of several messages are read, not written"):
-        serde.serialize(array)
+
+
+class TestStructsOfMessages:
+    """Columns with a member for each message of a topic, of which one is set."""
+
+    def test_are_written(self, impl):
+        registry = MemoryRegistry()
+        serde = Serde("PROTOBUF", registry, topic="t", schema=SHOP_2, message=["shop.Order", "Refund"])
+        order = {"id": 1, "who": b"a", "added": 4}
+        rows = [
+            {"shop.Order": None, "shop.Refund": {"id": 2, "amount": 0.5}},
+            None,
+            {"shop.Order": order, "shop.Refund": None},
+        ]
+        values = serde.serialize(rows)
+        assert values.to_pylist() == [FRAME + b"\1\2\4" + REFUND, None, FRAME + b"\1\0" + ORDER + b"\x18\4"]
+        assert serde.deserialize(values).to_pylist() == rows
+        column = pa.array(rows, serde.arrow_type)
+        assert serde.serialize(pa.chunked_array([column[:1], column[1:]])).to_pylist() == values.to_pylist()
+        again = pickle.loads(pickle.dumps(serde))
+        assert again.serialize(column) == values
+        assert registry.subjects() == ["t-value"]
+
+    def test_have_exactly_one(self, impl):
+        serde = Serde("PROTOBUF", MemoryRegistry(), topic="t", schema=SHOP, message=["Order", "Refund"])
+        kind = pa.struct(
+            [
+                ("Refund", pa.struct([("id", pa.int64()), ("amount", pa.float64())])),
+                ("Order", pa.struct([("id", pa.decimal128(20, 0))])),
+            ]
+        )
+        array = pa.array(
+            [
+                {"Refund": {"id": 2, "amount": 0.5}, "Order": None},
+                {"Refund": {"id": 2}, "Order": {"id": 1}},
+                {"Refund": None, "Order": None},
+                {"Order": {"id": 1 << 63}},
+                {"Order": {"id": 1}},
+            ],
+            kind,
+        )
+        values, report = serde.serialize(array, errors="report")
+        assert values.to_pylist() == [FRAME + b"\1\2\2" + REFUND, None, None, None, FRAME + b"\1\0\x08\1"]
+        assert report.select(["row", "path", "code"]).to_pylist() == [
+            {"row": 1, "path": "", "code": "union_members"},
+            {"row": 2, "path": "", "code": "union_members"},
+            {"row": 3, "path": "Order.id", "code": "out_of_range"},
+        ]
+        with pytest.raises(EncodeError, match="row 1: not exactly one member of the union is set"):
+            serde.serialize(array)
+        assert serde.serialize(array.slice(0, 0)).to_pylist() == []
+        assert serde.serialize(array.slice(1, 2), errors="null").to_pylist() == [None, None]
+
+    def test_subjects_are_those_of_each_message(self, impl):
+        registry = MemoryRegistry()
+        config = {"value.subject.name.strategy": "TopicRecordNameStrategy"}
+        serde = Serde("PROTOBUF", registry, topic="t", schema=SHOP, message=["Order", "Refund"], config=config)
+        rows = [{"shop.Order": {"id": 1, "who": "a"}, "shop.Refund": None}]
+        serde.serialize(rows)
+        assert registry.subjects() == ["t-shop.Order"]
+        serde.serialize([*rows, {"shop.Order": None, "shop.Refund": {"id": 1, "amount": 0.0}}])
+        assert registry.subjects() == ["t-shop.Order", "t-shop.Refund"]
+
+    def test_of_derived_schemas(self, impl):
+        registry = MemoryRegistry()
+        config = {"value.subject.name.strategy": "RecordNameStrategy"}
+        serde = Serde("PROTOBUF", registry, message=["a.B", "a.C"], config=config)
+        kind = pa.struct([("a.B", pa.struct([("x", pa.int64())])), ("a.C", pa.struct([("y", pa.string())]))])
+        column = pa.array([{"a.B": {"x": 1}}, {"a.C": {"y": "z"}}], kind)
+        values = serde.serialize(column)
+        assert registry.subjects() == ["a.B", "a.C"]
+        names = [Serde("PROTOBUF", registry).deserialize(values[at : at + 1]).to_pylist() for at in (0, 1)]
+        assert names == [[{"x": 1}], [{"y": "z"}]]
+
+    def test_what_cannot_be_written(self, impl):
+        settings = {"topic": "t", "schema": SHOP, "message": ["Order", "Refund"]}
+        serde = Serde("PROTOBUF", MemoryRegistry(), **settings)
+        with pytest.raises(SchemaError, match="the member Line is none of the messages Order, Refund"):
+            serde.serialize(pa.array([{"Line": {"n": 1}}]))
+        with pytest.raises(SchemaError, match="a column of several messages is a struct of them, not int64"):
+            serde.serialize(pa.array([1]))
+        headers = {"value.schema.id.serializer": "HeaderSchemaIdSerializer"}
+        serde = Serde("PROTOBUF", MemoryRegistry(), **settings, config=headers)
+        with pytest.raises(ConfigError, match="HeaderSchemaIdSerializer names one message"):
+            serde.serialize_with_headers(pa.array([{"Order": {"id": 1}}]))
 
 
 def test_payloads_of_any_message_are_read_where_asked_for(impl, registry):

@@ -220,7 +220,6 @@ class ProtobufFormat(SchemaFormat):
         """Return a text with one message, of the name that is wanted or ``TopLevelRecord``."""
         from kcodec.formats.protobuf.language.derive import MESSAGE, derive_text
 
-        self._check_written()
         return derive_text(kind, self._message or MESSAGE)
 
     # Comparison
@@ -251,10 +250,6 @@ class ProtobufFormat(SchemaFormat):
         return describe(difference.type, difference.path, reader, writer)
 
     # Payloads
-
-    def _check_written(self) -> None:
-        if self.is_struct:
-            raise ConfigError("columns of several messages are read, not written")
 
     @property
     def _message(self) -> str | None:
@@ -288,6 +283,12 @@ class ProtobufFormat(SchemaFormat):
                 *fault._replace(offset=None if fault.offset is None else start + fault.offset)
             ) from None
 
+    def members(self) -> Mapping[str, SchemaFormat]:
+        """Return the format for each of several messages."""
+        if not self.is_struct:
+            return {}
+        return {name: replace(self, messages=(name,), is_struct=False) for name in self.messages}
+
     def decoder(self, schema: ProtobufSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as messages of a schema."""
         from kcodec.formats.protobuf.payloads import MessageDecoder, StructDecoder
@@ -302,7 +303,6 @@ class ProtobufFormat(SchemaFormat):
         """Return what writes columns as a message of a schema, or of the one given, which the schema has too."""
         from kcodec.formats.protobuf.payloads import MessageEncoder
 
-        self._check_written()
         written = given or schema
         name = written.message(self._message).name
         return MessageEncoder(written, name, schema.indexes(name), options, limits)

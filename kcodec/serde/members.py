@@ -1,0 +1,89 @@
+"""Structs of several messages to framed values: of each row the one that is set."""
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.codec import Codec, check_errors
+from kcodec.columns.source import arrays
+from kcodec.errors import CODES, ConfigError, EncodeError, Fault, SchemaError
+from kcodec.plan import Limits
+from kcodec.serde.topic import Given, TopicSchemas
+from kcodec.serde.write import ColumnWriter, Step
+
+__all__ = ["MembersWriter"]
+
+
+class MembersWriter:
+    """What writes columns whose members are the messages of a topic, each as a column of that message alone.
+
+    So each has the subject that its name asks for, and is registered once a row has it.
+    """
+
+    def __init__(self, topic: TopicSchemas, schema: Given | None, options: Any, limits: Limits) -> None:
+        self._header_out = topic.config.header_out
+        self._whole = ColumnWriter(topic, schema, options, limits)
+        self._writers = {
+            name: ColumnWriter(replace(topic, format=language), schema, options, limits)
+            for name, language in topic.format.members().items()
+        }
+
+    def write(self, array: Any, errors: str) -> tuple[Any, bytes | None]:
+        """Write a column; there is no header that names the schemas of all its rows."""
+        check_errors(errors)
+        if self._header_out:
+            raise ConfigError("HeaderSchemaIdSerializer names one message; columns of several need prefixes")
+        chunks, chunked = arrays(array, self._whole.given_type() if isinstance(array, (list, tuple)) else None)
+        steps: dict[int, Step] = {}
+        for at, writer in enumerate(self._chosen(chunks[0].type)):
+            if any(chunk.field(at).null_count < len(chunk) for chunk in chunks):
+                steps[at] = writer.step(chunks[0].type.field(at).type)[0]
+        kind = self._whole.encoded_type
+
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            return _encode(chunk, steps, kind, stop)
+
+        return Codec._run(step, chunks, chunked, kind, errors, EncodeError), None
+
+    def _chosen(self, kind: pa.DataType) -> list[ColumnWriter]:
+        """Return the writers of a struct's members, which are called as the messages are, packages left out or not."""
+        if not pa.types.is_struct(kind):
+            raise SchemaError(f"a column of several messages is a struct of them, not {kind}")
+        return [self._writer(field.name) for field in kind]
+
+    def _writer(self, member: str) -> ColumnWriter:
+        for name, writer in self._writers.items():
+            if f".{member}".endswith(f".{name}"):
+                return writer
+        raise SchemaError(f"the member {member} is none of the messages {', '.join(self._writers)}")
+
+
+def _encode(array: pa.Array, steps: dict[int, Step], kind: pa.DataType, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    """Write an array, by what writes each of its members that any row has."""
+    faults: list[Fault] = []
+    encoded = pa.nulls(len(array), kind)
+    members = {at: pc.struct_field(array, [at]) for at in steps}
+    count = pa.nulls(len(array), pa.int32()).fill_null(0)
+    for member in members.values():
+        count = pc.add(count, member.is_valid().cast(pa.int32()))
+    wrong = pc.and_(array.is_valid(), pc.not_equal(count, 1))
+    faults += [
+        Fault(row, None, "", "union_members", CODES["union_members"])
+        for row in pc.indices_nonzero(wrong).to_pylist()
+    ]
+    refused = {fault.row for fault in faults}
+    for at, write in steps.items():
+        values, found = write(members[at], False)
+        name = array.type.field(at).name
+        faults += [
+            fault._replace(path=f"{name}.{fault.path}" if fault.path else name)
+            for fault in found
+            if fault.row not in refused
+        ]
+        encoded = pc.coalesce(encoded, values)
+    faults.sort(key=lambda fault: fault.row)
+    if stop and faults:
+        return encoded, faults[:1]
+    return pc.if_else(wrong, pa.scalar(None, kind), encoded), faults
