@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kcodec.formats.json_schema.codec import JsonSchemaCodec
     from kcodec.formats.ksql.codec import KsqlCodec
     from kcodec.formats.protobuf.codec import ProtobufCodec
+    from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.plan import Limits
     from kcodec.protocol.message.codec import MessageCodec
     from kcodec.serde.serde import Serde
@@ -56,6 +57,7 @@ __all__ = [
     "Limits",
     "MessageCodec",
     "ProtobufCodec",
+    "ProtobufOptions",
     "RegistryError",
     "SchemaError",
     "Serde",
@@ -81,6 +83,7 @@ _MODULES = {
     "Limits": "kcodec.plan",
     "MessageCodec": "kcodec.protocol.message.codec",
     "ProtobufCodec": "kcodec.formats.protobuf.codec",
+    "ProtobufOptions": "kcodec.formats.protobuf.types",
     "Serde": "kcodec.serde.serde",
     "TypeOptions": "kcodec.formats.avro.types",
     "unwrap": "kcodec.formats.debezium.unwrap",

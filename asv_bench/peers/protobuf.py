@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 
 import kcodec
-from kcodec.formats.protobuf.types import TypeOptions
 
 _MESSAGE = "shop.OrderEvent"
 #: The same message under a second name, for topics that hold several.
@@ -59,7 +58,7 @@ def contestants(case: Any) -> dict[str, Any]:
     two = pa.array(
         [(second if row % 2 else first) + each for row, each in enumerate(case.payloads)], pa.binary()
     )
-    options = TypeOptions(enums="number", unit="ns")
+    options = kcodec.ProtobufOptions(enums="number", unit="ns")
     settings = {"options": options, "topic": "t"}
     serde = kcodec.Serde("PROTOBUF", registry, **settings)
     both = kcodec.Serde("PROTOBUF", registry, config={"protobuf.any.message": True}, **settings)

@@ -2,14 +2,14 @@
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.wire.cursor cimport load_be32, load_be64, load_le64, prefetch
 from kcodec.wire.frame cimport (
-    GUID_SIZE, ID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
+    GUID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
 )
 from kcodec.wire.status cimport OK, Status
 

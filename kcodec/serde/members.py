@@ -35,7 +35,9 @@ class MembersWriter:
         check_errors(errors)
         if self._header_out:
             raise ConfigError("HeaderSchemaIdSerializer names one message; columns of several need prefixes")
-        chunks, chunked = arrays(array, self._whole.given_type() if isinstance(array, (list, tuple)) else None)
+        chunks, chunked = arrays(
+            array, self._whole.given_type() if isinstance(array, (list, tuple)) else None
+        )
         steps: dict[int, Step] = {}
         for at, writer in enumerate(self._chosen(chunks[0].type)):
             if any(chunk.field(at).null_count < len(chunk) for chunk in chunks):
@@ -60,7 +62,9 @@ class MembersWriter:
         raise SchemaError(f"the member {member} is none of the messages {', '.join(self._writers)}")
 
 
-def _encode(array: pa.Array, steps: dict[int, Step], kind: pa.DataType, stop: bool) -> tuple[pa.Array, list[Fault]]:
+def _encode(
+    array: pa.Array, steps: dict[int, Step], kind: pa.DataType, stop: bool
+) -> tuple[pa.Array, list[Fault]]:
     """Write an array, by what writes each of its members that any row has."""
     faults: list[Fault] = []
     encoded = pa.nulls(len(array), kind)

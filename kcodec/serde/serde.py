@@ -13,9 +13,9 @@ from kcodec.formats.schema_format import CODECS, SchemaFormat, schema_format
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
+from kcodec.serde.members import MembersWriter
 from kcodec.serde.metrics import SerdeMetrics
 from kcodec.serde.read import ColumnReader
-from kcodec.serde.members import MembersWriter
 from kcodec.serde.topic import Given, TopicSchemas
 from kcodec.serde.write import ColumnWriter
 

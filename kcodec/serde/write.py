@@ -116,4 +116,3 @@ class ColumnWriter:
             return topic.format.encoder(topic.parsed(target.schema), given, self._options, self._limits)
 
         return self._encoders.get((target.schema, target.given), make)
-

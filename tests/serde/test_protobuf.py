@@ -146,7 +146,9 @@ class TestStructsOfMessages:
     def test_subjects_are_those_of_each_message(self, impl):
         registry = MemoryRegistry()
         config = {"value.subject.name.strategy": "TopicRecordNameStrategy"}
-        serde = Serde("PROTOBUF", registry, topic="t", schema=SHOP, message=["Order", "Refund"], config=config)
+        serde = Serde(
+            "PROTOBUF", registry, topic="t", schema=SHOP, message=["Order", "Refund"], config=config
+        )
         rows = [{"shop.Order": {"id": 1, "who": "a"}, "shop.Refund": None}]
         serde.serialize(rows)
         assert registry.subjects() == ["t-shop.Order"]

@@ -23,7 +23,8 @@ from libc.string cimport memcpy, memset
 from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
 from kcodec.columns._compact cimport has_duplicates
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.protobuf._lanes cimport MEMORY, SLACK, Block, Lane, Lanes, put_end, reject, take
+from kcodec.formats.protobuf._context cimport set_end
+from kcodec.formats.protobuf._lanes cimport MEMORY, SLACK, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf._program cimport (
     ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_FIXED32, READ_FIXED64,
     READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
@@ -156,7 +157,7 @@ cdef void put_no_text(Block *block, const Lanes *lanes, Column *column) noexcept
     cdef int64_t at
     for at in range(lanes.count):
         column.valid[lanes.lane[at].index] = 0
-        put_end(column, lanes.lane[at].index, used, block.context.wide)
+        set_end(column, lanes.lane[at].index, used, block.context.wide)
 
 
 cdef bint put_case(
@@ -303,7 +304,7 @@ cdef bint read_items(
     if op.code == READ_GROUP or depth == 0 and (op.code == READ_MESSAGE or op.code == READ_TIME):
         # If one comes, it is left over.
         for at in range(lanes.count):
-            put_end(column, lanes.lane[at].index, offset_at(column, lanes.base, wide), wide)
+            set_end(column, lanes.lane[at].index, offset_at(column, lanes.base, wide), wide)
         return True
     if op.flags & PACKED and (op.code == READ_FIXED32 or op.code == READ_FIXED64):
         copy_packed(block, op, column, lanes)
@@ -395,7 +396,7 @@ cdef bint find_items(
             item += 1
             count += 1
         lane.at = p
-        put_end(column, lane.index, base + count, wide)
+        set_end(column, lane.index, base + count, wide)
     items.lane = <Lane *>take(block, count * sizeof(Lane))
     items.count = count
     items.base = base
@@ -467,7 +468,7 @@ cdef bint find_packed(
             item.row = lane.row
             item += 1
             count += 1
-        put_end(column, lane.index, base + count, wide)
+        set_end(column, lane.index, base + count, wide)
     items.lane = <Lane *>take(block, count * sizeof(Lane))
     items.count = count
     items.base = base
@@ -493,7 +494,7 @@ cdef void copy_packed(Block *block, const Op *op, Column *column, const Lanes *l
         else:
             memcpy(data + used * width, p, stop - p)
             used += (stop - p) // width
-        put_end(column, lane.index, used, wide)
+        set_end(column, lane.index, used, wide)
 
 
 cdef void skip_values(Block *block, const Op *op, const Lanes *lanes, uint8_t *flags) noexcept nogil:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import Fault
-from kcodec.formats.protobuf.plan import FieldNode, MessageNode
+from kcodec.formats.protobuf.plan import SECONDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.wire import (
     BYTES,
     FIXED32,
@@ -45,9 +45,6 @@ _WIRE_TYPES = {
     **dict.fromkeys(("string", "bytes", "message", "timestamp", "duration", "raw"), BYTES),
     "group": GROUP_START,
 }
-
-#: Seconds that a Timestamp and a Duration may have: years 1 to 9999, and as many years both ways.
-_SECONDS = {"timestamp": (-62135596800, 253402300799), "duration": (-315576000000, 315576000000)}
 
 _TIME = MessageNode(
     Op.MESSAGE,
@@ -131,7 +128,7 @@ class _Frame:
 
 
 def _check(field: FieldNode, frame: _Frame) -> None:
-    if field.kind in _SECONDS:
+    if field.kind in SECONDS:
         _time(field, frame)
     else:
         frame.check()
@@ -312,7 +309,7 @@ def _time(field: FieldNode, frame: _Frame) -> int:
     """Return a Timestamp or Duration in nanoseconds, or in microseconds, as `field.factor` says."""
     seconds, nanos = frame.values.get(1, 0), frame.values.get(2, 0)
     if field.strict:
-        low, high = _SECONDS[field.kind]
+        low, high = SECONDS[field.kind]
         apart = field.kind == "duration" and seconds * nanos < 0
         if not low <= seconds <= high or not -(10**9) < nanos < 10**9 or apart:
             raise RowError("out_of_range")
@@ -388,7 +385,7 @@ class _Row(ColumnRow):
         if field.kind in ("message", "group"):
             node = field.children[0]
             self.put_message(node, value or _Frame(node))
-        elif field.kind in _SECONDS:
+        elif field.kind in SECONDS:
             self.put(column, _time(field, value or _Frame(_TIME)))
         else:
             stored = self.stored(field, value, self.columns[column].type)
@@ -523,7 +520,7 @@ class _Writer(Inputs):
         if field.kind in ("message", "group"):
             return self.message(field.children[0], row)
         value = self.arrays[column][row].as_py()
-        if field.kind in _SECONDS:
+        if field.kind in SECONDS:
             return _time_bytes(field, value)
         if field.kind in ("string", "bytes", "raw"):
             if field.kind == "string":
@@ -612,7 +609,7 @@ def _time_bytes(field: FieldNode, value: int) -> bytes:
     if field.kind == "duration" and seconds < 0 and part:
         # Both parts of a Duration have one sign.
         seconds, part = seconds + 1, part - field.factor
-    low, high = _SECONDS[field.kind]
+    low, high = SECONDS[field.kind]
     if not low <= seconds <= high:
         raise RowError("out_of_range")
     out = bytearray()

@@ -1,8 +1,7 @@
 """A block of rows of Protobuf that is read a field at a time: where each row is, and the memory for that."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._builder cimport MAP, Column
 from kcodec.formats.protobuf._context cimport Context
 
 cdef enum:
@@ -49,10 +48,3 @@ cdef inline void reject(Block *block, const Lane *lane) noexcept nogil:
     """Leave a row to the row loop."""
     block.odd[lane.row] = 1
     block.failed = True
-
-
-cdef inline void put_end(Column *column, int64_t index, int64_t end, bint wide) noexcept nogil:
-    if wide and column.kind != MAP:
-        (<int64_t *>column.offsets)[index + 1] = end
-    else:
-        (<int32_t *>column.offsets)[index + 1] = <int32_t>end

@@ -4,13 +4,15 @@ The ops of a message are its fields in the order of their numbers, in which near
 found by comparing the bytes of the expected tag, then those of a few fields on, then by its number.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from kcodec.plan._program cimport Program, inside, status_of
+from kcodec.wire.cursor cimport load_le64, write_varint
 
 import pyarrow as pa
 
+from kcodec.formats.protobuf.plan import SECONDS
 from kcodec.plan.node import Limits, Op as Step
 
 cdef enum:
@@ -37,7 +39,16 @@ _PLAIN = {
     ("sfixed32", pa.int32()): PUT_BITS32, ("fixed32", pa.uint32()): PUT_BITS32, ("float", pa.float32()): PUT_BITS32,
     ("sfixed64", pa.int64()): PUT_BITS64, ("fixed64", pa.uint64()): PUT_BITS64, ("double", pa.float64()): PUT_BITS64,
 }
-_SECONDS = {"timestamp": (-62135596800, 253402300799), "duration": (-315576000000, 315576000000)}
+
+
+cdef void set_tag(Op *op, uint32_t number, int32_t wire_type) noexcept nogil:
+    """Set the number of a field, and its tag as it stands in memory."""
+    op.tag = 0
+    cdef uint8_t *end = write_varint(<uint8_t *>&op.tag, <uint64_t>number << 3 | wire_type)
+    op.number = number
+    op.tag_size = <int32_t>(end - <uint8_t *>&op.tag)
+    op.tag = load_le64(&op.tag)
+    op.tag_mask = (<uint64_t>1 << 8 * op.tag_size) - 1
 
 
 cdef class ProtobufProgram(Program):
@@ -136,16 +147,7 @@ cdef class ProtobufProgram(Program):
         at = self.new_op(code, column, path, None)
         self.ops = <Op *>self.table
         op = &self.ops[at]
-        tag = field.number << 3 | expected
-        data = bytearray()
-        while tag >= 0x80:
-            data.append(tag & 0x7F | 0x80)
-            tag >>= 7
-        data.append(tag)
-        op.tag_size = len(data)
-        op.tag = int.from_bytes(data, "little")
-        op.tag_mask = (<uint64_t>1 << 8 * len(data)) - 1
-        op.number = field.number
+        set_tag(op, field.number, expected)
         op.wire_type = wire_type
         op.message = -1
         op.position = position
@@ -160,8 +162,8 @@ cdef class ProtobufProgram(Program):
         ):
             if is_set:
                 op.flags |= flag
-        if kind in _SECONDS:
-            op.low, op.high = _SECONDS[kind]
+        if kind in SECONDS:
+            op.low, op.high = SECONDS[kind]
         if kind == "enum" and column >= 0:
             op.names = self.names(field)
             if code == READ_ENUM_NAME:
@@ -170,7 +172,7 @@ cdef class ProtobufProgram(Program):
             if packable:
                 least = 4 if wire_type == FIXED32 else 8 if wire_type == FIXED64 else 1
             else:
-                least = len(data) + (1 if wire_type != GROUP_START else len(data))
+                least = op.tag_size + (1 if wire_type != GROUP_START else op.tag_size)
             self.least(column, least)
         return 0
 
@@ -206,7 +208,6 @@ cdef class ProtobufProgram(Program):
 
     cdef int put_field(self, object field, tuple path) except -1:
         cdef int32_t at
-        cdef int32_t tag_size
         cdef Op *op
         path = inside(path, field.name)
         if field.op is Step.FAIL:
@@ -218,7 +219,7 @@ cdef class ProtobufProgram(Program):
         value = self.layout[column].type
         if kind in ("message", "group"):
             code = PUT_GROUP if kind == "group" else PUT_MESSAGE
-        elif kind in _SECONDS:
+        elif kind in SECONDS:
             code = PUT_TIME
         elif kind in ("string", "bytes", "raw"):
             code = PUT_TEXT
@@ -235,21 +236,12 @@ cdef class ProtobufProgram(Program):
         code = _PLAIN.get((kind, value), code) if not (kind == "enum" and field.strict) else code
         at = self.add_put(code, field, (*path, None) if repeated else path)
         op = &self.ops[at]
-        op.number = field.number
         op.wire_type = (
             GROUP_START if code == PUT_GROUP else LENGTH if code in (PUT_TIME, PUT_TEXT, PUT_MESSAGE)
             else FIXED64 if code in (PUT_FIXED64, PUT_DOUBLE, PUT_BITS64)
             else FIXED32 if code in (PUT_FIXED32, PUT_FLOAT, PUT_BITS32) else VARINT
         )
-        tag = field.number << 3 | (LENGTH if field.packed else op.wire_type)
-        data = bytearray()
-        while tag >= 0x80:
-            data.append(tag & 0x7F | 0x80)
-            tag >>= 7
-        data.append(tag)
-        tag_size = len(data)
-        op.tag_size = tag_size
-        op.tag = int.from_bytes(data, "little")
+        set_tag(op, field.number, LENGTH if field.packed else op.wire_type)
         op.factor = field.factor
         op.bits = 64 if kind.endswith("64") else 32
         op.oneof = field.oneof
@@ -264,14 +256,14 @@ cdef class ProtobufProgram(Program):
         ):
             if is_set:
                 op.flags |= flag
-        if kind in _SECONDS:
-            op.low, op.high = _SECONDS[kind]
+        if kind in SECONDS:
+            op.low, op.high = SECONDS[kind]
         if kind == "enum":
             op.names = self.named(field)
         # A tag, a length of five bytes, and at most 19 bytes of a value or the end of a group.
-        self.cost(column if field.label != "map" else column + 1, 2 * tag_size + 24)
+        self.cost(column if field.label != "map" else column + 1, 2 * op.tag_size + 24)
         if repeated:
-            self.cost(field.column, tag_size + 5)
+            self.cost(field.column, op.tag_size + 5)
         return 0
 
     cdef const Names *named(self, object field) except NULL:

@@ -19,26 +19,26 @@ twin says which. So does, while text is not checked, what writes over text.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
-from kcodec.columns._builder cimport (
-    BITS, BLOB, MAP, Column, offset_at, set_null,
+from kcodec.columns._builder cimport Column, offset_at
+from kcodec.formats.protobuf._context cimport (
+    MAX_DEPTH, TRAIL, Context, column_of, fail, set_end, set_valid,
 )
-from kcodec.columns._compact cimport has_duplicates
-from kcodec.formats.protobuf._context cimport MAX_DEPTH, TRAIL, Context, fail
+from kcodec.formats.protobuf._fill cimport begin, fill, finish
+from kcodec.formats.protobuf._names cimport find_name, put_name
 from kcodec.formats.protobuf._program cimport (
     CHECKED, CLOSED, DURATION, ENTRIES, ENTRY_VALUE, FIXED32, FIXED64, GROUP_END, GROUP_START, ITEMS, LENGTH,
-    PACKABLE, PACKED, PRESENT, READ_BOOL, READ_BYTES, READ_DROPPED, READ_ENUM, READ_ENUM_NAME, READ_FIXED32,
+    PACKABLE, PACKED, READ_BOOL, READ_BYTES, READ_DROPPED, READ_ENUM, READ_ENUM_NAME, READ_FIXED32,
     READ_FIXED32_WIDE, READ_FIXED64, READ_FIXED64_WIDE, READ_GROUP, READ_INT32, READ_INT64, READ_RAW, READ_SINT32,
-    READ_SINT64, READ_TEXT, READ_TIME, READ_UINT32_WIDE, STRICT, TEXT_MARGIN, VARINT, ZERO_NULL, Message, Names, Op,
-    Text,
+    READ_SINT64, READ_TEXT, READ_TIME, READ_UINT32_WIDE, STRICT, VARINT, ZERO_NULL, Message, Op,
 )
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64, write_varint,
+    copy32, likely, load_le32, load_le64, read_low64, unlikely, unzigzag32, unzigzag64, write_varint,
 )
 from kcodec.wire.status cimport (
-    DEPTH_LIMIT, ENUM_INDEX, INVALID_TAG, INVALID_UTF8, NEGATIVE_LENGTH, NO_MEMORY, OK, REREAD, TRUNCATED,
+    DEPTH_LIMIT, ENUM_INDEX, INVALID_TAG, INVALID_UTF8, NEGATIVE_LENGTH, OK, REREAD, TRUNCATED,
     VARINT_OVERFLOW, Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
@@ -49,23 +49,6 @@ cdef enum Found:
     SKIPPED        # an unknown field, which has been read past
     ENDED          # the end of the group
     FAILED
-
-
-cdef inline Column *column_of(const Context *context, int32_t column) noexcept nogil:
-    return &context.columns[column]
-
-
-cdef inline void set_end(Column *column, int64_t index, int64_t end, bint wide) noexcept nogil:
-    """Note where the value at an index ends: text, bytes, a list or a map."""
-    if wide and column.kind != MAP:
-        (<int64_t *>column.offsets)[index + 1] = end
-    else:
-        (<int32_t *>column.offsets)[index + 1] = <int32_t>end
-
-
-cdef inline void set_valid(Column *column, int64_t index) noexcept nogil:
-    if column.valid != NULL:
-        column.valid[index] = 1
 
 
 cdef inline const uint8_t *read_length(
@@ -153,68 +136,6 @@ cdef const uint8_t *skip_field(
                 return fail(context, INVALID_TAG, op, at)
 
 
-cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
-    """Copy a value behind which there is room for a fixed-size move."""
-    if likely(size <= 32 and limit - source >= 32):
-        copy32(target, source)
-    else:
-        memcpy(target, source, size)
-
-
-cdef const Text *find_name(const Names *names, int32_t number) noexcept nogil:
-    cdef int32_t low = 0
-    cdef int32_t high = names.count
-    cdef int32_t middle
-    # Nearly all enums count from 0.
-    if 0 <= number < names.count and names.numbers[number] == number:
-        return &names.texts[number]
-    while low < high:
-        middle = (low + high) >> 1
-        if names.numbers[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return &names.texts[low] if low < names.count and names.numbers[low] == number else NULL
-
-
-cdef int64_t print_number(uint8_t *out, int32_t number) noexcept nogil:
-    cdef uint8_t digits[10]
-    cdef int64_t size = 0
-    cdef int64_t at = 0
-    cdef uint32_t rest = <uint32_t>number
-    if number < 0:
-        out[0] = b"-"
-        at = 1
-        rest = ~rest + 1
-    while True:
-        digits[size] = <uint8_t>(48 + rest % 10)
-        size += 1
-        rest //= 10
-        if rest == 0:
-            break
-    while size:
-        size -= 1
-        out[at] = digits[size]
-        at += 1
-    return at
-
-
-cdef Status put_name(Context *context, const Op *op, Column *column, int64_t index, int32_t number) noexcept nogil:
-    """Store what a number of an enum is called."""
-    cdef const Text *name = find_name(op.names, number)
-    cdef int64_t start = offset_at(column, index, context.wide)
-    cdef int64_t size = name.size if name != NULL else 11
-    cdef Status status = charge(&context.budget, size)
-    if unlikely(status != OK):
-        return status
-    if name == NULL:
-        size = print_number(column.data + start, number)
-    else:
-        copy(column.data + start, name.data, size, name.data + size + TEXT_MARGIN)
-    set_end(column, index, start + size, context.wide)
-    return OK
-
-
 cdef const uint8_t *put_unknown(
     Context *context, const Message *message, int64_t index, const uint8_t *tag, const uint8_t *p, uint32_t number,
     int32_t wire_type
@@ -259,16 +180,6 @@ cdef const uint8_t *put_unknown(
     memcpy(column.data + end, tag, p - tag)
     set_end(column, index, end + (p - tag), context.wide)
     return p
-
-
-cdef inline void begin(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Forget what fields a message had."""
-    cdef uint64_t *seen = context.seen + message.slot
-    cdef int32_t word
-    for word in range(message.words + 1):
-        seen[word] = 0
-    if message.unknown >= 0:
-        set_null(context.columns, message.unknown, index, context.wide)
 
 
 cdef const uint8_t *read_time(
@@ -686,120 +597,6 @@ cdef const uint8_t *read_below(
     if not again:
         begin(context, message, index)
     return read_message(context, message, index, p, end, op.number if op.code == READ_GROUP else 0, depth - 1)
-
-
-cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Give the fields that a message never had what they are without; `Context.status` says whether it could."""
-    cdef const Op *first = context.ops + message.ops
-    cdef const Op *op
-    cdef const uint64_t *seen = context.seen + message.slot
-    cdef Column *column
-    cdef uint64_t absent
-    cdef int32_t word
-    cdef int32_t count
-    cdef Status status
-    for word in range(message.words):
-        count = message.count - 64 * word
-        absent = ~seen[word]
-        if count < 64:
-            absent &= (<uint64_t>1 << count) - 1
-        while absent:
-            op = first + 64 * word + ctz64(absent)
-            absent &= absent - 1
-            if op.column < 0:
-                continue
-            column = <Column *>(<char *>context.columns + op.place)
-            if op.flags & (PRESENT | ITEMS) or column.kind == BLOB or op.code == READ_TEXT:
-                set_empty(context, op, column, index)
-            elif op.code == READ_ENUM:
-                (<int32_t *>column.data)[index] = op.first
-            elif op.code == READ_ENUM_NAME:
-                status = put_name(context, op, column, index, op.first)
-                if status != OK:
-                    fail(context, status, op, NULL)
-                    return
-            elif op.message >= 0:
-                # The message that an entry of a map has by default.
-                begin(context, &context.messages[op.message], index)
-                fill(context, &context.messages[op.message], index)
-                if context.status != OK:
-                    return
-            elif column.kind == BITS:
-                column.data[index] = 0
-            else:
-                memset(column.data + index * column.width, 0, column.width)
-            if op.flags & ZERO_NULL:
-                column.valid[index] = 0
-    if message.cases:
-        put_cases(context, message, index)
-
-
-cdef inline void set_empty(Context *context, const Op *op, Column *column, int64_t index) noexcept nogil:
-    """Make a value null, or empty."""
-    if op.flags & PRESENT:
-        set_null(context.columns, op.column, index, context.wide)
-    else:
-        set_end(column, index, offset_at(column, index, context.wide), context.wide)
-
-
-cdef void put_cases(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Store which member each oneof has."""
-    cdef const uint64_t *seen = context.seen + message.slot
-    cdef int32_t oneof
-    cdef int32_t word
-    cdef uint64_t member
-    cdef Column *column
-    cdef const Text *name
-    cdef int64_t start
-    cdef Status status
-    for oneof in range(message.cases):
-        set_null(context.columns, message.case_columns[oneof], index, context.wide)
-        for word in range(message.words):
-            member = seen[word] & message.case_bits[oneof * message.words + word]
-            if member:
-                column = column_of(context, message.case_columns[oneof])
-                name = &message.field_names[64 * word + ctz64(member)]
-                status = charge(&context.budget, name.size)
-                if status != OK:
-                    fail(context, status, context.ops + message.ops + message.count, NULL)
-                    return
-                start = offset_at(column, index, context.wide)
-                memcpy(column.data + start, name.data, name.size)
-                set_end(column, index, start + name.size, context.wide)
-                set_valid(column, index)
-
-
-cdef bint finish(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Return whether required fields are there and keys differ, here and in messages that are not items."""
-    cdef const uint64_t *seen = context.seen + message.slot
-    cdef const Op *first_op = context.ops + message.ops
-    cdef const Op *op
-    cdef const Column *column
-    cdef int32_t word
-    cdef int32_t at
-    cdef int64_t first
-    cdef int64_t last
-    cdef int found
-    if message.required != NULL:
-        for word in range(message.words):
-            if message.required[word] & ~seen[word]:
-                context.status = REREAD
-                return False
-    for at in range(message.finish_count):
-        op = first_op + message.finish_fields[at]
-        if not seen[op.position >> 6] >> (op.position & 63) & 1:
-            continue
-        if op.flags & ENTRIES:
-            column = &context.columns[op.column]
-            first = offset_at(column, index, context.wide)
-            last = offset_at(column, index + 1, context.wide)
-            found = has_duplicates(column + 1, first, last, context.wide) if last - first > 1 else 0
-            if found:
-                context.status = NO_MEMORY if found < 0 else REREAD
-                return False
-        elif not finish(context, &context.messages[op.message], index):
-            return False
-    return True
 
 
 cdef const uint8_t *read_root(

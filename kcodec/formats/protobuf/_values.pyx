@@ -8,13 +8,14 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32
 from libc.string cimport memcpy
 
 from kcodec.columns._builder cimport BITS, Column, offset_at
-from kcodec.formats.protobuf._lanes cimport Block, Lane, Lanes, put_end, reject, take
+from kcodec.formats.protobuf._context cimport set_end
+from kcodec.formats.protobuf._lanes cimport Block, Lane, Lanes, reject, take
+from kcodec.formats.protobuf._names cimport find_name
 from kcodec.formats.protobuf._program cimport (
     CLOSED, DURATION, ENTRY_VALUE, READ_BOOL, READ_BYTES, READ_ENUM, READ_ENUM_NAME,
     READ_FIXED32_WIDE, READ_FIXED64, READ_INT64, READ_RAW, READ_SINT32, READ_SINT64, READ_TEXT, READ_TIME,
     READ_UINT32_WIDE, STRICT, VARINT, FIXED32, ZERO_NULL, Op, Text,
 )
-from kcodec.formats.protobuf._row cimport find_name
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
     copy32, ctz64, gather7, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
@@ -350,7 +351,7 @@ cdef bint put_texts(
             used += texts[at].size
         if nullable:
             column.valid[index] = texts[at] != NULL
-        put_end(column, index, used, wide)
+        set_end(column, index, used, wide)
     return charge(&block.context.budget, used - start) == OK
 
 

@@ -24,7 +24,7 @@ from kcodec.formats.protobuf.message import read_message, write_message
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema, message_of
 from kcodec.formats.protobuf.spark_layout import SparkLayout
-from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, TypeOptions
+from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, ProtobufOptions
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
 from kcodec.plan.kept import Kept
@@ -40,7 +40,7 @@ class ProtobufReader:
     ----------
     message : MessageType
         The type.
-    options : TypeOptions, optional
+    options : ProtobufOptions, optional
         How it is laid out.
     limits : Limits, optional
         What one row may cost.
@@ -52,12 +52,12 @@ class ProtobufReader:
         self,
         message: MessageType,
         *,
-        options: TypeOptions | None = None,
+        options: ProtobufOptions | None = None,
         limits: Limits | None = None,
         types: Mapping[str, MessageType] | None = None,
     ) -> None:
         self.message = message
-        self.options = options or TypeOptions()
+        self.options = options or ProtobufOptions()
         plan, self._converted = decode_plan(message, self.options)
         self.program = Programs(plan, Limits.of(limits))
         self._conversions = Conversions(message, self.options.readings(), types or {})
@@ -91,12 +91,12 @@ class ProtobufWriter:
         self,
         message: MessageType,
         *,
-        options: TypeOptions | None = None,
+        options: ProtobufOptions | None = None,
         limits: Limits | None = None,
         types: Mapping[str, MessageType] | None = None,
     ) -> None:
         self.message = message
-        self.options = options or TypeOptions()
+        self.options = options or ProtobufOptions()
         self.limits = Limits.of(limits)
         self._programs: Kept[pa.DataType, Programs] = Kept()
         self._conversions = Conversions(message, self.options.readings(), types or {})
@@ -201,6 +201,8 @@ class ProtobufCodec(Codec):
     'id'
     """
 
+    _names_frames = True
+
     def __init__(
         self,
         schema: object,
@@ -226,7 +228,7 @@ class ProtobufCodec(Codec):
         self._schema = ProtobufSchema.of(schema)
         self._message = self._schema.message(message_of(schema) if message is None else message)
         reading = self._schema if reader is None else ProtobufSchema.of(reader)
-        options = TypeOptions(
+        options = ProtobufOptions(
             large=large,
             fields=fields,
             recursive_depth=recursive_depth,

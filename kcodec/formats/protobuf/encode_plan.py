@@ -8,7 +8,7 @@ from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
-from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["encode_plan", "raw_readings"]
@@ -17,7 +17,7 @@ __all__ = ["encode_plan", "raw_readings"]
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def encode_plan(message: MessageType, kind: pa.DataType, options: TypeOptions) -> Plan:
+def encode_plan(message: MessageType, kind: pa.DataType, options: ProtobufOptions) -> Plan:
     """Plan how columns of a plain type are written as messages.
 
     Fields are matched by name; one without a column is not set. A type that cannot be written is a FAIL node, so that
@@ -27,14 +27,14 @@ def encode_plan(message: MessageType, kind: pa.DataType, options: TypeOptions) -
     return Plan("PROTOBUF", "encode", kind, root)
 
 
-def raw_readings(options: TypeOptions) -> dict[str, str]:
+def raw_readings(options: ProtobufOptions) -> dict[str, str]:
     """Return the well-known types whose columns are converted to bytes first, and what they hold."""
     plain = ("timestamp", "duration", "inner")
     return {name: reading for name, reading in options.readings().items() if reading not in plain}
 
 
 class _EncodePlan:
-    def __init__(self, columns: tuple[Column, ...], options: TypeOptions) -> None:
+    def __init__(self, columns: tuple[Column, ...], options: ProtobufOptions) -> None:
         self.columns = columns
         self.options = options
         self.readings = options.readings()

@@ -15,7 +15,7 @@ from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.descriptor import MessageType
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 
@@ -32,7 +32,7 @@ class MessageDecoder(SchemaDecoder):
         self,
         schema: ProtobufSchema,
         name: str | None,
-        options: TypeOptions,
+        options: ProtobufOptions,
         limits: Limits,
         *,
         any_message: bool = False,
@@ -70,7 +70,7 @@ class StructDecoder(SchemaDecoder):
     """Several messages: a struct with a column for each, of which one is not null."""
 
     def __init__(
-        self, schema: ProtobufSchema, names: Sequence[str], options: TypeOptions, limits: Limits
+        self, schema: ProtobufSchema, names: Sequence[str], options: ProtobufOptions, limits: Limits
     ) -> None:
         self.text = schema.main.text or print_file(schema.main)
         self._readers = {
@@ -117,7 +117,7 @@ class MessageEncoder(SchemaEncoder):
         schema: ProtobufSchema,
         name: str | None,
         indexes: Sequence[int],
-        options: TypeOptions,
+        options: ProtobufOptions,
         limits: Limits,
     ) -> None:
         self.indexes = tuple(indexes)

@@ -13,16 +13,27 @@ import pyarrow as pa
 from kcodec.columns.fields import check_field, field_tree
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.types import SCALAR_TYPES, TypeOptions
+from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions
 from kcodec.plan.node import Node, Op, Plan
 
-__all__ = ["MAX_COLUMNS", "MAX_NESTING", "UNKNOWN_FIELDS", "FieldNode", "MessageNode", "decode_plan"]
+__all__ = [
+    "MAX_COLUMNS",
+    "MAX_NESTING",
+    "SECONDS",
+    "UNKNOWN_FIELDS",
+    "FieldNode",
+    "MessageNode",
+    "decode_plan",
+]
 
 #: Columns that a message may come to once its types are followed.
 MAX_COLUMNS = 100_000
 
 #: Levels of messages within messages that become columns.
 MAX_NESTING = 200
+
+#: Seconds that a Timestamp and a Duration may have: years 1 to 9999, and as many years both ways.
+SECONDS = {"timestamp": (-62135596800, 253402300799), "duration": (-315576000000, 315576000000)}
 
 #: The column of a message's unknown fields.
 UNKNOWN_FIELDS = "_unknown_fields"
@@ -99,7 +110,7 @@ class MessageNode(Node):
     cases: tuple[int, ...] = ()
 
 
-def decode_plan(message: MessageType, options: TypeOptions) -> tuple[Plan, pa.DataType]:
+def decode_plan(message: MessageType, options: ProtobufOptions) -> tuple[Plan, pa.DataType]:
     """Plan how messages become columns; return the plan, and the type of the columns once raw ones are converted.
 
     The columns of messages that the plan reads as ``"raw"`` are bytes; see `kcodec.formats.protobuf.conversions`.
@@ -121,7 +132,7 @@ class _Made:
 
 
 class _DecodePlan:
-    def __init__(self, options: TypeOptions) -> None:
+    def __init__(self, options: ProtobufOptions) -> None:
         self.options = options
         self.readings = options.readings()
         self.columns = 0

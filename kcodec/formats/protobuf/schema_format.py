@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     # A registry needs no Arrow.
     import pyarrow as pa
 
-    from kcodec.formats.protobuf.types import TypeOptions
+    from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.plan import Limits
 
 __all__ = ["ProtobufFormat"]
@@ -122,23 +122,23 @@ class ProtobufFormat(SchemaFormat):
             return replace(self, messages=tuple(message), is_struct=True)
         raise ConfigError(f"message={message!r} is not the name of a message, or a list of names")
 
-    def options(self, options: object) -> TypeOptions:
-        """Return `kcodec.formats.protobuf.types.TypeOptions`."""
-        from kcodec.formats.protobuf.types import TypeOptions
+    def options(self, options: object) -> ProtobufOptions:
+        """Return `kcodec.ProtobufOptions`."""
+        from kcodec.formats.protobuf.types import ProtobufOptions
 
         if options is None:
-            return TypeOptions()
-        if not isinstance(options, TypeOptions):
-            raise ConfigError(f"options= are the TypeOptions of Protobuf, not {type(options).__name__}")
+            return ProtobufOptions()
+        if not isinstance(options, ProtobufOptions):
+            raise ConfigError(f"options= are kcodec.ProtobufOptions, not {type(options).__name__}")
         return options
 
-    def named_options(self, named: Mapping[str, Any]) -> TypeOptions:
-        """Return `TypeOptions` of these fields."""
-        from kcodec.formats.protobuf.types import TypeOptions
+    def named_options(self, named: Mapping[str, Any]) -> ProtobufOptions:
+        """Return `ProtobufOptions` of these fields."""
+        from kcodec.formats.protobuf.types import ProtobufOptions
 
-        return TypeOptions(**named)
+        return ProtobufOptions(**named)
 
-    def is_large(self, options: TypeOptions) -> bool:
+    def is_large(self, options: ProtobufOptions) -> bool:
         """Return what the options say."""
         return options.large
 
@@ -289,7 +289,7 @@ class ProtobufFormat(SchemaFormat):
             return {}
         return {name: replace(self, messages=(name,), is_struct=False) for name in self.messages}
 
-    def decoder(self, schema: ProtobufSchema, options: TypeOptions, limits: Limits) -> SchemaDecoder:
+    def decoder(self, schema: ProtobufSchema, options: ProtobufOptions, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads as messages of a schema."""
         from kcodec.formats.protobuf.payloads import MessageDecoder, StructDecoder
 
@@ -298,7 +298,7 @@ class ProtobufFormat(SchemaFormat):
         return MessageDecoder(schema, self._message, options, limits, any_message=self.any_message)
 
     def encoder(
-        self, schema: ProtobufSchema, given: ProtobufSchema | None, options: TypeOptions, limits: Limits
+        self, schema: ProtobufSchema, given: ProtobufSchema | None, options: ProtobufOptions, limits: Limits
     ) -> SchemaEncoder:
         """Return what writes columns as a message of a schema, or of the one given, which the schema has too."""
         from kcodec.formats.protobuf.payloads import MessageEncoder

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
-from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.formats.protobuf.types import ProtobufOptions
 
 __all__ = ["SparkLayout"]
 
@@ -22,7 +22,7 @@ _DUMMY = pa.field("__dummy_field_in_empty_struct", pa.string())
 class SparkLayout:
     """Spark's layout, for the columns that options ask for; nothing is copied but columns that get defaults."""
 
-    def __init__(self, options: TypeOptions) -> None:
+    def __init__(self, options: ProtobufOptions) -> None:
         self.retain_empty = options.empty_messages == "keep"
         self.hide_defaults = options.absent == "null"
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec.errors import ConfigError
 
-__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "TypeOptions"]
+__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "ProtobufOptions"]
 
 #: Arrow types of scalars, but for unsigned integers, enums, text and bytes.
 SCALAR_TYPES = {
@@ -65,13 +65,18 @@ _CHOICES = {
 
 
 @dataclass(frozen=True)
-class TypeOptions:
-    """How a message is laid out in Arrow columns; see `kcodec.ProtobufCodec` for what they mean.
+class ProtobufOptions:
+    """How a message is laid out in Arrow columns, for a `kcodec.Serde`; see `kcodec.ProtobufCodec` for what they mean.
 
     Raises
     ------
     ConfigError
         If one of them is something else than it may be.
+
+    Examples
+    --------
+    >>> ProtobufOptions(enums="number", unit="ns").unit
+    'ns'
     """
 
     large: bool = False

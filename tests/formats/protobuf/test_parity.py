@@ -16,7 +16,7 @@ from kcodec._impl import kernel
 from kcodec.formats.protobuf.encode_plan import encode_plan
 from kcodec.formats.protobuf.plan import decode_plan
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.plan import Limits
 
 same_decode = partial(contracts.same_decode, "formats.protobuf._kernel")
@@ -38,7 +38,7 @@ OPTIONS = [
 
 
 def plan_of(message, options, fields=None):
-    return decode_plan(message, TypeOptions(**options, fields=fields, recursive_depth=2))[0]
+    return decode_plan(message, ProtobufOptions(**options, fields=fields, recursive_depth=2))[0]
 
 
 @given(st.integers(0, 1 << 32))
@@ -69,7 +69,7 @@ def test_blocks(seed):
 def test_blocks_are_written(seed):
     rnd = random.Random(seed)
     message = ProtobufSchema.parse(schema_text(rnd)).message("p.M0")
-    options = TypeOptions(**rnd.choice(OPTIONS), recursive_depth=2)
+    options = ProtobufOptions(**rnd.choice(OPTIONS), recursive_depth=2)
     payloads = [payload(rnd, message, rnd.choice((0.2, 0.7, 0.95, 1))) for _ in range(rnd.choice((1, 5, 30)))]
     plan = decode_plan(message, options)[0]
     module = kernel("formats.protobuf._kernel", "pure")
@@ -93,7 +93,7 @@ def test_lists_that_are_longer_than_blocks_of_items():
         'syntax = "proto3"; message M { repeated N l = 1; repeated string t = 2; map<string, N> m = 3; N n = 4; }'
         "message N { repeated string t = 1; repeated N l = 2; N n = 3; int64 i = 4; }"
     ).message("M")
-    options = TypeOptions(recursive_depth=7)
+    options = ProtobufOptions(recursive_depth=7)
     kind = decode_plan(message, options)[0].arrow_type
     deep = None
     for level in range(7):

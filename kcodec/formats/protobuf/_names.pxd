@@ -1,0 +1,10 @@
+from libc.stdint cimport int32_t, int64_t
+
+from kcodec.columns._builder cimport Column
+from kcodec.formats.protobuf._context cimport Context
+from kcodec.formats.protobuf._program cimport Names, Op, Text
+from kcodec.wire.status cimport Status
+
+
+cdef const Text *find_name(const Names *names, int32_t number) noexcept nogil
+cdef Status put_name(Context *context, const Op *op, Column *column, int64_t index, int32_t number) noexcept nogil
