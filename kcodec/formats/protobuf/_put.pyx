@@ -16,7 +16,7 @@ from kcodec.formats.protobuf._program cimport (
     PUT_ENUM_NAME, PUT_FAIL, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
     PUT_TIME, PUT_VARINT32, PUT_VARINT64, REQUIRED, STRICT, UNSIGNED, VARINT, Message, Names, Op, Text,
 )
-from kcodec.wire.cursor cimport copy32, likely, load_be64, store_le32, store_le64, unlikely, write_varint
+from kcodec.wire.cursor cimport copy32, likely, load_be64, store_le32, store_le64, unlikely, write_varint, zigzag64
 from kcodec.wire.status cimport (
     INEXACT, INVALID_UTF8, NO_MEMORY, NULL_VALUE, OK, OUT_OF_RANGE, UNION_MEMBERS, UNKNOWN_SYMBOL, Status,
 )
@@ -231,7 +231,7 @@ cdef Status read_number(const Op *op, const Input *column, int64_t index, int64_
     elif not read_integer(op, column, index, value):
         return OUT_OF_RANGE
     elif op.code == PUT_SINT:
-        value[0] = value[0] << 1 ^ value[0] >> 63
+        value[0] = <int64_t>zigzag64(value[0])
     return OK
 
 

@@ -114,13 +114,12 @@ cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size) noex
         at += 32
 
 
-cdef void read_texts(
-    Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, uint8_t *flags
+cdef inline void read_texts(
+    Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, uint8_t *flags, bint wide
 ) noexcept nogil:
     cdef uint64_t tag = op.tag if tagged else 0
     cdef uint64_t mask = op.tag_mask if tagged else 0
     cdef int64_t skip = op.tag_size if tagged else 0
-    cdef bint wide = block.context.wide
     cdef uint8_t *data = column.data
     cdef int32_t *ends = <int32_t *>column.offsets + 1
     cdef int64_t *wide_ends = <int64_t *>column.offsets + 1
@@ -361,7 +360,11 @@ cdef bint read_values(
     """Read values that are no messages into their column; return whether there is room for all that takes."""
     cdef uint64_t *values
     if op.code == READ_TEXT or op.code == READ_BYTES or op.code == READ_RAW:
-        read_texts(block, lanes, op, column, tagged, flags)
+        # Of one width or the other, the loop has one branch less.
+        if block.context.wide:
+            read_texts(block, lanes, op, column, tagged, flags, True)
+        else:
+            read_texts(block, lanes, op, column, tagged, flags, False)
         return True
     if lanes.dense and (
         op.code == READ_INT64 or op.code == READ_FIXED64 or op.code == READ_SINT64 or op.code == READ_TIME
