@@ -51,7 +51,9 @@ def pairs(name, kind, folder):
             [NamedText(each["name"], each["schema"]) for each in line.get(f"{side}_references") or ()]
             for side in ("old", "new")
         )
-        old, new = (known.parse_known(line[side], named) for side, named in zip(("old", "new"), texts, strict=True))
+        old, new = (
+            known.parse_known(line[side], named) for side, named in zip(("old", "new"), texts, strict=True)
+        )
         yield not known.differences(new, old), line["backward"]
 
 
