@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec import ConnectJsonCodec, JsonCodec, KsqlCodec
+from kcodec import ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark import avro, protobuf
@@ -61,8 +61,6 @@ def place_of(given: Given, part: str, format: str, topics: Sequence[str]) -> Pla
         return None
     if address is None:
         return registry_place(subject, None, given.registry)
-    if subject is None and given.text(f"{part}.schema") is not None and format != "JSON_SR" and not topics:
-        return None
     if subject is None:
         if len(topics) != 1:
             raise ConfigError(f"give {part}.subject: there is not one topic that it could be named after")
@@ -102,9 +100,10 @@ def _codec(given: Given, part: str, format: str, place: Place | None) -> Any:
     if format == "JSON_SR":
         from kcodec_spark.framed import framed_serde
 
+        chosen = {} if fields is None else {"fields": tuple(fields)}
         if place is None:
-            raise ConfigError("json_sr needs schemaRegistryAddress; json is without a registry")
-        return framed_serde(format, *place, schema, {} if fields is None else {"fields": tuple(fields)})
+            return JsonSchemaCodec(str(schema), **chosen)
+        return framed_serde(format, *place, schema, chosen)
     is_key = part == "key"
     if format == "JSON":
         codec: Any = JsonCodec(json_type(str(schema), part))

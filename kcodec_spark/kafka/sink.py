@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, KsqlCodec, ProtobufCodec, kafka
+from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec, kafka
 from kcodec.errors import ConfigError
 from kcodec.kafka.settings import Settings
 from kcodec_spark.avro import derived_writer
@@ -153,7 +153,7 @@ def _encoding(given: Given, part: str, format: str, topics: list[str]) -> Any:
     if format == "PROTOBUF":
         return ProtobufCodec(schema, message, **SIGNED)
     if format == "JSON_SR":
-        raise ConfigError("json_sr needs schemaRegistryAddress; json is without a registry")
+        return JsonSchemaCodec(schema)
     return KsqlCodec(format, schema, key=is_key)
 
 

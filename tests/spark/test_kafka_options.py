@@ -141,6 +141,9 @@ def test_columns_of_values():
     assert spark.simpleString() == "struct<id:bigint>"
     _, spark = columns(**formats, columns="value", mode="PERMISSIVE", columnNameOfCorruptRecord="_e")
     assert spark["value"].dataType.names == ["id", "at", "_e"]
+    schema = '{"type": "object", "properties": {"id": {"type": "integer"}}, "additionalProperties": false}'
+    _, spark = columns(**{"value.format": "json_sr", "value.schema": schema, "columns": "value.*"})
+    assert spark.simpleString() == "struct<id:bigint>"
     _, spark = columns(**{"key.format": "kafka", "key.schema": "K BIGINT", "columns": "key.K"})
     assert spark.simpleString() == "struct<K:bigint>"
 
