@@ -16,6 +16,7 @@ from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
 from kcodec.kafka.settings import Settings
+from kcodec.kafka.topic_reader import note_lost
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import Bound, Given
 from kcodec_spark.kafka.payload import Payload
@@ -80,8 +81,7 @@ class Scan:
         ranges, lost = plan_ranges(
             cluster, partitions, start.at, None if end is None else end.at, cluster.settings.isolation
         )
-        for each in lost:
-            logger.warning("%s: the offsets %d to %d are gone", each.topic, each.start, each.end - 1)
+        note_lost(lost, ReadReport())
         if start.is_time and start.unmatched == "error":
             self._check_matched(cluster, partitions, start, ranges)
         return ranges
