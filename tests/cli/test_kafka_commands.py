@@ -83,6 +83,18 @@ def test_consume_lines_of_json(run, filled):
     assert rows[0]["timestamp"].startswith("2026-01-02")
 
 
+def test_lines_of_a_json_schema(run, cluster, tmp_path):
+    registry = f"sqlite:///{tmp_path}/json.db"
+    schema = '{"properties":{"id":{"type":"integer"},"any":{}}}'
+    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(schema, "JSON"))
+    values = ("--value", "json_sr", "--registry", registry)
+    lines = b'{"id":1,"any":{"x":[1, 2]}}\n{"id":2}\n'
+    assert run("produce", "orders", *values, stdin=lines)[::2] == (0, "")
+    status, out, _ = run("consume", "orders", *values, "-o", "text")
+    assert status == 0
+    assert sorted(out.splitlines()) == ['{"id":1,"any":{"x":[1,2]}}', '{"id":2,"any":null}']
+
+
 def test_consume_some(run, filled):
     avro = ("consume", "orders", "--value", "avro", "--registry", filled, "--columns", "value.id,offset")
 

@@ -24,10 +24,12 @@ from kcodec import AvroCodec  # noqa: E402
 from kcodec_spark import (  # noqa: E402
     check_server,
     from_avro,
+    from_json_schema,
     from_protobuf,
     register,
     ship,
     to_avro,
+    to_json_schema,
     to_protobuf,
     types,
 )
@@ -46,5 +48,8 @@ assert types.to_avro_type(decoded.schema["n"].dataType) == '"long"'
 text = 'syntax = "proto3"; message M { int64 id = 1; }'
 messages = df.select(to_protobuf(["id"], schema=text).alias("value"))
 assert messages.select(from_protobuf("value", "M", schema=text).id).collect() == [(None,), (1,), (2,)]
+documents = df.select(to_json_schema(["id"]).alias("value"))
+schema = '{"properties": {"id": {"type": "integer"}}}'
+assert documents.select(from_json_schema("value", schema).id).collect() == [(0,), (1,), (2,)]
 spark.stop()
 print("thin client: all as expected")

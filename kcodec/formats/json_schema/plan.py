@@ -327,11 +327,9 @@ class _Encoding(_Planner):
 
 def is_raw(kind: pa.DataType, given: pa.Field, shape: Shape | None) -> bool:
     """Return whether a column holds JSON itself: it is marked so, or text stands where the schema has no column."""
-    if not _is_text(kind):
-        return False
     if is_marked(given):
-        return True
-    if shape is None:
+        return _is_text(kind) or bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    if not _is_text(kind) or shape is None:
         return False
     kinds = kinds_of(shape)
     return not kinds or "object" in kinds or "array" in kinds

@@ -551,6 +551,12 @@ def test_arguments():
     again = pickle.loads(pickle.dumps(made))
     assert again == made != codec({"properties": {"a": INTEGER}}, unknown="keep")
     assert again.decode([b'{"a":1}']).to_pylist() == [{"a": 1, "_unknown": None}]
+    marked, plain = (pa.struct([pa.field("a", pa.binary(), metadata=each)]) for each in (RAW, None))
+    assert codec(True, arrow_type=marked) != codec(True, arrow_type=plain)
+    assert codec(True, arrow_type=marked).decode([b'{"a":[1]}']).to_pylist() == [{"a": b"[1]"}]
+    assert codec(True, arrow_type=marked).encode(pa.array([{"a": b"1e2"}], marked)).to_pylist() == [
+        b'{"a":1E+2}'
+    ]
     assert made.schema == '{"properties":{"a":{"type":"integer"}}}'
     assert repr(codec(True)) == "JsonSchemaCodec('true')"
     for arguments in (
