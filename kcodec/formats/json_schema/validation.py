@@ -9,7 +9,7 @@ import importlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import urljoin
@@ -46,6 +46,9 @@ _SHORT = 15
 
 #: What names of references are relative to, where the schema has no identifier.
 _BASE = "json-schema:///"
+
+#: Rows that are made objects of Python together.
+_ROWS = 4096
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _LONE = re.compile("[\ud800-\udfff]")
@@ -272,7 +275,7 @@ def validated(
     numbers = None if selector is None else memoryview(selector).cast("B").cast("i")
     readers = [None if each is None else each.reader() for each in validators]
     invalid: dict[int, Fault] = {}
-    for row, value in enumerate(values.to_pylist()):
+    for row, value in enumerate(_rows(values)):
         number = 0 if numbers is None else numbers[row]
         validator, reader = (validators[number], readers[number]) if number >= 0 else (None, None)
         if value is None or validator is None or reader is None:
@@ -287,6 +290,12 @@ def validated(
     array = replace_rows(array, list(invalid), pa.nulls(len(invalid), array.type))
     others = [fault for fault in faults if fault.row not in invalid]
     return array, sorted([*others, *invalid.values()], key=lambda fault: fault.row)
+
+
+def _rows(values: pa.Array) -> Iterator[bytes | str | None]:
+    """Yield the rows of an array, of which only some stand in Python at a time."""
+    for begin in range(0, len(values), _ROWS):
+        yield from values.slice(begin, _ROWS).to_pylist()
 
 
 # Schemas rewritten ------------------------------------------------------------------------------------
