@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from kcodec.formats.decimals import DecimalCodec
     from kcodec.formats.json.codec import JsonCodec
     from kcodec.formats.json_schema.codec import JsonSchemaCodec
-    from kcodec.formats.ksql.codec import KsqlCodec
     from kcodec.formats.protobuf.codec import ProtobufCodec
     from kcodec.formats.protobuf.types import ProtobufOptions
     from kcodec.plan import Limits
     from kcodec.protocol.message.codec import MessageCodec
+    from kcodec.serde.ksql import KsqlCodec
     from kcodec.serde.serde import Serde
 
 __all__ = [
@@ -78,7 +78,7 @@ _MODULES = {
     "ConnectSchema": "kcodec.formats.connect.schema",
     "JsonCodec": "kcodec.formats.json.codec",
     "JsonSchemaCodec": "kcodec.formats.json_schema.codec",
-    "KsqlCodec": "kcodec.formats.ksql.codec",
+    "KsqlCodec": "kcodec.serde.ksql",
     "DecimalCodec": "kcodec.formats.decimals",
     "Limits": "kcodec.plan",
     "MessageCodec": "kcodec.protocol.message.codec",

@@ -62,7 +62,7 @@ class PayloadFormat:
                 self._named = {**options, "format": name}
                 self._serde("")
             elif name in _KSQL:
-                from kcodec.formats.ksql.codec import KsqlCodec
+                from kcodec.serde.ksql import KsqlCodec
 
                 self._fixed = KsqlCodec(name, **{"key": self._is_key, **options})
             elif name == _CONNECT:

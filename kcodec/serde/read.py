@@ -2,7 +2,7 @@
 
 import dataclasses
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from kcodec.serde.frames import Framed, Key, framed_chunks, schema_key
 from kcodec.serde.metrics import Meter, logger
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
-__all__ = ["ColumnReader", "Source"]
+__all__ = ["ColumnReader", "ReadingSteps", "Source"]
 
 #: Ids that the registry does not have, for which it is asked for one column. Any bytes may be ids, and Confluent's
 #: clients too remember only those that exist.
@@ -37,6 +37,14 @@ class Source(NamedTuple):
     program: Any = None
     code: str = ""
     reason: str = ""
+
+
+class ReadingSteps(NamedTuple):
+    """The frames of a column's chunks, what reads each of them, and the type that it gives."""
+
+    framed: list[Framed]
+    step: Callable[[Framed, bool], tuple[pa.Array, list[Fault]]]
+    arrow_type: pa.DataType
 
 
 class ColumnReader:
@@ -148,6 +156,11 @@ class ColumnReader:
         """Read a column; see `kcodec.Serde.deserialize`."""
         check_errors(errors)
         chunks, chunked = payloads(values)
+        reading = self.reading(chunks, errors, headers, header)
+        return Codec._run(reading.step, reading.framed, chunked, reading.arrow_type, errors, DecodeError)
+
+    def reading(self, chunks: list[pa.Array], errors: str, headers: Any, header: str) -> "ReadingSteps":
+        """Find out how the chunks of a column are read."""
         config, indexes = self._topic.config, self._topic.format.message_indexes
         framed = framed_chunks(chunks, headers, config, header, indexes)
         # In the order of the first rows: the first schema may be the reader's.
@@ -159,13 +172,10 @@ class ColumnReader:
                 self.decoder()
                 sources = self._look_up(list(keys), errors)
         decoder = None if self._texts is None else self.decoder()
-        return Codec._run(
-            lambda part, stop: self._decode(part, sources, decoder, stop),
+        return ReadingSteps(
             framed,
-            chunked,
+            lambda part, stop: self._decode(part, sources, decoder, stop),
             pa.null() if decoder is None else decoder.arrow_type,
-            errors,
-            DecodeError,
         )
 
     def _look_up(self, keys: list[Key], errors: str) -> dict[Key, Source]:

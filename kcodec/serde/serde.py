@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec import registry as registries
 from kcodec.errors import ConfigError
 from kcodec.formats.schema_format import CODECS, SchemaFormat, schema_format
 from kcodec.plan import Limits
@@ -16,7 +15,7 @@ from kcodec.serde.config import SerdeConfig
 from kcodec.serde.members import MembersWriter
 from kcodec.serde.metrics import SerdeMetrics
 from kcodec.serde.read import ColumnReader
-from kcodec.serde.topic import Given, TopicSchemas
+from kcodec.serde.topic import Given, TopicSchemas, registry_handle
 from kcodec.serde.write import ColumnWriter
 
 __all__ = ["Serde"]
@@ -129,7 +128,7 @@ class Serde:
         checked = language.options(options)
         limits = Limits.of(limits)
         known = SerdeConfig.of(settings, is_key, language.settings)
-        handle = _registry(registry, settings.get("schema.registry.url"))
+        handle = registry_handle(registry, settings.get("schema.registry.url"))
         language = language.configured(settings)
         if message is None and schema is not None:
             message = language.given_message(schema)
@@ -376,20 +375,6 @@ class Serde:
         flat = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         headers = pc.if_else(flat.is_valid(), pa.scalar(header, pa.binary()), pa.scalar(None, pa.binary()))
         return encoded, headers
-
-
-def _registry(registry: SchemaRegistry | str | None, url: Any) -> SchemaRegistry:
-    if registry is None:
-        registry = url
-    elif url is not None:
-        raise ConfigError("schema.registry.url and a registry are both given")
-    if registry is None:
-        raise ConfigError("no registry is given")
-    if isinstance(registry, str):
-        return registries.open(registry)
-    if not isinstance(registry, SchemaRegistry):
-        raise ConfigError(f"a registry is a URL or a handle, not {type(registry).__name__}")
-    return registry
 
 
 def _given(language: SchemaFormat, schema: object) -> Given:

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from kcodec.errors import RegistryError, SchemaError
+from kcodec import registry as registries
+from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.schema_format import NamedText, SchemaFormat
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.references import named_texts
 from kcodec.registry.subjects import ConfiguredSchema
 from kcodec.serde.config import SerdeConfig
 
-__all__ = ["Given", "SchemaTexts", "TopicSchemas"]
+__all__ = ["Given", "SchemaTexts", "TopicSchemas", "registry_handle"]
 
 
 class Given(NamedTuple):
@@ -70,3 +71,18 @@ class TopicSchemas:
     def parsed(self, texts: SchemaTexts) -> Any:
         """Parse a schema with what it refers to."""
         return self.format.parse(texts.text, texts.references)
+
+
+def registry_handle(registry: SchemaRegistry | str | None, url: Any = None) -> SchemaRegistry:
+    """Return the handle of a registry, or of the one that the setting ``schema.registry.url`` names."""
+    if registry is None:
+        registry = url
+    elif url is not None:
+        raise ConfigError("schema.registry.url and a registry are both given")
+    if registry is None:
+        raise ConfigError("no registry is given")
+    if isinstance(registry, str):
+        return registries.open(registry)
+    if not isinstance(registry, SchemaRegistry):
+        raise ConfigError(f"a registry is a URL or a handle, not {type(registry).__name__}")
+    return registry

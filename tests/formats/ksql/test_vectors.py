@@ -8,8 +8,8 @@ import pytest
 from ksql_vectors import payload, plain, storage, tagged, untagged
 from vector_files import read_vectors
 
-from kcodec import ConfigError, DecodeError, SchemaError
-from kcodec.formats.ksql.codec import FORMATS, KsqlCodec
+from kcodec import ConfigError, DecodeError, KsqlCodec, SchemaError
+from kcodec.formats.ksql.format import FORMATS
 from kcodec.formats.ksql.types import SqlColumn, SqlField, SqlType, parse_type
 
 MEASURED = read_vectors("ksql_measured_vectors.jsonl.gz")

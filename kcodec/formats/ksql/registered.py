@@ -1,0 +1,121 @@
+"""Payloads of registered schemas as a statement's columns: what is the same for all languages of schemas."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.columns.casts import cast_rows
+from kcodec.columns.nested import unpack
+from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.ksql.coercion import coerced
+from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
+from kcodec.formats.ksql.plan import code_of, written_type
+from kcodec.formats.ksql.source import Reading, Source, reading
+from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
+from kcodec.formats.schema_format import SchemaDecoder
+
+__all__ = ["ColumnDecoder", "Reader", "prepared", "read_as"]
+
+
+class Reader(NamedTuple):
+    """How the payloads of a writer's schema are read: what is decoded, and what becomes of that.
+
+    Writers with equal keys are read together.
+    """
+
+    key: object
+    reading: Reading
+    decoder: SchemaDecoder
+    program: Any
+
+
+def read_as(rows: RowOptions, source: Source) -> Reading:
+    """Return how a schema is read as rows, or raise `SchemaError` where no row of it can be."""
+    found = reading(rows.kind, source)
+    if found.problem:
+        raise SchemaError(found.problem)
+    return found
+
+
+class ColumnDecoder(SchemaDecoder):
+    """The columns of a statement, for payloads of any writer's schema.
+
+    `make` returns the reader of a parsed schema and the message indexes of its payloads.
+    """
+
+    def __init__(
+        self, text: str, rows: RowOptions, make: Callable[[Any, tuple[int, ...]], Reader]
+    ) -> None:
+        self.text = text
+        self.arrow_type = arrow_type(rows.kind, large=rows.large)
+        self._make = make
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Reader:
+        """Return the reader of a writer's schema."""
+        return self._make(writer, indexes)
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array; the rows of writers that are not alike are decoded apart, and put in order again."""
+        groups: dict[object, list[int]] = {}
+        for number, program in enumerate(programs):
+            if program is not None:
+                groups.setdefault(program.key, []).append(number)
+        if len(groups) == 1:
+            return self._decode(values, programs, selector, starts, stop)
+        numbers = np.frombuffer(selector, np.int32)[: len(values)]
+        places = np.full(len(values), -1, np.int64)
+        parts: list[pa.Array] = []
+        faults: list[Fault] = []
+        done = 0
+        for group in groups.values():
+            rows = np.flatnonzero(np.isin(numbers, group))
+            chosen = [program if number in group else None for number, program in enumerate(programs)]
+            begin = None if starts is None else np.frombuffer(starts, np.int32)[: len(values)][rows]
+            part, found = self._decode(values.take(pa.array(rows)), chosen, numbers[rows], begin, stop)
+            faults += [fault._replace(row=int(rows[fault.row])) for fault in found]
+            parts.append(pa.nulls(len(rows), self.arrow_type) if stop and found else part)
+            places[rows] = np.arange(done, done + len(rows))
+            done += len(rows)
+        order = pa.array(places, mask=places < 0)
+        return pa.concat_arrays(parts).take(order), sorted(faults, key=lambda fault: fault.row)
+
+    def _decode(
+        self, values: pa.Array, programs: Sequence[Any], selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode the rows of writers that are read together."""
+        first = next(program for program in programs if program is not None)
+        inner = [None if program is None else program.program for program in programs]
+        array, faults = first.decoder.decode(values, inner, selector=selector, starts=starts, stop=stop)
+        if stop and faults:
+            before = faults[0].row
+            _, lost = coerced(array.slice(0, before).take(range(before)), first.reading, self.arrow_type)
+            return array, lost or faults
+        array, lost = coerced(array, first.reading, self.arrow_type)
+        return array, sorted([*faults, *lost], key=lambda fault: fault.row) if lost else faults
+
+
+def prepared(array: pa.Array, kind: SqlType) -> tuple[pa.Array, list[Fault]]:
+    """Return columns as they are given, unpacked and in types that are written as those of SQL; lost rows are null."""
+    plain, lost = cast_rows(array, written_type(kind, array.type), code_of)
+    plain = unpack(plain)
+    bad = sorted(set(_beyond(plain, kind)))
+    if bad:
+        marks = np.zeros(len(plain), np.bool_)
+        marks[bad] = True
+        plain = pc.if_else(pa.array(marks), pa.scalar(None, plain.type), plain)
+        lost += [Fault(row, None, "", "out_of_range", CODES["out_of_range"]) for row in bad]
+    return plain, lost
+
+
+def _beyond(array: pa.Array, kind: SqlType) -> list[int]:
+    """Return the rows with integers for times of the day that are none."""
+    types = pa.types
+    if kind.base == "TIME" and types.is_integer(array.type):
+        bad = pc.or_(pc.less(array, 0), pc.greater(array, MILLIS_PER_DAY))
+        return list(pc.indices_nonzero(pc.fill_null(bad, False)).to_pylist())
+    return []

@@ -1,0 +1,153 @@
+"""Keys of windowed tables: the key in its format, and behind it when the window starts and, of a session, ends.
+
+=========  ============================================================
+time       key, start of the window
+session    key, end of the window, start of the window
+=========  ============================================================
+
+Both times are milliseconds in 8 bytes, big-endian, as Kafka Streams writes them.
+"""
+
+import re
+import sys
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._impl import kernel
+from kcodec.errors import CODES, ConfigError, Fault
+
+__all__ = ["COLUMNS", "Windowed", "Windows", "windows_of"]
+
+#: The pseudo columns of windowed keys.
+COLUMNS = ("WINDOWSTART", "WINDOWEND")
+
+_TIME = ("TUMBLING", "HOPPING")
+_SESSION = "SESSION"
+_MAX = (1 << 63) - 1
+_MILLIS = {
+    "MILLISECOND": 1,
+    "SECOND": 1000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": 86_400_000,
+}
+_DURATION = re.compile(r"\s*([0-9]{1,18})\s+([A-Z]+?)S?\s*", re.IGNORECASE)
+
+
+class Windowed(NamedTuple):
+    """An array of keys without their windows; rows that are too short for one are null, and faults."""
+
+    keys: pa.Array
+    starts: pa.Array
+    ends: pa.Array
+    faults: list[Fault]
+
+
+class Windows(NamedTuple):
+    """The windows of a table; those of a session have no `size`, in milliseconds."""
+
+    size: int | None
+
+    def split(self, values: pa.Array) -> Windowed:
+        """Take the windows off keys; nothing at all is a null key, as for Kafka Streams."""
+        values = values.cast(pa.large_binary())
+        trailer = 8 if self.size is not None else 16
+        lengths = pc.binary_length(values)
+        fits = pc.fill_null(pc.greater_equal(lengths, trailer), False)
+        short = pc.fill_null(pc.and_(pc.greater(lengths, 0), pc.less(lengths, trailer)), False)
+        faults = []
+        if pc.any(short).as_py():
+            faults = [
+                Fault(row, 0, "", "truncated", CODES["truncated"])
+                for row in pc.indices_nonzero(short).to_pylist()
+            ]
+        if fits.false_count:
+            values = pc.if_else(fits, values, pa.scalar(None, values.type))
+        keys = pc.binary_slice(values, 0, -trailer)
+        windows = pc.binary_slice(values, -trailer, 2**31 - 1)
+        last = _numbers(windows, trailer - 8)
+        if self.size is None:
+            return Windowed(keys, last, _numbers(windows, 0), faults)
+        size = pa.scalar(self.size, pa.int64())
+        over = pc.greater(last, _MAX - self.size)
+        ends = pc.if_else(over, _MAX, pc.add(pc.if_else(over, 0, last), size))
+        return Windowed(keys, last, ends, faults)
+
+    def join(self, keys: pa.Array, starts: pa.Array, ends: pa.Array | None) -> tuple[pa.Array, list[Fault]]:
+        """Put windows behind keys; a key without one cannot be written, a null key stays null."""
+        times = [starts] if self.size is not None else [ends, starts]
+        given = [pa.nulls(len(keys), pa.int64()) if each is None else each.cast(pa.int64()) for each in times]
+        faults: list[Fault] = []
+        for name, part in zip(COLUMNS if len(given) == 1 else COLUMNS[::-1], given, strict=False):
+            lost = pc.and_(keys.is_valid(), part.is_null())
+            reason = "a windowed key has no window"
+            faults += [
+                Fault(row, None, name, "null_value", reason) for row in pc.indices_nonzero(lost).to_pylist()
+            ]
+        parts = [_bytes(part).cast(keys.type) for part in given]
+        joined = pc.binary_join_element_wise(keys, *parts, pa.scalar(b"", keys.type))
+        return joined, sorted(faults, key=lambda fault: fault.row)
+
+
+def _numbers(values: pa.Array, start: int) -> pa.Array:
+    """Read 8 bytes of each value."""
+    part = pc.fill_null(pc.binary_slice(values, start, start + 8), bytes(8))
+    _, _, data = part.buffers()
+    target = pa.allocate_buffer(8 * len(part))
+    _turn(data, target, len(part))
+    numbers = pa.Array.from_buffers(pa.int64(), len(part), [None, target])
+    return pc.if_else(values.is_valid(), numbers, None) if values.null_count else numbers
+
+
+def _bytes(numbers: pa.Array) -> pa.Array:
+    """Write numbers as 8 bytes each."""
+    filled = pc.fill_null(numbers, 0)
+    target = pa.allocate_buffer(8 * len(filled))
+    _turn(filled.buffers()[1].slice(8 * filled.offset), target, len(filled))
+    fixed = pa.Array.from_buffers(pa.binary(8), len(filled), [None, target])
+    return pc.if_else(numbers.is_valid(), fixed.cast(pa.large_binary()), None)
+
+
+def _turn(source: pa.Buffer, target: pa.Buffer, count: int) -> None:
+    """Copy numbers from the machine's byte order to big-endian, or the reverse."""
+    if count:
+        kernel("wire._endian").move(source, 0, 8, target, 0, 8, count, 8, sys.byteorder != "big")
+
+
+def windows_of(kind: str | None, size: int | str | None) -> Windows | None:
+    """Return the windows of ``WINDOW_TYPE`` and ``WINDOW_SIZE``; None without.
+
+    >>> windows_of("tumbling", "10 SECONDS")
+    Windows(size=10000)
+    """
+    if kind is None:
+        if size is not None:
+            raise ConfigError("'WINDOW_SIZE' is only for windowed keys: WINDOW_TYPE is not set")
+        return None
+    name = kind.upper() if isinstance(kind, str) else kind
+    if name == _SESSION:
+        if size is not None:
+            raise ConfigError("'WINDOW_SIZE' should not be set for SESSION windows.")
+        return Windows(None)
+    if name not in _TIME:
+        raise ConfigError(f"Unknown window type: {kind}: one of {_SESSION}, {', '.join(_TIME)}")
+    if size is None:
+        raise ConfigError(
+            f"{name} windows require 'WINDOW_SIZE' to be provided in the WITH clause. "
+            "For example: 'WINDOW_SIZE'='10 SECONDS'"
+        )
+    return Windows(_millis(size))
+
+
+def _millis(size: int | str) -> int:
+    if isinstance(size, int) and not isinstance(size, bool) and 0 < size <= _MAX:
+        return size
+    found = _DURATION.fullmatch(size) if isinstance(size, str) else None
+    unit = _MILLIS.get(found[2].upper()) if found else None
+    if found is None or unit is None or not 0 < int(found[1]) * unit <= _MAX:
+        raise ConfigError(
+            f"Error in WITH clause property 'WINDOW_SIZE': {size!r} is no duration: Example valid value: '10 SECONDS'"
+        )
+    return int(found[1]) * unit

@@ -1,0 +1,174 @@
+"""The schemas of ksqlDB's keys or values in a registry: columns taken from them, and payloads behind their ids."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kcodec.errors import ConfigError, Fault, RegistryError, SchemaError
+from kcodec.formats.ksql.format import FORMATS
+from kcodec.formats.ksql.languages import language
+from kcodec.formats.ksql.source import inferred_columns
+from kcodec.formats.ksql.types import RowOptions, SqlColumn
+from kcodec.plan import Plan
+from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
+from kcodec.registry.subjects import topic_subject
+from kcodec.serde.config import SerdeConfig
+from kcodec.serde.read import ColumnReader, ReadingSteps
+from kcodec.serde.topic import Given, TopicSchemas
+from kcodec.serde.write import ColumnWriter
+
+__all__ = ["KsqlSchemas", "RegisteredRows"]
+
+
+class KsqlSchemas(NamedTuple):
+    """Where the schemas of keys or values are, and what a statement says of them.
+
+    The `source` is the stream or table, `properties` are those of the format as ksqlDB keeps them, `config` the
+    settings of a serde.
+    """
+
+    name: str
+    registry: SchemaRegistry | None
+    topic: str | None
+    is_key: bool
+    source: str | None
+    properties: Mapping[str, str]
+    config: Mapping[str, Any]
+
+    @property
+    def handle(self) -> SchemaRegistry:
+        """The registry."""
+        if self.registry is None:
+            raise ConfigError(f"{self.name} needs registry=: its schemas are there")
+        return self.registry
+
+    @property
+    def schema_id(self) -> int | None:
+        """The id of the schema that is written."""
+        number = self.properties.get("schemaId")
+        return None if number is None else int(number)
+
+    @property
+    def _side(self) -> str:
+        return "key" if self.is_key else "value"
+
+    def _where(self) -> str:
+        parts = [] if self.topic is None else [f"topic: {self.topic}"]
+        parts += [] if self.schema_id is None else [f"schema id: {self.schema_id}"]
+        return ", ".join(parts)
+
+    def found(self) -> RegisteredSchema:
+        """Return the schema of the id, or else the latest of the topic."""
+        if self.schema_id is None and self.topic is None:
+            raise ConfigError("columns are inferred from the schema of topic=, or of a schema id")
+        try:
+            if self.schema_id is not None:
+                return self.handle.get(self.schema_id)
+            return self.handle.get_version(topic_subject(self.topic, self.is_key, None))
+        except RegistryError as error:
+            if not error.missing:
+                raise
+            what = f"topic '{self.topic}'" if self.topic is not None else f"schema id {self.schema_id}"
+            raise SchemaError(
+                f"Schema for message {self._side}s on {what} does not exist in the Schema Registry. {error}"
+            ) from error
+
+    def columns(self, wrapped: bool) -> tuple[SqlColumn, ...]:
+        """Return the columns that ``CREATE STREAM`` takes from the registry."""
+        found = self.found()
+        side = self._side
+        known = language(self.name, None, self.properties, key=self.is_key, source=self.source)
+        if found.schema.type != known.type:
+            raise SchemaError(
+                f"{side.capitalize()} schema is not in the expected format. You may want to set "
+                f"{side.upper()}_FORMAT to '{found.schema.type}'.\n{self._where()}\nexpected format: {known.type}\n"
+                f"actual format from Schema Registry: {found.schema.type}"
+            )
+        topic = TopicSchemas(known, self.handle, self.topic, self.is_key, SerdeConfig())
+        parsed = topic.parsed(topic.texts(found.schema))
+        names = known.definitions(parsed)
+        if len(names) > 1 and "fullSchemaName" not in self.properties:
+            listed = "\n".join(f"- {name}" for name in names)
+            raise SchemaError(
+                f"{side.capitalize()} schema has multiple schema definitions.\n\n{listed}\n\nPlease specify a schema "
+                f"full name in the WITH clause using {side.upper()}_SCHEMA_FULL_NAME"
+            )
+        try:
+            columns = inferred_columns(
+                known.source(parsed),
+                wrapped=wrapped,
+                key=self.is_key,
+                original_names=self.schema_id is not None,
+            )
+        except SchemaError as error:
+            raise SchemaError(
+                f"Unable to verify if the {side} schema for {self._where()} is compatible with ksqlDB.\n"
+                f"Reason: {error}\nSchema:{found.schema.text}"
+            ) from error
+        if self.is_key and len(columns) > 1:
+            raise SchemaError(
+                f"The key schema for {self._where()} contains multiple columns, which is not supported by ksqlDB at "
+                f"this time.\nSchema:{found.schema.text}"
+            )
+        return columns
+
+    def check(self, columns: tuple[SqlColumn, ...], wrapped: bool) -> None:
+        """Refuse columns that are not those of the chosen schema, from the first on."""
+        found = self.columns(wrapped)
+        if not wrapped:
+            # The name of a bare column stands in no schema.
+            found = tuple(SqlColumn(columns[0].name, each.type, each.kind) for each in found)
+        pairs = [(each.name, each.type) for each in found]
+        changed = [each for n, each in enumerate(columns) if (each.name, each.type) not in pairs[n : n + 1]]
+        if changed:
+            listed, known = (", ".join(map(str, each)) for each in (changed, found))
+            raise SchemaError(
+                f"The following {self._side} columns are changed, missing or reordered: [{listed}]. Schema from "
+                f"schema registry is [{known}]"
+            )
+
+    def unwraps(self, wrap: bool | None) -> bool:
+        """Return whether the schema is that of a bare column, before its columns are known."""
+        able = FORMATS[self.name]
+        return (able.wraps and able.unwraps) if self.is_key else wrap is False
+
+
+class RegisteredRows:
+    """How the columns stand behind the ids of registered schemas."""
+
+    plan: Plan | None = None
+
+    def __init__(self, schemas: KsqlSchemas, options: RowOptions) -> None:
+        self._schemas = schemas
+        known = language(
+            schemas.name, options, schemas.properties, key=schemas.is_key, source=schemas.source
+        )
+        self.text: str = known.text()
+        self._reader: ColumnReader | None = None
+        self._writer: ColumnWriter | None = None
+        if schemas.registry is not None:
+            settings = dict(schemas.config)
+            if schemas.schema_id is not None:
+                settings |= {"auto.register.schemas": False, "use.schema.id": schemas.schema_id}
+            config = SerdeConfig.of(settings, schemas.is_key, known.settings)
+            topic = TopicSchemas(
+                known.configured(settings), schemas.registry, schemas.topic, schemas.is_key, config
+            )
+            given = Given(Schema(self.text, known.type))
+            self._reader = ColumnReader(topic, given, None, options.limits)
+            self._writer = ColumnWriter(topic, None, None, options.limits)
+
+    def reading(self, chunks: list[pa.Array], errors: str, headers: Any) -> ReadingSteps:
+        """Find out how the chunks of a column are read."""
+        header = "__key_schema_id" if self._schemas.is_key else "__value_schema_id"
+        if self._reader is None:
+            raise ConfigError(f"{self._schemas.name} is read with registry=: its schemas are there")
+        return self._reader.reading(chunks, errors, headers, header)
+
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Write an array; its schema is registered, unless one was chosen."""
+        if self._writer is None:
+            raise ConfigError(f"{self._schemas.name} is written with registry=: its schemas are there")
+        step, _ = self._writer.step(array.type)
+        return step(array, stop)
