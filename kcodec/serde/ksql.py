@@ -207,6 +207,7 @@ class KsqlCodec(Codec):
         self._rows: Rows | None = None
         if self._registered is None:
             self._rows = (able.rows if able.rows and self.columns else VoidRows)(options)
+            self.schema = getattr(self._rows, "text", None)
 
     @property
     def plan(self) -> Plan | None:

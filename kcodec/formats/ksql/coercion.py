@@ -14,6 +14,7 @@ from kcodec.errors import CODES, Fault
 from kcodec.formats.decimals import DecimalCodec
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
+from kcodec.formats.ksql.proto_values import days_of_parts, millis_of_parts
 from kcodec.formats.ksql.source import Reading
 from kcodec.plan.failure import prefix
 from kcodec.plan.node import Form, Node, Op, Plan
@@ -63,6 +64,9 @@ def _value(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arr
         return _map(array, reading, kind)
     if array.type == kind:
         return array, []
+    if pa.types.is_unsigned_integer(array.type):
+        # Java has those of 64 bits as signed ones.
+        array = array.view(pa.int64()) if array.type.bit_width == 64 else array.cast(pa.int64())
     return _LEAVES[base](array, reading, kind)
 
 
@@ -211,8 +215,6 @@ _MAX_MILLIS = (2**63 - 1) // 1000
 
 
 def _timestamp(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
-    if pa.types.is_timestamp(array.type):
-        return array.cast(kind), []
     millis = array.cast(pa.int64())
     bad = pc.or_(pc.greater(millis, _MAX_MILLIS), pc.less(millis, -_MAX_MILLIS))
     lost = _refuse(bad)
@@ -224,50 +226,18 @@ def _timestamp(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa
 def _date(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
     if not pa.types.is_struct(array.type):
         return array.cast(pa.int32()).cast(kind), []
-    return _date_of_parts(array, kind)
-
-
-def _date_of_parts(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
-    """Read google.type.Date; what is no day of the calendar is out of range."""
-    year, month, day = (np.asarray(part.fill_null(0), np.int64) for part in array.flatten())
-    valid = np.asarray(array.is_valid())
-    # Days of the proleptic Gregorian calendar, years beginning in March.
-    shifted = (month + 9) % 12
-    years = year - (month <= 2)
-    era = years // 400
-    of_era = years - era * 400
-    of_year = (153 * shifted + 2) // 5 + day - 1
-    days = era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
-    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    longest = _MONTHS[np.clip(month, 0, 12)] + ((month == 2) & leap)
-    bad = valid & ~(
-        (year >= 1) & (year <= 9999) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= longest)
-    )
-    numbers = pa.array(np.where(bad, 0, days).astype(np.int32), mask=~valid | bad)
-    return numbers.cast(kind), _refuse(pa.array(bad))
-
-
-_MONTHS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+    days, bad = days_of_parts(array)
+    return days.cast(kind), _refuse(bad)
 
 
 def _time(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
     if pa.types.is_struct(array.type):
-        return _time_of_parts(array, kind)
+        millis, bad = millis_of_parts(array)
+        return millis.cast(kind), _refuse(bad)
     millis = array.cast(pa.int32())
     bad = pc.or_(pc.less(millis, 0), pc.greater_equal(millis, MILLIS_PER_DAY))
     lost = _refuse(bad)
     return (pc.if_else(bad, None, millis) if lost else millis).cast(kind), lost
-
-
-def _time_of_parts(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
-    """Read google.type.TimeOfDay, whose nanoseconds ksqlDB cuts off to milliseconds."""
-    hours, minutes, seconds, nanos = (np.asarray(part.fill_null(0), np.int64) for part in array.flatten())
-    valid = np.asarray(array.is_valid())
-    fits = (hours >= 0) & (hours < 24) & (minutes >= 0) & (minutes < 60) & (seconds >= 0) & (seconds < 60)
-    bad = valid & ~(fits & (nanos >= 0) & (nanos < 10**9))
-    millis = ((hours * 60 + minutes) * 60 + seconds) * 1000 + nanos // 10**6
-    numbers = pa.array(np.where(bad, 0, millis).astype(np.int32), mask=~valid | bad)
-    return numbers.cast(kind), _refuse(pa.array(bad))
 
 
 _LEAVES: dict[str, Any] = {

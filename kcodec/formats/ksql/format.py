@@ -9,6 +9,7 @@ from kcodec.errors import ConfigError, Fault, SchemaError, near
 from kcodec.formats.ksql.delimited import DelimitedRows
 from kcodec.formats.ksql.json import JsonRows
 from kcodec.formats.ksql.primitive import KafkaRows, VoidRows
+from kcodec.formats.ksql.protobuf import ProtobufRows
 from kcodec.formats.ksql.types import RowOptions, SqlColumn
 from kcodec.plan import Plan
 
@@ -47,6 +48,7 @@ class KsqlFormat(NamedTuple):
 
 
 _NAMED = ("fullSchemaName", "schemaId")
+_PROTOBUF = ("unwrapPrimitives", "nullableRepresentation")
 
 #: The formats by their names.
 FORMATS: Mapping[str, KsqlFormat] = {
@@ -55,6 +57,8 @@ FORMATS: Mapping[str, KsqlFormat] = {
     "KAFKA": KsqlFormat(KafkaRows, wraps=False, unwraps=True),
     "NONE": KsqlFormat(VoidRows, wraps=False, unwraps=False),
     "AVRO": KsqlFormat(None, wraps=True, unwraps=True, properties=_NAMED),
+    "PROTOBUF": KsqlFormat(None, wraps=True, unwraps=False, properties=(*_NAMED, *_PROTOBUF, "subjectName")),
+    "PROTOBUF_NOSR": KsqlFormat(ProtobufRows, wraps=True, unwraps=True, properties=_PROTOBUF),
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from kcodec.formats.ksql.avro import VALUE_NAME, KsqlAvroFormat, key_name
+from kcodec.formats.ksql.protobuf import KsqlProtobufFormat
 from kcodec.formats.ksql.source import Source
 from kcodec.formats.ksql.types import RowOptions
 from kcodec.formats.schema_format import SchemaFormat
@@ -32,5 +33,13 @@ def language(
     Avro's record of keys is named after the `source`, a stream or table.
     """
     full_name = properties.get("fullSchemaName", "").strip()
+    if name == "PROTOBUF":
+        return KsqlProtobufFormat(
+            rows=rows,
+            record=full_name,
+            nullable=properties.get("nullableRepresentation", ""),
+            # As statements have it; those of old servers do not.
+            unwraps=properties.get("unwrapPrimitives", "true").lower() == "true",
+        )
     default = key_name(source) if key and source is not None else VALUE_NAME
     return KsqlAvroFormat(rows=rows, record=full_name or default)

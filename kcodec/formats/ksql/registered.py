@@ -99,9 +99,15 @@ class ColumnDecoder(SchemaDecoder):
         return array, sorted([*faults, *lost], key=lambda fault: fault.row) if lost else faults
 
 
-def prepared(array: pa.Array, kind: SqlType) -> tuple[pa.Array, list[Fault]]:
-    """Return columns as they are given, unpacked and in types that are written as those of SQL; lost rows are null."""
-    plain, lost = cast_rows(array, written_type(kind, array.type), code_of)
+def prepared(
+    array: pa.Array, kind: SqlType, *, millis: bool = False, floor: bool = False
+) -> tuple[pa.Array, list[Fault]]:
+    """Return columns as they are given, unpacked and in types that are written as those of SQL; lost rows are null.
+
+    With `millis`, times are in milliseconds; what is finer is lost, or with `floor` cut off.
+    """
+    wanted = written_type(kind, array.type)
+    plain, lost = cast_rows(array, _in_millis(wanted) if millis else wanted, code_of, floor=floor)
     plain = unpack(plain)
     bad = sorted(set(_beyond(plain, kind)))
     if bad:
@@ -110,6 +116,22 @@ def prepared(array: pa.Array, kind: SqlType) -> tuple[pa.Array, list[Fault]]:
         plain = pc.if_else(pa.array(marks), pa.scalar(None, plain.type), plain)
         lost += [Fault(row, None, "", "out_of_range", CODES["out_of_range"]) for row in bad]
     return plain, lost
+
+
+def _in_millis(kind: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_time(kind):
+        return pa.time32("ms")
+    if types.is_timestamp(kind):
+        return pa.timestamp("ms", "UTC" if kind.tz else None)
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_in_millis(field.type)) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(kind.key_field, kind.item_field.with_type(_in_millis(kind.item_type)))
+    if types.is_list(kind) or types.is_large_list(kind):
+        field = kind.value_field.with_type(_in_millis(kind.value_type))
+        return pa.large_list(field) if types.is_large_list(kind) else pa.list_(field)
+    return kind
 
 
 def _beyond(array: pa.Array, kind: SqlType) -> list[int]:

@@ -19,7 +19,7 @@ from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 
-__all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
+__all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder", "select"]
 
 
 class MessageDecoder(SchemaDecoder):
@@ -62,7 +62,7 @@ class MessageDecoder(SchemaDecoder):
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array, of which all rows that are read at all are of the one message."""
-        chosen = _selected(selector, programs, 0)
+        chosen = select(selector, programs, 0)
         return self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
 
 
@@ -95,7 +95,7 @@ class StructDecoder(SchemaDecoder):
         for number, reader in enumerate(self._readers.values()):
             column: pa.Array = pa.nulls(len(values), reader.arrow_type)
             if number in programs:
-                chosen = _selected(selector, programs, number)
+                chosen = select(selector, programs, number)
                 column, bad = reader.decode(values, selector=chosen, starts=starts, stop=stop)
                 faults += bad
             columns.append(column)
@@ -139,7 +139,7 @@ def _check(reader: MessageType, writer: MessageType) -> None:
         raise SchemaError(f"{writer.name} cannot be read: {first.type} at {first.path}: {first.message}")
 
 
-def _selected(selector: Any, programs: Sequence[Any], number: int) -> Any:
+def select(selector: Any, programs: Sequence[Any], number: int) -> Any:
     """Return the selector of the rows of one program: 0 where it is theirs, -1 where it is not."""
     numbers = np.frombuffer(selector, np.int32)
     if all(program == number for program in programs):

@@ -1,0 +1,644 @@
+"""ksqlDB's PROTOBUF: the schemas that it registers, and any message read and written as its columns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec.errors import CODES, Fault, SchemaError
+from kcodec.formats.ksql.plan import match_fields
+from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
+from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
+from kcodec.formats.ksql.source import Reading
+from kcodec.formats.ksql.types import RowOptions, SqlType
+from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
+from kcodec.formats.protobuf.descriptor import FieldType, MessageType
+from kcodec.formats.protobuf.language.text import print_file
+from kcodec.formats.protobuf.payloads import select
+from kcodec.formats.protobuf.schema import ProtobufSchema
+from kcodec.formats.protobuf.schema_format import ProtobufFormat
+from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
+from kcodec.plan import Limits
+from kcodec.plan.failure import prefix as prefix_path
+
+__all__ = ["KsqlProtobufFormat", "ProtobufRows", "schema_text"]
+
+_DEFAULT = "ConnectDefault"
+
+#: The scalars of SQL types, and the messages that wrap them.
+_SCALARS = {
+    "BOOLEAN": ("bool", "BoolValue"),
+    "INTEGER": ("int32", "Int32Value"),
+    "BIGINT": ("int64", "Int64Value"),
+    "DOUBLE": ("double", "DoubleValue"),
+    "STRING": ("string", "StringValue"),
+    "BYTES": ("bytes", "BytesValue"),
+}
+#: Messages of other SQL types, and the files that have them.
+_MESSAGES = {
+    "DECIMAL": ("confluent.type.Decimal", "confluent/type/decimal.proto"),
+    "DATE": ("google.type.Date", "google/type/date.proto"),
+    "TIME": ("google.type.TimeOfDay", "google/type/timeofday.proto"),
+    "TIMESTAMP": ("google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
+}
+_WRAPPERS = "google/protobuf/wrappers.proto"
+
+
+# Schemas that are registered --------------------------------------------------------------------------
+
+
+def schema_text(kind: SqlType, name: str = "", nullable: str = "") -> str:
+    """Return the schema of rows: its message has a full name, or by default that of Connect.
+
+    Columns that are nullable as ``optional`` or ``wrapper`` tell null from their default.
+
+    >>> from kcodec.formats.ksql.types import parse_type
+    >>> print(schema_text(parse_type("STRUCT<ID INT, TAGS ARRAY<STRING>>")))
+    syntax = "proto3";
+    <BLANKLINE>
+    message ConnectDefault1 {
+      int32 ID = 1;
+      repeated string TAGS = 2;
+    }
+    <BLANKLINE>
+    """
+    if kind.base != "STRUCT":
+        if kind.base not in _SCALARS:
+            raise SchemaError(f"Unsupported root schema of type {kind.base}")
+        return _wrapper_text(kind)
+    made = _Written(nullable)
+    given = "" if name.startswith(_DEFAULT) else name.strip()
+    space, _, simple = given.rpartition(".")
+    body = made.message(kind, simple or made.next_name())
+    package = f"package {space};\n" if space else ""
+    imports = "".join(f'import "{path}";\n' for path in made.imports)
+    try:
+        schema = ProtobufSchema.parse(f'syntax = "proto3";\n{package}{imports}{body}')
+    except SchemaError as error:
+        raise SchemaError(f"Invalid protobuf schema definition: {error}") from error
+    return print_file(schema.main)
+
+
+def _wrapper_text(kind: SqlType) -> str:
+    """Return a file with the message that wraps a bare column."""
+    scalar, name = _SCALARS[kind.base]
+    return f'syntax = "proto3";\npackage google.protobuf;\n\nmessage {name} {{\n  {scalar} value = 1;\n}}\n'
+
+
+class _Written:
+    """Makes the text of messages; `imports` are the files that they need, in their order."""
+
+    def __init__(self, nullable: str) -> None:
+        self.nullable = nullable
+        self.imports: dict[str, None] = {}
+        self.names = 0
+
+    def next_name(self) -> str:
+        self.names += 1
+        return f"{_DEFAULT}{self.names}"
+
+    def message(self, kind: SqlType, name: str) -> str:
+        return self._body(name, [(field.name, field.type) for field in kind.fields])
+
+    def _body(self, name: str, fields: list[tuple[str, SqlType]]) -> str:
+        lines, nested = [], []
+        for number, (field, kind) in enumerate(fields, 1):
+            declared, below, options = self.field(field, kind)
+            lines.append(f"{declared} {field} = {number}{options};\n")
+            nested += below
+        return f"message {name} {{\n{''.join(lines)}{''.join(nested)}}}\n"
+
+    def field(self, name: str, kind: SqlType) -> tuple[str, list[str], str]:
+        """Write a field: its label and type, the messages that it needs, and its options."""
+        label = "repeated " if kind.base in ("ARRAY", "MAP") else ""
+        if not label and self.nullable == "optional":
+            label = "optional "
+        if kind.base == "ARRAY":
+            kind = kind.parts[0]
+            if kind.base == "ARRAY":
+                raise SchemaError("Array cannot be nested")
+        if kind.base == "MAP":
+            key, item = kind.parts
+            if key.base != "STRING":
+                raise SchemaError(
+                    "PROTOBUF format only supports MAP types with STRING keys. See "
+                    "https://github.com/confluentinc/ksql/issues/6177."
+                )
+            entry = f"{self.next_name()}Entry"
+            return label + entry, [self._body(entry, [("key", key), ("value", item)])], ""
+        if kind.base == "STRUCT":
+            made = self.next_name()
+            made += "Message" if made == name else ""
+            return label + made, [self.message(kind, made)], ""
+        if kind.base in _SCALARS:
+            scalar, wrapper = _SCALARS[kind.base]
+            if self.nullable != "wrapper":
+                return label + scalar, [], ""
+            self.imports[_WRAPPERS] = None
+            return f"{label}google.protobuf.{wrapper}", [], ""
+        made, path = _MESSAGES[kind.base]
+        self.imports[path] = None
+        options = ""
+        if kind.base == "DECIMAL":
+            params = ", ".join(
+                f'{{ value: "{value}", key: "{key}" }}'
+                for key, value in (("precision", kind.precision), ("scale", kind.scale))
+            )
+            options = f" [(confluent.field_meta) = {{ params: [{params}] }}]"
+        return label + made, [], options
+
+
+# Schemas that are read --------------------------------------------------------------------------------
+
+_TYPES = {
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), "int32"),
+    **dict.fromkeys(
+        ("uint32", "fixed32", "int64", "uint64", "sint64", "fixed64", "sfixed64"), "int64"
+    ),
+    "float": "float32",
+    "double": "float64",
+    "bool": "boolean",
+    "string": "string",
+    "bytes": "bytes",
+    "enum": "string",
+}
+_LOGICAL = {
+    "confluent.type.Decimal": ("bytes", "Decimal"),
+    "google.type.Date": ("int32", "Date"),
+    "google.type.TimeOfDay": ("int32", "Time"),
+    "google.protobuf.Timestamp": ("int64", "Timestamp"),
+}
+_WRAPPED = {
+    f"google.protobuf.{name}Value": kind
+    for name, kind in (
+        ("Double", "float64"),
+        ("Float", "float32"),
+        ("Int64", "int64"),
+        ("UInt64", "int64"),
+        ("Int32", "int32"),
+        ("UInt32", "int64"),
+        ("Bool", "boolean"),
+        ("String", "string"),
+        ("Bytes", "bytes"),
+    )
+}
+
+
+class _MessageSource:
+    """A message as Connect's ``ProtobufData`` has it; see `kcodec.formats.ksql.source.Source`."""
+
+    type = "struct"
+    logical = ""
+    precision = scale = 0
+
+    def __init__(self, message: MessageType, wrappers: bool) -> None:
+        self.message = message
+        self.wrappers = wrappers
+
+    @property
+    def fields(self) -> list[tuple[str, Any]]:
+        """Oneofs first, as structs of their members, then all other fields."""
+        oneofs = dict.fromkeys(each.oneof for each in self.message.fields if each.oneof)
+        found: list[tuple[str, Any]] = [
+            (f"{name}_{number}", _OneofSource(self.message, name, self.wrappers))
+            for number, name in enumerate(oneofs)
+        ]
+        return found + [
+            (each.name, _FieldSource(each, self.wrappers)) for each in self.message.fields if not each.oneof
+        ]
+
+    @property
+    def key(self) -> Any:
+        raise AssertionError("a message has no keys")
+
+    item = key
+
+
+class _OneofSource(_MessageSource):
+    """A oneof: a struct of its members."""
+
+    def __init__(self, message: MessageType, name: str, wrappers: bool) -> None:
+        super().__init__(message, wrappers)
+        self.name = name
+
+    @property
+    def fields(self) -> list[tuple[str, Any]]:
+        return [
+            (each.name, _FieldSource(each, self.wrappers))
+            for each in self.message.fields
+            if each.oneof == self.name
+        ]
+
+
+class _FieldSource:
+    """A field, or with `single` one of its values."""
+
+    def __init__(self, field: FieldType, wrappers: bool, single: bool = False) -> None:
+        self.field = field
+        self.wrappers = wrappers
+        self.repeated = field.repeated and not single
+
+    @property
+    def _is_map(self) -> bool:
+        return self.repeated and is_map(self.field)
+
+    @property
+    def type(self) -> str:
+        if self.repeated:
+            return "map" if self._is_map else "array"
+        message = self.field.message
+        if message is None:
+            if self.field.type == "int32" or self.field.type in ("sint32", "sfixed32"):
+                kind = self._params.get("connect.type")
+                return kind if kind in ("int8", "int16") else "int32"
+            return _TYPES[self.field.type]
+        if message.name in _LOGICAL:
+            return _LOGICAL[message.name][0]
+        return _WRAPPED.get(message.name, "struct") if self.wrappers else "struct"
+
+    @property
+    def logical(self) -> str:
+        message = self.field.message
+        return "" if message is None or self.repeated else _LOGICAL.get(message.name, ("", ""))[1]
+
+    @property
+    def _params(self) -> Mapping[str, str]:
+        return _params(self.field)
+
+    @property
+    def precision(self) -> int:
+        return _number(self._params.get("precision"))
+
+    @property
+    def scale(self) -> int:
+        return _number(self._params.get("scale"))
+
+    @property
+    def fields(self) -> list[tuple[str, Any]]:
+        assert self.field.message is not None
+        return _MessageSource(self.field.message, self.wrappers).fields
+
+    @property
+    def key(self) -> Any:
+        assert self.field.message is not None
+        return _FieldSource(self.field.message.fields[0], self.wrappers)
+
+    @property
+    def item(self) -> Any:
+        if not self._is_map:
+            return _FieldSource(self.field, self.wrappers, single=True)
+        assert self.field.message is not None
+        return _FieldSource(self.field.message.fields[1], self.wrappers)
+
+
+def is_map(field: FieldType) -> bool:
+    """Return whether a field is a map, of Protobuf or as Connect writes it."""
+    if not field.repeated or field.message is None:
+        return False
+    if field.is_map:
+        return not field.message.fields[1].repeated
+    below = field.message.fields
+    return (
+        field.message.name.endswith("Entry")
+        and [each.name for each in below] == ["key", "value"]
+        and not any(each.repeated for each in below)
+    )
+
+
+def _params(field: FieldType) -> dict[str, str]:
+    """Return the parameters that Connect has put into the options of a field."""
+    meta = field.options.get("(confluent.field_meta)")
+    found = meta.get("params") if isinstance(meta, Mapping) else field.options.get("(confluent.field_meta).params")
+    entries = found if isinstance(found, (list, tuple)) else [found]
+    return {
+        str(each["key"]): str(each.get("value", ""))
+        for each in entries
+        if isinstance(each, Mapping) and "key" in each
+    }
+
+
+def _number(text: str | None) -> int:
+    try:
+        return int(text or 0)
+    except ValueError:
+        return 0
+
+
+def _wanted(found: Reading, message: MessageType, path: str) -> list[str]:
+    """Return the fields that are read, dotted where not all of a message is."""
+    names: list[str] = []
+    oneofs = _oneofs(message)
+    for part in found.parts:
+        if part.field is None or part.problem:
+            continue
+        if part.field in message.by_name:
+            names += _below(part, message.by_name[part.field], path)
+        else:
+            for inner in part.parts:
+                if inner.field is not None and not inner.problem:
+                    names += _below(inner, message.by_name[inner.field], path)
+            # Whether it is set at all is told by any of its members.
+            names += [f"{path}{each.name}" for each in message.fields if each.oneof == oneofs.get(part.field)]
+    return names
+
+
+def _oneofs(message: MessageType) -> dict[str, str]:
+    """Return the oneofs of a message by the names that Connect gives them."""
+    names = dict.fromkeys(each.oneof for each in message.fields if each.oneof)
+    return {f"{name}_{number}": name for number, name in enumerate(names)}
+
+
+def _below(found: Reading, field: FieldType, path: str) -> list[str]:
+    name = f"{path}{field.name}"
+    inner, message = found, field.message
+    while inner.kind.base in ("ARRAY", "MAP") and message is not None:
+        if inner.kind.base == "MAP":
+            if not field.is_map:
+                # The entries are messages like others.
+                return [name]
+            message = message.fields[1].message
+        inner = inner.parts[-1]
+    if inner.kind.base != "STRUCT" or message is None or inner.problem:
+        return [name]
+    return _wanted(inner, message, f"{name}.") or [name]
+
+
+class _MessageDecoder(SchemaDecoder):
+    """A message of which what a reading needs is decoded."""
+
+    def __init__(self, schema: ProtobufSchema, message: MessageType, found: Reading, options: TypeOptions, limits: Limits) -> None:
+        self.text = print_file(schema.main)
+        names = tuple(dict.fromkeys(_wanted(found, message, ""))) or tuple(
+            each.name for each in message.fields[:1] if each.message is None
+        )
+        options = replace(options, fields=names or None)
+        self._reader = ProtobufReader(message, options=options, limits=limits, types=schema.messages)
+        self._found = found
+        self.arrow_type = self._reader.arrow_type
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> int:
+        """Return 0: there is one program."""
+        return 0
+
+    def decode(self, values: pa.Array, programs: Any, *, selector: Any, starts: Any, stop: bool) -> Any:
+        """Decode an array."""
+        chosen = None if selector is None else select(selector, programs, 0)
+        array, faults = self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
+        if stop and faults:
+            return array, faults
+        return _in_millis(_gathered(array, self._found, self._reader.message)), faults
+
+
+def _in_millis(array: pa.Array) -> pa.Array:
+    """Cut timestamps off to milliseconds, where they are finer."""
+    types, kind = pa.types, array.type
+    if types.is_timestamp(kind):
+        micros = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
+        whole = micros // 1000 * 1000
+        if np.array_equal(whole, micros):
+            return array
+        return pa.Array.from_buffers(kind, len(array), [_validity(array), pa.py_buffer(whole)])
+    if types.is_struct(kind):
+        below = [array.field(number) for number in range(kind.num_fields)]
+        parts = [_in_millis(part) for part in below]
+        if all(part is old for part, old in zip(parts, below, strict=True)):
+            return array
+        return pa.Array.from_buffers(kind, len(array), [_validity(array)], children=parts)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+        items = _in_millis(array.values)
+        return array if items is array.values else _again(array, kind, items)
+    return array
+
+
+def _validity(array: pa.Array) -> pa.Buffer | None:
+    assert not array.offset
+    return array.buffers()[0] if array.null_count else None
+
+
+def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array:
+    """Put the members of oneofs into structs, as Connect has them."""
+    oneofs = _oneofs(message)
+    if not oneofs or not any(part.field in oneofs for part in found.parts):
+        return array
+    names = [field.name for field in array.type]
+    parts = [array.field(number) for number in range(len(names))]
+    for part in found.parts:
+        if part.field in oneofs:
+            members = [each.name for each in message.fields if each.oneof == oneofs[part.field]]
+            chosen = [array.field(name) for name in members]
+            is_set = chosen[0].is_valid()
+            for each in chosen[1:]:
+                is_set = pc.or_(is_set, each.is_valid())
+            parts.append(pa.StructArray.from_arrays(chosen, members, mask=pc.invert(is_set)))
+            names.append(part.field)
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(parts, names, mask=mask)
+
+
+# The format -------------------------------------------------------------------------------------------
+
+
+def _type_options(rows: RowOptions, wrappers: bool) -> TypeOptions:
+    """Return how messages are laid out: times cut off, unsigned numbers as they are, no other message is one value."""
+    known = ("times", "wrappers") if wrappers else ("times",)
+    return TypeOptions(large=rows.large, unsigned="native", round="truncate", well_known=known)
+
+
+@dataclass(frozen=True)
+class KsqlProtobufFormat(ProtobufFormat):
+    """Protobuf for the columns of a statement: its message has the full name `record`, or that of Connect."""
+
+    rows: RowOptions | None = None
+    record: str = ""
+    nullable: str = ""
+    unwraps: bool = True
+
+    @property
+    def _rows(self) -> RowOptions:
+        assert self.rows is not None
+        return self.rows
+
+    @property
+    def _wrappers(self) -> bool:
+        return self.nullable == "wrapper"
+
+    def is_large(self, options: Any) -> bool:
+        """Return what the columns ask for."""
+        return self._rows.large
+
+    def text(self) -> str:
+        """Return the schema that is registered."""
+        return schema_text(self._rows.kind, self.record, self.nullable)
+
+    def derived_text(self, kind: pa.DataType) -> str:
+        """Return the schema that is registered, whatever columns are given."""
+        return self.text()
+
+    def definitions(self, schema: ProtobufSchema) -> list[str]:
+        """Return the names of the messages at the top of the main file."""
+        package = schema.main.package
+        return [f"{package}.{each.name}" if package else each.name for each in schema.main.messages]
+
+    def source(self, schema: ProtobufSchema) -> Any:
+        """Return the chosen message, or the first, in Connect's types."""
+        return self._source(schema.message(self.record or None))
+
+    def _source(self, message: MessageType) -> Any:
+        if self.unwraps and message.name in _WRAPPED:
+            return _FieldSource(message.fields[0], self._wrappers)
+        return _MessageSource(message, self._wrappers)
+
+    def reading(self, schema: Any, first: Any) -> ProtobufFormat:
+        """Return the format itself: payloads are of any message."""
+        return self
+
+    def decoder(self, schema: ProtobufSchema, options: Any, limits: Limits) -> SchemaDecoder:
+        """Return what reads payloads of any message as the columns."""
+        rows = self._rows
+        inner = _type_options(rows, self._wrappers)
+
+        def make(writer: ProtobufSchema, indexes: tuple[int, ...]) -> Reader:
+            message = writer.message(indexes)
+            found = read_as(rows, self._source(message))
+            decoder = _MessageDecoder(writer, message, found, inner, limits)
+            # Of messages with other numbers nothing is alike.
+            return Reader((found, print_file(writer.main), message.name), found, decoder, 0)
+
+        return ColumnDecoder(print_file(schema.main), rows, make)
+
+    def encoder(
+        self, schema: ProtobufSchema, given: Any, options: Any, limits: Limits
+    ) -> SchemaEncoder:
+        """Return what writes the columns as a message of a schema, their own or one that was chosen by its id."""
+        own = self.record and not self.record.startswith(_DEFAULT)
+        message = schema.message(self.record if own else None)
+        return _Encoder(self._rows, schema, message, self._wrappers, limits)
+
+
+class _Encoder(SchemaEncoder):
+    def __init__(
+        self, rows: RowOptions, schema: ProtobufSchema, message: MessageType, wrappers: bool, limits: Limits
+    ) -> None:
+        self._rows = rows
+        self._message = message
+        self.indexes = tuple(schema.indexes(message.name))
+        self._writer = ProtobufWriter(
+            message, options=_type_options(rows, wrappers), limits=limits, types=schema.messages
+        )
+        for field in rows.kind.fields:
+            if field.name not in message.by_name:
+                raise SchemaError(f"Schema from Schema Registry misses field with name: {field.name}")
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode an array of the columns."""
+        kind = self._rows.kind
+        plain, lost = prepared(array, kind, millis=True, floor=self._rows.floor)
+        if kind.base == "STRUCT":
+            shaped, faults = _message(plain, kind, self._message)
+        else:
+            part, faults = _value(plain, kind, self._message.fields[0])
+            mask = part.is_null() if part.null_count else None
+            shaped = pa.StructArray.from_arrays([part], ["value"], mask=mask)
+        encoded, found = self._writer.encode(shaped, prefix=prefix, large=large, stop=stop)
+        return encoded, sorted([*lost, *faults, *found], key=lambda fault: fault.row)
+
+
+def _message(
+    array: pa.Array, kind: SqlType, message: MessageType
+) -> tuple[pa.Array, list[Fault]]:
+    """Return prepared columns as a struct of a message's fields, with maps as lists of entries where it has such."""
+    if pa.types.is_null(array.type):
+        return array, []
+    parts, names, faults = [], [], []
+    for field, place in zip(kind.fields, match_fields(kind.fields, array.type), strict=True):
+        if place is not None:
+            part, lost = _value(array.field(place), field.type, message.by_name[field.name])
+            faults += [fault._replace(path=prefix_path(field.name, fault.path)) for fault in lost]
+            parts.append(part)
+            names.append(field.name)
+    made = pa.struct([(name, part.type) for name, part in zip(names, parts, strict=True)])
+    validity = array.buffers()[0] if array.null_count else None
+    return pa.Array.from_buffers(made, len(array), [validity], children=parts), faults
+
+
+def _value(array: pa.Array, kind: SqlType, field: FieldType) -> tuple[pa.Array, list[Fault]]:
+    if pa.types.is_null(array.type):
+        return array, []
+    if kind.base == "STRUCT" and field.message is not None:
+        return _message(array, kind, field.message)
+    if kind.base == "ARRAY":
+        items, lost = _value(array.values, kind.parts[0], field)
+        made = pa.large_list(items.type) if pa.types.is_large_list(array.type) else pa.list_(items.type)
+        return _again(array, made, items), _owned(array, lost, "")
+    if kind.base == "MAP" and field.message is not None:
+        key, item = field.message.by_name["key"], field.message.by_name["value"]
+        keys, _ = _value(array.values.field(0), kind.parts[0], key)
+        items, lost = _value(array.values.field(1), kind.parts[1], item)
+        entries = pa.StructArray.from_arrays([keys, items], ["key", "value"])
+        made = pa.list_(pa.field("item", entries.type, nullable=False))
+        if field.is_map:
+            made = pa.map_(keys.type, items.type)
+            entries = pa.StructArray.from_arrays([keys, items], fields=[made.key_field, made.item_field])
+        return _again(array, made, entries), _owned(array, lost, ".value")
+    if kind.base == "DATE":
+        parts, bad = date_parts(array.cast(pa.date32()))
+        rows = pc.indices_nonzero(bad).to_pylist() if pc.any(bad).as_py() else []
+        return parts, [Fault(row, None, "", "out_of_range", CODES["out_of_range"]) for row in rows]
+    if kind.base == "TIME":
+        return time_parts(array), []
+    if kind.base == "DECIMAL":
+        return decimal_parts(array), []
+    if kind.base == "TIMESTAMP" and array.type.tz is None:
+        return array.cast(pa.timestamp(array.type.unit, "UTC")), []
+    return array, []
+
+
+def _again(array: pa.Array, kind: pa.DataType, items: pa.Array) -> pa.Array:
+    validity = array.buffers()[0] if array.null_count else None
+    return pa.Array.from_buffers(kind, len(array), [validity, array.buffers()[1]], children=[items])
+
+
+def _owned(array: pa.Array, faults: list[Fault], step: str) -> list[Fault]:
+    """Return faults of items as those of the lists that hold them."""
+    if not faults:
+        return []
+    offsets = array.offsets.to_numpy()
+    owners = (offsets.searchsorted([fault.row for fault in faults], "right") - 1).tolist()
+    return [
+        fault._replace(row=owner, path=prefix_path(f"[{fault.row - offsets[owner]}]{step}", fault.path))
+        for fault, owner in zip(faults, owners, strict=True)
+    ]
+
+
+# Without a registry -----------------------------------------------------------------------------------
+
+
+class ProtobufRows:
+    """ksqlDB's PROTOBUF_NOSR: messages of the columns alone, which both sides know from them."""
+
+    plan = None
+
+    def __init__(self, options: RowOptions) -> None:
+        nullable = options.properties.get("nullableRepresentation", "")
+        self.text = schema_text(options.kind, nullable=nullable)
+        self._options = options
+        schema = ProtobufSchema.parse(self.text)
+        known = KsqlProtobufFormat(rows=options, nullable=nullable)
+        self._decoder = known.decoder(schema, None, options.limits)
+        self._reader = self._decoder.program(schema, (0,))
+        self._encoder = known.encoder(schema, None, None, options.limits)
+        self.arrow_type = self._decoder.arrow_type
+
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Read an array of payloads."""
+        return self._decoder.decode(array, [self._reader], selector=None, starts=None, stop=stop)
+
+    def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        """Write an array."""
+        return self._encoder.encode(array, prefix=b"", large=self._options.large, stop=stop)
