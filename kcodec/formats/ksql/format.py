@@ -57,6 +57,7 @@ FORMATS: Mapping[str, KsqlFormat] = {
     "KAFKA": KsqlFormat(KafkaRows, wraps=False, unwraps=True),
     "NONE": KsqlFormat(VoidRows, wraps=False, unwraps=False),
     "AVRO": KsqlFormat(None, wraps=True, unwraps=True, properties=_NAMED),
+    "JSON_SR": KsqlFormat(None, wraps=True, unwraps=True, properties=_NAMED),
     "PROTOBUF": KsqlFormat(None, wraps=True, unwraps=False, properties=(*_NAMED, *_PROTOBUF, "subjectName")),
     "PROTOBUF_NOSR": KsqlFormat(ProtobufRows, wraps=True, unwraps=True, properties=_PROTOBUF),
 }

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from kcodec.formats.ksql.avro import VALUE_NAME, KsqlAvroFormat, key_name
+from kcodec.formats.ksql.json_sr import KsqlJsonSchemaFormat
 from kcodec.formats.ksql.protobuf import KsqlProtobufFormat
 from kcodec.formats.ksql.source import Source
 from kcodec.formats.ksql.types import RowOptions
@@ -33,6 +34,8 @@ def language(
     Avro's record of keys is named after the `source`, a stream or table.
     """
     full_name = properties.get("fullSchemaName", "").strip()
+    if name == "JSON_SR":
+        return KsqlJsonSchemaFormat(rows=rows)
     if name == "PROTOBUF":
         return KsqlProtobufFormat(
             rows=rows,

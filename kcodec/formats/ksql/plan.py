@@ -180,17 +180,21 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
     return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
 
 
-def encode_plan(kind: SqlType, given: pa.DataType, *, floor: bool = False) -> Plan:
-    """Plan how columns, of a type from `written_type`, are written as JSON; with `floor`, times are cut off."""
-    return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given), floor).node(kind, "", 0))
+def encode_plan(kind: SqlType, given: pa.DataType, *, floor: bool = False, entries: bool = False) -> Plan:
+    """Plan how columns, of a type from `written_type`, are written as JSON.
+
+    With `floor`, times are cut off; with `entries`, maps are lists of objects of a key and a value.
+    """
+    return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given), floor, entries).node(kind, "", 0))
 
 
 class _Encoder:
     """Nodes of the columns of what is given."""
 
-    def __init__(self, columns: tuple[Column, ...], floor: bool) -> None:
+    def __init__(self, columns: tuple[Column, ...], floor: bool, entries: bool) -> None:
         self.columns = columns
         self.floor = floor
+        self.entries = entries
 
     def node(self, kind: SqlType, name: str, column: int) -> Node:
         at = self.columns[column]
@@ -207,7 +211,11 @@ class _Encoder:
             item = self.node(kind.parts[0], "", at.children[0])
             return Node(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
         if kind.base == "MAP":
-            entry = tuple(map(self.node, kind.parts, ("", ""), at.children))
+            names = ("key", "value") if self.entries else ("", "")
+            entry = tuple(map(self.node, kind.parts, names, at.children))
+            if self.entries:
+                whole = Node(Op.JSON_OBJECT, -1, children=entry, forms=Form.ESCAPED)
+                return Node(Op.JSON_LIST, column, name, (whole,), forms=Form.NULL)
             return Node(Op.JSON_MAP, column, name, entry, forms=Form.NULL | Form.ESCAPED)
         return self.leaf(kind, name, column, at.type)
 
