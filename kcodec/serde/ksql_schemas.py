@@ -141,9 +141,7 @@ class RegisteredRows:
 
     def __init__(self, schemas: KsqlSchemas, options: RowOptions) -> None:
         self._schemas = schemas
-        known = language(
-            schemas.name, options, schemas.properties, key=schemas.is_key, source=schemas.source
-        )
+        known = language(schemas.name, options, schemas.properties, key=schemas.is_key, source=schemas.source)
         self.text: str = known.text()
         self._reader: ColumnReader | None = None
         self._writer: ColumnWriter | None = None

@@ -246,7 +246,9 @@ def reader_schema(found: Reading, writer: Schema) -> Schema:
         union.branches = [Schema("null"), _plain(found, values[0], promoted=True)]
         return union
     if widest(writer):
-        raise SchemaError(f"a union of {values[0].type} and {values[1].type} is one number here, and no STRUCT of both")
+        raise SchemaError(
+            f"a union of {values[0].type} and {values[1].type} is one number here, and no STRUCT of both"
+        )
     # A struct of the members; those that are not read stand as they are.
     below = {part.field: part for part in found.parts if part.field is not None and not part.problem}
     union = Schema("union")

@@ -41,9 +41,7 @@ def coerced(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Ar
     first: dict[int, _Lost] = {}
     for each in lost:
         first.setdefault(each.place, each)
-    faults = [
-        Fault(row, None, first[row].path, first[row].code, first[row].reason) for row in sorted(first)
-    ]
+    faults = [Fault(row, None, first[row].path, first[row].code, first[row].reason) for row in sorted(first)]
     bad = np.zeros(len(array), np.bool_)
     bad[list(first)] = True
     return pc.if_else(pa.array(bad), pa.scalar(None, kind), result), faults
@@ -120,9 +118,7 @@ def _map(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array
         lost = sorted(lost + _owned(array, missing, ".key"))
         keys = pc.fill_null(keys, "" if pa.types.is_string(keys.type) else pa.scalar("", keys.type))
     whole = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
-    result = pa.Array.from_buffers(
-        kind, len(array), [_validity(array), _offsets(array)], children=[whole]
-    )
+    result = pa.Array.from_buffers(kind, len(array), [_validity(array), _offsets(array)], children=[whole])
     if not pa.types.is_map(array.type) or key.type != keys.type:
         result = _without_duplicates(result)
     return result, lost

@@ -276,12 +276,12 @@ def _pointed(root: Any, pointer: str, reference: str) -> Any:
 
 # Reading ----------------------------------------------------------------------------------------------
 
-_DIRECT = {
-    "BOOLEAN": ("boolean",),
-    "DOUBLE": ("float64", "float32"),
-    "STRING": ("string",),
+_SOURCE_TYPES = {
+    "boolean": pa.bool_(),
+    "float64": pa.float64(),
+    "float32": pa.float32(),
+    "string": pa.string(),
 }
-_SOURCE_TYPES = {"boolean": pa.bool_(), "float64": pa.float64(), "float32": pa.float32(), "string": pa.string()}
 
 
 def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
@@ -300,9 +300,7 @@ def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
         item = _item(found.parts[0], source.item, large)
         return pa.large_list(item) if large else pa.list_(item)
     if base == "MAP":
-        return pa.map_(
-            _item(found.parts[0], source.key, large), _item(found.parts[1], source.item, large)
-        )
+        return pa.map_(_item(found.parts[0], source.key, large), _item(found.parts[1], source.item, large))
     if base == "STRING" and source.type != "string":
         return _SOURCE_TYPES.get(source.type, pa.int64())
     return arrow_type(found.kind, large=large)
@@ -336,7 +334,10 @@ class _Planned:
             item = self.node(found.parts[1], source.item, "value" if source.is_entries else "")
             if not source.is_entries:
                 return Node(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
-            entry = (replace(key, forms=key.forms & ~Form.NULL), replace(item, forms=item.forms | Form.ABSENT))
+            entry = (
+                replace(key, forms=key.forms & ~Form.NULL),
+                replace(item, forms=item.forms | Form.ABSENT),
+            )
             whole = Node(Op.JSON_OBJECT, -1, children=entry)
             return Node(Op.JSON_LIST, column.index, name, (whole,), forms=forms)
         return self.leaf(found.kind, source, column.index, name, forms)
@@ -355,13 +356,15 @@ class _Planned:
         if source.type in ("float32", "float64"):
             return Node(Op.JSON_FLOAT, column, name, forms=forms)
         if source.type == "string":
-            return Node(Op.JSON_STRING, column, name, forms=forms)
+            return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
         if kind.base == "DECIMAL":
             return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale)
         if source.type == "bytes":
             return Node(Op.JSON_BYTES, column, name, forms=forms)
         factor = 1000 if kind.base == "TIMESTAMP" else 1
-        return Node(Op.JSON_INTEGER, column, name, factor=factor, forms=forms, bounds=_BOUNDS.get(source.type))
+        return Node(
+            Op.JSON_INTEGER, column, name, factor=factor, forms=forms, bounds=_BOUNDS.get(source.type)
+        )
 
 
 _BOUNDS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)}
@@ -385,9 +388,7 @@ class _DocumentDecoder(SchemaDecoder):
         """Decode an array; what stands behind a document is left alone, as Jackson does."""
         module = kernel()
         compiled = [None if program is None else program.compiled(module) for program in programs]
-        return module.decode(
-            values, compiled, selector=selector, starts=starts, trailing=True, stop=stop
-        )
+        return module.decode(values, compiled, selector=selector, starts=starts, trailing=True, stop=stop)
 
 
 # The format -------------------------------------------------------------------------------------------
@@ -491,6 +492,10 @@ def _entries(kind: SqlType, source: JsonSource) -> bool:
         return not kind.has_map or _entries(kind.parts[0], source.item)
     if kind.base == "STRUCT" and source.type == "struct":
         below = dict(source.fields)
-        found = [_entries(each.type, below[each.name]) for each in kind.fields if each.type.has_map and each.name in below]
+        found = [
+            _entries(each.type, below[each.name])
+            for each in kind.fields
+            if each.type.has_map and each.name in below
+        ]
         return all(found)
     return True

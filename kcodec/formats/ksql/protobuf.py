@@ -156,9 +156,7 @@ class _Written:
 
 _TYPES = {
     **dict.fromkeys(("int32", "sint32", "sfixed32"), "int32"),
-    **dict.fromkeys(
-        ("uint32", "fixed32", "int64", "uint64", "sint64", "fixed64", "sfixed64"), "int64"
-    ),
+    **dict.fromkeys(("uint32", "fixed32", "int64", "uint64", "sint64", "fixed64", "sfixed64"), "int64"),
     "float": "float32",
     "double": "float64",
     "bool": "boolean",
@@ -312,7 +310,11 @@ def is_map(field: FieldType) -> bool:
 def _params(field: FieldType) -> dict[str, str]:
     """Return the parameters that Connect has put into the options of a field."""
     meta = field.options.get("(confluent.field_meta)")
-    found = meta.get("params") if isinstance(meta, Mapping) else field.options.get("(confluent.field_meta).params")
+    found = (
+        meta.get("params")
+        if isinstance(meta, Mapping)
+        else field.options.get("(confluent.field_meta).params")
+    )
     entries = found if isinstance(found, (list, tuple)) else [found]
     return {
         str(each["key"]): str(each.get("value", ""))
@@ -370,7 +372,14 @@ def _below(found: Reading, field: FieldType, path: str) -> list[str]:
 class _MessageDecoder(SchemaDecoder):
     """A message of which what a reading needs is decoded."""
 
-    def __init__(self, schema: ProtobufSchema, message: MessageType, found: Reading, options: TypeOptions, limits: Limits) -> None:
+    def __init__(
+        self,
+        schema: ProtobufSchema,
+        message: MessageType,
+        found: Reading,
+        options: TypeOptions,
+        limits: Limits,
+    ) -> None:
         self.text = print_file(schema.main)
         names = tuple(dict.fromkeys(_wanted(found, message, ""))) or tuple(
             each.name for each in message.fields[:1] if each.message is None
@@ -510,9 +519,7 @@ class KsqlProtobufFormat(ProtobufFormat):
 
         return ColumnDecoder(print_file(schema.main), rows, make)
 
-    def encoder(
-        self, schema: ProtobufSchema, given: Any, options: Any, limits: Limits
-    ) -> SchemaEncoder:
+    def encoder(self, schema: ProtobufSchema, given: Any, options: Any, limits: Limits) -> SchemaEncoder:
         """Return what writes the columns as a message of a schema, their own or one that was chosen by its id."""
         own = self.record and not self.record.startswith(_DEFAULT)
         message = schema.message(self.record if own else None)
@@ -549,9 +556,7 @@ class _Encoder(SchemaEncoder):
         return encoded, sorted([*lost, *faults, *found], key=lambda fault: fault.row)
 
 
-def _message(
-    array: pa.Array, kind: SqlType, message: MessageType
-) -> tuple[pa.Array, list[Fault]]:
+def _message(array: pa.Array, kind: SqlType, message: MessageType) -> tuple[pa.Array, list[Fault]]:
     """Return prepared columns as a struct of a message's fields, with maps as lists of entries where it has such."""
     if pa.types.is_null(array.type):
         return array, []

@@ -46,9 +46,7 @@ class ColumnDecoder(SchemaDecoder):
     `make` returns the reader of a parsed schema and the message indexes of its payloads.
     """
 
-    def __init__(
-        self, text: str, rows: RowOptions, make: Callable[[Any, tuple[int, ...]], Reader]
-    ) -> None:
+    def __init__(self, text: str, rows: RowOptions, make: Callable[[Any, tuple[int, ...]], Reader]) -> None:
         self.text = text
         self.arrow_type = arrow_type(rows.kind, large=rows.large)
         self._make = make
@@ -92,8 +90,12 @@ class ColumnDecoder(SchemaDecoder):
         inner = [None if program is None else program.program for program in programs]
         array, faults = first.decoder.decode(values, inner, selector=selector, starts=starts, stop=stop)
         if stop and faults:
+            # What was decoded is not known then; a row before it may be lost.
             before = faults[0].row
-            _, lost = coerced(array.slice(0, before).take(range(before)), first.reading, self.arrow_type)
+            array, _ = first.decoder.decode(
+                values.slice(0, before), inner, selector=selector, starts=starts, stop=False
+            )
+            _, lost = coerced(array, first.reading, self.arrow_type)
             return array, lost or faults
         array, lost = coerced(array, first.reading, self.arrow_type)
         return array, sorted([*faults, *lost], key=lambda fault: fault.row) if lost else faults
