@@ -47,8 +47,9 @@ def schema_text(kind: SqlType, name: str) -> str:
     >>> schema_text(parse_type("BIGINT"), VALUE_NAME)
     '"long"'
     """
+    made = _Written(name).root(kind)
     try:
-        return canonical(parse(json.dumps(_Written(name).root(kind))))
+        return canonical(parse(json.dumps(made)))
     except SchemaError as error:
         raise SchemaError(f"Schema is not compatible with Avro: {error}") from error
 
@@ -107,6 +108,8 @@ class _Written:
             return {"type": "array", "items": self.optional(kind.parts[0], name)}
         if kind.base == "MAP":
             key, item = kind.parts
+            if key.base != "STRING":
+                raise SchemaError("Avro only supports MAPs with STRING keys")
             fields = [
                 self.field("key", key, f"{name}_MapKey"),
                 self.field("value", item, f"{name}_MapValue"),
