@@ -301,6 +301,9 @@ class KsqlCodec(Codec):
     def _identity(self) -> dict[str, Any]:
         columns = ", ".join(map(str, self._arguments["columns"]))
         shown = {name: self._arguments[name] or None for name in ("properties", "config")}
+        # Handles of one registry are equal.
+        handle = self._arguments["registry"]
+        shown["registry"] = None if handle is None else handle.url
         return {**self._arguments, "columns": columns, **shown}
 
     def __reduce__(self) -> tuple[Any, ...]:

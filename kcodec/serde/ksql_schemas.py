@@ -60,12 +60,13 @@ class KsqlSchemas(NamedTuple):
 
     def found(self) -> RegisteredSchema:
         """Return the schema of the id, or else the latest of the topic."""
+        handle = self.handle
         if self.schema_id is None and self.topic is None:
             raise ConfigError("columns are inferred from the schema of topic=, or of a schema id")
         try:
             if self.schema_id is not None:
-                return self.handle.get(self.schema_id)
-            return self.handle.get_version(topic_subject(self.topic, self.is_key, None))
+                return handle.get(self.schema_id)
+            return handle.get_version(topic_subject(self.topic, self.is_key, None))
         except RegistryError as error:
             if not error.missing:
                 raise

@@ -399,6 +399,9 @@ class _MessageDecoder(SchemaDecoder):
         array, faults = self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
         if stop and faults:
             return array, faults
+        if self._found.kind.base != "STRUCT":
+            # The message around a bare column.
+            return array.flatten()[0], faults
         return _in_millis(_gathered(array, self._found, self._reader.message)), faults
 
 
