@@ -236,7 +236,7 @@ class KsqlCodec(Codec):
         windowed = None if self._windows is None else [self._windows.split(chunk) for chunk in chunks]
         keys = chunks if windowed is None else [each.keys for each in windowed]
         framed: Any = keys
-        step = self._read_plain
+        step: Any = self._read_plain
         if self._registered is not None:
             found = self._registered.reading(keys, errors, headers)
             framed, step = found.framed, found.step

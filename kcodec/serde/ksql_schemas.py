@@ -12,7 +12,6 @@ from kcodec.formats.ksql.source import inferred_columns
 from kcodec.formats.ksql.types import RowOptions, SqlColumn
 from kcodec.plan import Plan
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
-from kcodec.registry.subjects import topic_subject
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.read import ColumnReader, ReadingSteps
 from kcodec.serde.topic import Given, TopicSchemas
@@ -66,7 +65,7 @@ class KsqlSchemas(NamedTuple):
         try:
             if self.schema_id is not None:
                 return handle.get(self.schema_id)
-            return handle.get_version(topic_subject(self.topic, self.is_key, None))
+            return handle.get_version(f"{self.topic}-{self._side}")
         except RegistryError as error:
             if not error.missing:
                 raise

@@ -199,7 +199,7 @@ class TestMessageIndexes:
     [
         (lambda: Serde("JSON", "memory://x"), "kcodec.JsonCodec"),
         (lambda: Serde("avro", "memory://x"), "did you mean 'AVRO'"),
-        (lambda: KsqlCodec("AVRO", "ID INT"), "kcodec.Serde reads and writes it"),
+        (lambda: KsqlCodec("AVRO"), "needs registry="),
         (lambda: KsqlCodec("jsn", "ID INT"), "did you mean 'JSON'"),
         (
             lambda: KsqlCodec("JSON", "create or replace stream s (id int) with (...);"),

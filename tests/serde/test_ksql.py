@@ -293,7 +293,8 @@ def test_any_avro_record_is_read_into_the_columns(impl):
     )  # fmt: skip
     codec = codec_of(
         "AVRO",
-        "ID BIGINT, FLAG STRING, COLOR STRING, RATIO STRING, PRICE DECIMAL(8, 2), AT TIMESTAMP, TAGS MAP<STRING, STRING>, "
+        "ID BIGINT, FLAG STRING, COLOR STRING, RATIO STRING, PRICE DECIMAL(8, 2), AT TIMESTAMP, "
+        "TAGS MAP<STRING, STRING>, "
         "EITHER STRUCT<`string` STRING, POINT STRUCT<X BIGINT>>, DAY INT, HASH BYTES, MISSING ARRAY<INT>",
         registry=registry,
     )
@@ -420,7 +421,8 @@ def test_any_message_is_read_into_the_columns(impl):
     body = given.encode(pa.array([message], given.arrow_type)).to_pylist()[0]
     codec = codec_of(
         "PROTOBUF",
-        "ID BIGINT, BIG BIGINT, SMALL STRING, RATIO STRING, COLOR STRING, DAY DATE, AT TIMESTAMP, NAMES MAP<STRING, STRING>, "
+        "ID BIGINT, BIG BIGINT, SMALL STRING, RATIO STRING, COLOR STRING, DAY DATE, AT TIMESTAMP, "
+        "NAMES MAP<STRING, STRING>, "
         "LINES ARRAY<STRUCT<GIFT BOOLEAN, SKU STRING>>, CHOICE_0 STRUCT<X INT, Y STRING>, MAYBE INT, "
         "BOXED STRUCT<VALUE BIGINT>, NOTHING INT",
         registry=registry,
@@ -474,7 +476,8 @@ def test_any_document_is_read_into_the_columns(impl):
     )  # fmt: skip
     codec = codec_of(
         "JSON_SR",
-        "ID STRING, NAME STRING, PRICE DECIMAL(6, 3), TAGS MAP<STRING, BIGINT>, ADDRESS STRUCT<ZIP STRING>, OK BOOLEAN, "
+        "ID STRING, NAME STRING, PRICE DECIMAL(6, 3), TAGS MAP<STRING, BIGINT>, ADDRESS STRUCT<ZIP STRING>, "
+        "OK BOOLEAN, "
         "KIND STRING",
         registry=registry,
     )
@@ -537,7 +540,8 @@ INFERRED = [
                 ("r", record(("x", {"type": "long", "logicalType": "timestamp-millis"}), name="I")),
             )
         ),
-        "`A` INTEGER, `D` DECIMAL(5, 1), `M` MAP<STRING, DOUBLE>, `U` STRUCT<`INT` INTEGER, `STRING` STRING>, `T` TIME, "
+        "`A` INTEGER, `D` DECIMAL(5, 1), `M` MAP<STRING, DOUBLE>, `U` STRUCT<`INT` INTEGER, `STRING` STRING>, "
+        "`T` TIME, "
         "`R` STRUCT<`X` TIMESTAMP>",
     ),
     (

@@ -422,7 +422,7 @@ def _check(kind: SqlType, schema: Schema) -> None:
 
 
 def _shaped(array: pa.Array, kind: SqlType, schema: Schema) -> pa.Array:
-    """Return unpacked columns in the form of a schema: with its names, and maps as lists of entries where it has such."""
+    """Return unpacked columns in the form of a schema: with its names, and maps as lists where it has them so."""
     target = schema.values[0] if len(schema.values) == 1 else schema
     if pa.types.is_null(array.type):
         return array

@@ -1,10 +1,11 @@
 """Columns of a registered schema's types, as the columns that a statement declares: a whole column at a time.
 
-What is given is in the form of a `Reading`: structs have the fields that it names, others are left alone. Where the types
-are the same nothing is copied; the rest is what ksqlDB makes of Connect's values, exactly or not at all.
+What is given is in the form of a `Reading`: structs have the fields that it names, others are left alone. Where the
+types are the same nothing is copied; the rest is what ksqlDB makes of Connect's values, exactly or not at all.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,9 @@ class _Lost(NamedTuple):
     path: str
     code: str
     reason: str
+
+
+_Leaf = Callable[[pa.Array, Reading, pa.DataType], tuple[pa.Array, list[_Lost]]]
 
 
 def coerced(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
@@ -65,7 +69,8 @@ def _value(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arr
     if pa.types.is_unsigned_integer(array.type):
         # Java has those of 64 bits as signed ones.
         array = array.view(pa.int64()) if array.type.bit_width == 64 else array.cast(pa.int64())
-    return _LEAVES[base](array, reading, kind)
+    leaf: _Leaf = _LEAVES[base]
+    return leaf(array, reading, kind)
 
 
 def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
@@ -236,7 +241,7 @@ def _time(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arra
     return (pc.if_else(bad, None, millis) if lost else millis).cast(kind), lost
 
 
-_LEAVES: dict[str, Any] = {
+_LEAVES: dict[str, _Leaf] = {
     "BOOLEAN": _cast,
     "INTEGER": _cast,
     "BIGINT": _cast,

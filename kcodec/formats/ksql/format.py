@@ -9,7 +9,6 @@ from kcodec.errors import ConfigError, Fault, SchemaError, near
 from kcodec.formats.ksql.delimited import DelimitedRows
 from kcodec.formats.ksql.json import JsonRows
 from kcodec.formats.ksql.primitive import KafkaRows, VoidRows
-from kcodec.formats.ksql.protobuf import ProtobufRows
 from kcodec.formats.ksql.types import RowOptions, SqlColumn
 from kcodec.plan import Plan
 
@@ -47,6 +46,13 @@ class KsqlFormat(NamedTuple):
     properties: tuple[str, ...] = ()
 
 
+def _protobuf_rows(options: RowOptions) -> Rows:
+    # Loaded where it is used, with NumPy.
+    from kcodec.formats.ksql.protobuf import ProtobufRows
+
+    return ProtobufRows(options)
+
+
 _NAMED = ("fullSchemaName", "schemaId")
 _PROTOBUF = ("unwrapPrimitives", "nullableRepresentation")
 
@@ -59,7 +65,7 @@ FORMATS: Mapping[str, KsqlFormat] = {
     "AVRO": KsqlFormat(None, wraps=True, unwraps=True, properties=_NAMED),
     "JSON_SR": KsqlFormat(None, wraps=True, unwraps=True, properties=_NAMED),
     "PROTOBUF": KsqlFormat(None, wraps=True, unwraps=False, properties=(*_NAMED, *_PROTOBUF, "subjectName")),
-    "PROTOBUF_NOSR": KsqlFormat(ProtobufRows, wraps=True, unwraps=True, properties=_PROTOBUF),
+    "PROTOBUF_NOSR": KsqlFormat(_protobuf_rows, wraps=True, unwraps=True, properties=_PROTOBUF),
 }
 
 

@@ -1,4 +1,4 @@
-"""ksqlDB's JSON_SR: the JSON Schemas that it registers, and documents of any JSON Schema read and written as its columns."""
+"""ksqlDB's JSON_SR: the schemas that it registers, and documents of any JSON Schema as its columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

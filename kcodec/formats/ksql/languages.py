@@ -1,42 +1,42 @@
-"""The languages of the schemas that are in a registry, as formats of ksqlDB use them."""
+"""The languages of the schemas that are in a registry, as formats of ksqlDB use them.
+
+They are loaded when they are asked for: other formats need neither them nor NumPy.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
-from kcodec.formats.ksql.avro import VALUE_NAME, KsqlAvroFormat, key_name
-from kcodec.formats.ksql.json_sr import KsqlJsonSchemaFormat
-from kcodec.formats.ksql.protobuf import KsqlProtobufFormat
-from kcodec.formats.ksql.source import Source
 from kcodec.formats.ksql.types import RowOptions
-from kcodec.formats.schema_format import SchemaFormat
 
-__all__ = ["Language", "language"]
+if TYPE_CHECKING:
+    from kcodec.formats.ksql.avro import KsqlAvroFormat
+    from kcodec.formats.ksql.json_sr import KsqlJsonSchemaFormat
+    from kcodec.formats.ksql.protobuf import KsqlProtobufFormat
 
+    #: What is asked of these beside the methods of every schema format: ``text`` is the schema that is registered,
+    #: ``source`` a parsed one in Connect's types, ``definitions`` the names of what has to be chosen from in one.
+    Language = KsqlAvroFormat | KsqlProtobufFormat | KsqlJsonSchemaFormat
 
-class Language(Protocol):
-    """What is asked of a `SchemaFormat` here beside its own methods."""
-
-    def text(self) -> str:
-        """Return the schema that is registered for the columns."""
-
-    def source(self, schema: Any) -> Source:
-        """Return a parsed schema in Connect's types."""
-
-    def definitions(self, schema: Any) -> list[str]:
-        """Return the names of what a schema defines, where one of them has to be chosen."""
+__all__ = ["language"]
 
 
 def language(
     name: str, rows: RowOptions | None, properties: Mapping[str, str], *, key: bool, source: str | None
-) -> SchemaFormat:
+) -> Language:
     """Return the language of a format for rows; without them, only to look at schemas.
 
     Avro's record of keys is named after the `source`, a stream or table.
     """
     full_name = properties.get("fullSchemaName", "").strip()
     if name == "JSON_SR":
+        from kcodec.formats.ksql.json_sr import KsqlJsonSchemaFormat
+
         return KsqlJsonSchemaFormat(rows=rows)
     if name == "PROTOBUF":
+        from kcodec.formats.ksql.protobuf import KsqlProtobufFormat
+
         return KsqlProtobufFormat(
             rows=rows,
             record=full_name,
@@ -44,5 +44,7 @@ def language(
             # As statements have it; those of old servers do not.
             unwraps=properties.get("unwrapPrimitives", "true").lower() == "true",
         )
+    from kcodec.formats.ksql.avro import VALUE_NAME, KsqlAvroFormat, key_name
+
     default = key_name(source) if key and source is not None else VALUE_NAME
     return KsqlAvroFormat(rows=rows, record=full_name or default)

@@ -32,13 +32,21 @@ class Source(Protocol):
     """
 
     @property
-    def type(self) -> str: ...
+    def type(self) -> str:
+        """Connect's name of the type."""
+
     @property
-    def logical(self) -> str: ...
+    def logical(self) -> str:
+        """Connect's name of the logical type."""
+
     @property
-    def precision(self) -> int: ...
+    def precision(self) -> int:
+        """Digits in all."""
+
     @property
-    def scale(self) -> int: ...
+    def scale(self) -> int:
+        """Digits behind the point."""
+
     @property
     def fields(self) -> "Sequence[tuple[str, Source]]":
         """The fields of a struct."""
