@@ -1,23 +1,26 @@
 """ksqlDB's AVRO: the schemas that it registers, and any schema of Avro read and written as its columns."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
 from kcodec.formats.avro.schema import Field, Schema, canonical, parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
+from kcodec.formats.ksql.avro_maps import with_maps
 from kcodec.formats.ksql.plan import match_fields
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import RowOptions, SqlType
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
+from kcodec.plan.programs import Programs
 
 __all__ = ["KsqlAvroFormat", "key_name", "schema_text"]
 
@@ -369,8 +372,12 @@ class KsqlAvroFormat(AvroFormat):
                 # These payloads have no length before them, and are what they are.
                 root = Schema("bytes")
             text = canonical(root)
-            decoder = AvroDecoder(text, root, inner, limits, trailing=trailing)
-            return Reader((found, text, decoder.arrow_type), found, decoder, decoder.program(writer))
+            decoder: SchemaDecoder = AvroDecoder(text, root, inner, limits, trailing=trailing)
+            program = decoder.program(writer)
+            if isinstance(program, Programs):
+                program = Programs(with_maps(program.plan, found), limits)
+                decoder = _Decoder(text, program.plan.arrow_type, trailing)
+            return Reader((found, text, decoder.arrow_type), found, decoder, program)
 
         return ColumnDecoder(schema.text, rows, make)
 
@@ -379,6 +386,29 @@ class KsqlAvroFormat(AvroFormat):
     ) -> SchemaEncoder:
         """Return what writes the columns as a schema, their own or one that was chosen by its id."""
         return _Encoder(self._rows, schema.root, limits)
+
+
+class _Decoder(SchemaDecoder):
+    """Columns of programs that read maps as such."""
+
+    def __init__(self, text: str, kind: pa.DataType, trailing: bool) -> None:
+        self.text = text
+        self.arrow_type = kind
+        self._trailing = trailing
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Any:
+        """Programs are made elsewhere."""
+        raise NotImplementedError
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array."""
+        module = kernel()
+        compiled = [None if program is None else program.compiled(module) for program in programs]
+        return module.decode(
+            values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
+        )
 
 
 class _Encoder(SchemaEncoder):

@@ -39,6 +39,8 @@ def coerced(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Ar
     """Return an array as a type, null where a value is lost, and the faults of these rows."""
     if reading.problem:
         return pa.nulls(len(array), kind), _refused(array, reading.problem)
+    if array.type == kind and reading.is_whole:
+        return array, []
     result, lost = _value(array, reading, kind)
     if not lost:
         return result, []

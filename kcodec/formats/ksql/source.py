@@ -102,6 +102,11 @@ class Reading:
     parts: "tuple[Reading, ...]" = ()
     scale: int = 0
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything in it can be read."""
+        return not self.problem and all(part.is_whole for part in self.parts)
+
 
 def reading(kind: SqlType, source: Source, field: str = "", path: str = "") -> Reading:
     """Find out how a type is read as a SQL type, as ksqlDB's ``ConnectDataTranslator`` does.
