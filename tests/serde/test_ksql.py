@@ -151,6 +151,20 @@ def test_values_that_do_not_fit_cost_their_row(impl, name, columns, value, path,
 
 
 @pytest.mark.parametrize("name", FORMATS)
+def test_integers_that_are_no_times(impl, name):
+    """Spark has times as milliseconds of the day."""
+    codec = codec_of(name, "T TIME, R ARRAY<STRUCT<U TIME>>")
+    rows = [{"T": 5, "R": [{"U": 1}]}, {"T": -1, "R": None}, {"T": None, "R": [{"U": 0}, {"U": 86_400_001}]}]
+    kind = pa.struct([("T", pa.int32()), ("R", pa.list_(pa.struct([("U", pa.int64())])))])
+    written, report = codec.encode(pa.array(rows, kind), errors="report")
+    assert [row is None for row in written.to_pylist()] == [False, True, True]
+    assert report.select(["path", "code"]).to_pylist() == [
+        {"path": "T", "code": "out_of_range"},
+        {"path": "R[1].U", "code": "out_of_range"},
+    ]
+
+
+@pytest.mark.parametrize("name", FORMATS)
 def test_times_may_be_cut_off(impl, name):
     codec = codec_of(name, "A TIMESTAMP, T TIME", round="truncate")
     times = pa.array([1_999_999], pa.int64()).view(pa.time64("ns"))
