@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec import KsqlCodec
+from kcodec import registry as registries
 from kcodec.errors import SchemaError
 from kcodec.formats.ksql.types import SqlColumn, SqlType
+from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
-from kcodec_spark.options import rows_options, write_options
+from kcodec_spark.options import read_options, rows_options, write_options
 from kcodec_spark.types import to_arrow_type
 from kcodec_spark.udf import TypedWriter, Writer
 
@@ -25,13 +27,18 @@ __all__ = ["from_ksql", "to_ksql"]
 def from_ksql(
     data: "Column | str",
     format: str,
-    columns: "str | StructType",
+    columns: "str | StructType | None" = None,
     options: Mapping[str, Any] | None = None,
     *,
     key: bool = False,
     wrap: bool | None = None,
     compat: str | None = None,
-    properties: Mapping[str, str] | None = None,
+    properties: Mapping[str, Any] | None = None,
+    schemaRegistryAddress: str | None = None,
+    topic: str | None = None,
+    source: str | None = None,
+    window: str | None = None,
+    window_size: int | str | None = None,
     wide_decimals: str | None = None,
     deterministic: bool = False,
 ) -> "Column":
@@ -43,13 +50,19 @@ def from_ksql(
         Binary column. Null gives null.
     format : str
         ksqlDB's name of the format, such as ``"JSON"``.
-    columns : str or StructType
+    columns : str or StructType, optional
         What stands between the parentheses of ``CREATE STREAM``; or a struct, whose names are taken as they
-        are.
+        are. Without it, those of the registry's schema.
     options : dict, optional
-        ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`.
-    key, wrap, compat, properties
+        ``mode`` and ``columnNameOfCorruptRecord``, as for `from_avro`; with a registry also
+        ``confluent.schema.registry.`` with a setting of its client.
+    key, wrap, compat, properties, source, window, window_size
         As for `kcodec.KsqlCodec`.
+    schemaRegistryAddress : str, optional
+        For AVRO, PROTOBUF and JSON_SR: the registry, any address that `kcodec.registry.open` takes (without a scheme,
+        http).
+    topic : str, optional
+        The topic, whose schemas are fetched when the query is made. Executors fetch others when they meet their ids.
     wide_decimals : {"string"}, optional
         Read decimals over 38 digits, which Spark cannot hold, as text.
     deterministic : bool
@@ -72,7 +85,11 @@ def from_ksql(
     >>> from kcodec_spark import from_ksql
     >>> df.select(from_ksql("value", "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)").alias("order"))    # doctest: +SKIP
     """
-    rows = rows_options(options, "from_ksql")
+    settings: Mapping[str, Any] = {}
+    if schemaRegistryAddress is None:
+        rows = rows_options(options, "from_ksql")
+    else:
+        rows, _, settings = read_options(options)
     codec = KsqlCodec(
         format,
         _columns(columns),
@@ -80,8 +97,15 @@ def from_ksql(
         key=key,
         compat=compat,
         properties=properties,
+        topic=topic,
+        source=source,
+        window=window,
+        window_size=window_size,
         wide_decimals=wide_decimals or "decimal256",
+        **_place(schemaRegistryAddress, settings),
     )
+    if schemaRegistryAddress is not None:
+        codec.fetch()
     return decoded(data, reader_of(codec), rows, "from_ksql", deterministic=deterministic)
 
 
@@ -94,7 +118,12 @@ def to_ksql(
     key: bool = False,
     wrap: bool | None = None,
     compat: str | None = None,
-    properties: Mapping[str, str] | None = None,
+    properties: Mapping[str, Any] | None = None,
+    schemaRegistryAddress: str | None = None,
+    topic: str | None = None,
+    source: str | None = None,
+    window: str | None = None,
+    window_size: int | str | None = None,
 ) -> "Column":
     """Encode a struct, or several columns as one, as ksqlDB's keys or values.
 
@@ -108,9 +137,13 @@ def to_ksql(
     columns : str or StructType, optional
         As for `from_ksql`. By default the fields of the struct, by their names as they are.
     options : dict, optional
-        ``mode``, ``columnNameOfCorruptRecord`` and ``round``, as for `to_avro`.
-    key, wrap, compat, properties
+        ``mode``, ``columnNameOfCorruptRecord`` and ``round``, as for `to_avro`; with a registry its settings, as for
+        `from_ksql`.
+    key, wrap, compat, properties, source, window, window_size
         As for `kcodec.KsqlCodec`.
+    schemaRegistryAddress, topic : str, optional
+        Where the schema of AVRO, PROTOBUF and JSON_SR is registered, as ksqlDB does; if the columns are given, when
+        the query is made.
 
     Returns
     -------
@@ -127,20 +160,44 @@ def to_ksql(
     >>> from kcodec_spark import to_ksql
     >>> df.select(to_ksql(["id", "total"], "JSON", "ID BIGINT, TOTAL DECIMAL(10,2)"))             # doctest: +SKIP
     """
-    settings = write_options(options, "to_ksql")
-    arguments = {"wrap": wrap, "key": key, "compat": compat, "properties": properties, **settings.codec}
-    make = functools.partial(_writer, format, arguments)
+    settings = write_options(options, "to_ksql", has_registry=schemaRegistryAddress is not None)
+    arguments: dict[str, Any] = {
+        "wrap": wrap,
+        "key": key,
+        "compat": compat,
+        "properties": properties,
+        "topic": topic,
+        "source": source,
+        "window": window,
+        "window_size": window_size,
+        **settings.codec,
+    }
+    place = _place(schemaRegistryAddress, settings.registry)
+    make = functools.partial(_writer, format, {**arguments, **place})
     if columns is not None:
         return encoded(data, make(_columns(columns)), "to_ksql", settings.rows)
     # The columns are not known yet; all other arguments are checked with sample ones.
     sample_columns = () if str(format).upper() == "NONE" else (SqlColumn("C", SqlType("STRING")),)
-    make(sample_columns)
+    KsqlCodec(format, sample_columns, **arguments)
     derived = TypedWriter(functools.partial(_derived_writer, make))
     return encoded(data, derived, "to_ksql", settings.rows)
 
 
+def _place(address: str | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments for a registry and the settings of its client and of the serializer."""
+    if address is None:
+        return {}
+    config = {name: value for name, value in settings.items() if name in KEYS}
+    client = {name: value for name, value in settings.items() if name not in KEYS}
+    url = address if "://" in address else f"http://{address}"
+    return {"registry": registries.open(url, client), "config": config}
+
+
 def _writer(format: str, arguments: Mapping[str, Any], columns: Any) -> Writer:
-    return writer_of(KsqlCodec(format, columns, **arguments))
+    codec = KsqlCodec(format, columns, **arguments)
+    if arguments.get("registry") is not None:
+        codec.register()
+    return writer_of(codec)
 
 
 def _derived_writer(make: Callable[[Any], Writer], kind: pa.DataType) -> Writer:
@@ -151,7 +208,7 @@ def _derived_writer(make: Callable[[Any], Writer], kind: pa.DataType) -> Writer:
 
 def _columns(columns: Any) -> Any:
     """Return columns that are text as they are, and a Spark schema as an Arrow struct."""
-    if isinstance(columns, str):
+    if columns is None or isinstance(columns, str):
         return columns
     from pyspark.sql.types import StructType
 

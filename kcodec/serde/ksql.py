@@ -214,6 +214,40 @@ class KsqlCodec(Codec):
         """The decode plan; ``str`` of it is a readable tree. None of formats whose plans depend on a registry."""
         return None if self._rows is None else self._rows.plan
 
+    def fetch(self) -> None:
+        """Fetch the schemas of the topic's subject, so that reading their values makes no request.
+
+        Raises
+        ------
+        RegistryError
+            If the registry cannot be asked.
+        """
+        if self._registered is not None:
+            self._registered.fetch()
+
+    def register(self) -> int | None:
+        r"""Register the schema, or look the chosen one up, so that writing makes no request; return its id.
+
+        Returns
+        -------
+        int or None
+            None for formats whose schemas are in no registry.
+
+        Raises
+        ------
+        RegistryError
+            If the registry refuses the schema, or cannot be asked.
+
+        Examples
+        --------
+        >>> codec = KsqlCodec("AVRO", "ID BIGINT", registry="memory://ksql-example", topic="orders")
+        >>> codec.register()
+        1
+        >>> codec.encode(pa.array([{"ID": 7}])).to_pylist()
+        [b'\x00\x00\x00\x00\x01\x02\x0e']
+        """
+        return None if self._registered is None else self._registered.register()
+
     def decode(self, values: Any, errors: str = "raise", headers: Any = None) -> Any:
         """Decode a column of payloads.
 

@@ -19,6 +19,9 @@ from kcodec.serde.write import ColumnWriter
 
 __all__ = ["KsqlSchemas", "RegisteredRows"]
 
+#: How many of a subject's versions, the latest ones, are fetched in advance.
+_LATEST = 64
+
 
 class KsqlSchemas(NamedTuple):
     """Where the schemas of keys or values are, and what a statement says of them.
@@ -73,6 +76,18 @@ class KsqlSchemas(NamedTuple):
             raise SchemaError(
                 f"Schema for message {self._side}s on {what} does not exist in the Schema Registry. {error}"
             ) from error
+
+    def versions(self) -> list[RegisteredSchema]:
+        """Return the latest schemas of the topic's subject; none without a topic."""
+        subject, handle = f"{self.topic}-{self._side}", self.handle
+        if self.topic is None:
+            return []
+        try:
+            return [handle.get_version(subject, number) for number in handle.versions(subject)[-_LATEST:]]
+        except RegistryError as error:
+            if not error.missing:
+                raise
+            return []
 
     def columns(self, wrapped: bool) -> tuple[SqlColumn, ...]:
         """Return the columns that ``CREATE STREAM`` takes from the registry."""
@@ -157,16 +172,30 @@ class RegisteredRows:
             self._reader = ColumnReader(topic, given, None, options.limits)
             self._writer = ColumnWriter(topic, None, None, options.limits)
 
+    def _read(self) -> ColumnReader:
+        if self._reader is None:
+            raise ConfigError(f"{self._schemas.name} is read with registry=: its schemas are there")
+        return self._reader
+
+    def _write(self) -> ColumnWriter:
+        if self._writer is None:
+            raise ConfigError(f"{self._schemas.name} is written with registry=: its schemas are there")
+        return self._writer
+
     def reading(self, chunks: list[pa.Array], errors: str, headers: Any) -> ReadingSteps:
         """Find out how the chunks of a column are read."""
         header = "__key_schema_id" if self._schemas.is_key else "__value_schema_id"
-        if self._reader is None:
-            raise ConfigError(f"{self._schemas.name} is read with registry=: its schemas are there")
-        return self._reader.reading(chunks, errors, headers, header)
+        return self._read().reading(chunks, errors, headers, header)
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array; its schema is registered, unless one was chosen."""
-        if self._writer is None:
-            raise ConfigError(f"{self._schemas.name} is written with registry=: its schemas are there")
-        step, _ = self._writer.step(array.type)
+        step, _ = self._write().step(array.type)
         return step(array, stop)
+
+    def register(self) -> int | None:
+        """Choose the schema that is written, and return its id."""
+        return self._write().choose(pa.null()).schema_id
+
+    def fetch(self) -> None:
+        """Fetch the latest schemas of the topic's subject."""
+        self._read().fetch(self._schemas.versions())

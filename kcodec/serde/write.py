@@ -71,10 +71,15 @@ class ColumnWriter:
         """The type of framed values."""
         return pa.large_binary() if self._topic.format.is_large(self._options) else pa.binary()
 
+    def choose(self, kind: pa.DataType) -> Target:
+        """Choose the schema that a column of a type is written with; it is asked for once."""
+        with self._lock:
+            return self._target(kind)
+
     def step(self, kind: pa.DataType) -> tuple[Step, bytes | None]:
         """Return what writes arrays of a type, registered if need be, and the header of its values if they have one."""
+        target = self.choose(kind)
         with self._lock:
-            target = self._target(kind)
             encoder = self._encoder(target)
         large = self._topic.format.is_large(self._options)
         prefix, header = b"", None

@@ -754,3 +754,22 @@ def test_damaged_bytes_cost_their_row(impl, name):
     array.validate(full=True)
     assert comparable(array)[-1] == comparable(codec.decode([good]))[0]
     assert set(report["row"].to_pylist()) <= set(range(len(values) - 1))
+
+
+def test_schemas_are_fetched_and_registered_in_advance(impl, monkeypatch):
+    registry = MemoryRegistry()
+    old = registered(registry, record(("a", "int"), name="KsqlDataSourceSchema"), subject="t-value")
+    registry.set_config(Config("NONE"))
+    codec = codec_of("AVRO", "A BIGINT", registry=registry)
+    number = codec.register()
+    codec.fetch()
+    again = pickle.loads(pickle.dumps(codec))
+
+    def refuse(*arguments, **options):
+        raise AssertionError("the registry is asked")
+
+    for name in ("get", "register", "get_version", "lookup"):
+        monkeypatch.setattr(MemoryRegistry, name, refuse)
+    written = again.encode(pa.array([{"A": 1}])).to_pylist()
+    assert again.decode([*written, framed(old, b"\x04")]).to_pylist() == [{"A": 1}, {"A": 2}]
+    assert written == [framed(number, b"\x02\x02")]

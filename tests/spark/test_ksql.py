@@ -8,7 +8,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from kcodec import ConfigError, KsqlCodec, SchemaError
+from kcodec import ConfigError, KsqlCodec, SchemaError, registry
 from kcodec_spark import from_ksql, to_ksql
 from kcodec_spark.ksql import _columns
 
@@ -165,3 +165,39 @@ def test_other_formats(spark):
     )
     assert keys.collect()[0]["r"]["K"] == 7
     assert keys.select(to_ksql("r.K", "KAFKA", "K INT")).collect()[0][0] == (7).to_bytes(4, "big")
+
+
+REGISTERED = (
+    "id BIGINT, amount DECIMAL(10,2), s STRUCT<x INT, `y` STRING>, m MAP<STRING, INT>, t TIME, day DATE"
+)
+
+
+@pytest.mark.parametrize("name", ["AVRO", "PROTOBUF", "JSON_SR"])
+def test_formats_of_a_registry(spark, tmp_path, name):
+    place = {"schemaRegistryAddress": f"sqlite:///{tmp_path / 'schemas.db'}", "topic": "orders"}
+    row = {"ID": 7, "AMOUNT": decimal.Decimal("1.50"), "S": {"X": 1, "y": "z"}, "M": {"k": 2}, "T": 1000}
+    row["DAY"] = datetime.date(2022, 1, 8)
+    kind = "ID bigint, AMOUNT decimal(10,2), S struct<X:int,y:string>, M map<string,int>, T int, DAY date"
+    frames = spark.createDataFrame([row], kind)
+    written = frames.select(to_ksql(F.struct("*"), name, REGISTERED, **place).alias("value"))
+    decoded = written.select(from_ksql("value", name, REGISTERED, **place).alias("r")).collect()
+    assert decoded[0]["r"].asDict(recursive=True) == row
+    # The columns of the schema that is registered now.
+    inferred = written.select(from_ksql("value", name, **place).alias("r")).collect()
+    assert {key.upper() for key in inferred[0]["r"].asDict()} == set(row)
+    assert registry.open(place["schemaRegistryAddress"]).subjects() == ["orders-value"]
+
+
+def test_windowed_keys(spark):
+    frames = spark.createDataFrame([(7, 1000)], "K int, WINDOWSTART bigint")
+    window = {"key": True, "window": "TUMBLING", "window_size": "5 SECONDS"}
+    written = frames.select(to_ksql(F.struct("*"), "KAFKA", "K INT KEY", **window).alias("key"))
+    rows = written.select(from_ksql("key", "KAFKA", "K INT KEY", **window).alias("r")).collect()
+    assert rows[0]["r"].asDict() == {"K": 7, "WINDOWSTART": 1000, "WINDOWEND": 6000}
+
+
+def test_registry_options(tmp_path):
+    with pytest.raises(ConfigError, match="takes no registry="):
+        from_ksql("value", "JSON", "ID INT", schemaRegistryAddress=f"sqlite:///{tmp_path / 's.db'}")
+    with pytest.raises(ConfigError, match="needs registry="):
+        from_ksql("value", "AVRO")
