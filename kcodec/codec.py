@@ -122,6 +122,9 @@ class Codec:
     #: Whether errors of rows say that there seems to be a frame, which a registry's serializer has put there.
     _names_frames = False
 
+    #: Whether ids or headers of payloads name their schemas; `decode` then takes ``headers=``.
+    has_schemas = False
+
     #: The arguments that an equal codec is made with, by name, in the order of the signature.
     _arguments: dict[str, Any]
 

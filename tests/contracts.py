@@ -283,6 +283,26 @@ PROTO = """
     message Order { int32 id = 1; optional string note = 2; repeated string tags = 3; string price = 4; }
 """
 SQL = "`id` INT, `note` STRING, `tags` ARRAY<STRING>, `price` DECIMAL(9, 2)"
+KSQL_AVRO = [
+    b"\0\0\0\0\1" + row
+    for row in (
+        b"\x02\x02\x00\x02\x00\x02\x04\x00\x9c",
+        b"\x02\x7f\x02\x50" + "é".encode() * 20 + b"\x02\x04\x02\x02a\x02\x04bc\x00\x02\x02\xff",
+        b"\x02\xfe\xff\xff\xff\x0f\x02\x00\x02\x02\x02\x50" + b"x" * 40 + b"\x00\x02\x08\x3b\x9a\xc9\xff",
+    )
+]
+KSQL_PROTOBUF = [
+    b"\0\0\0\0\1\0" + row
+    for row in (
+        b"\x08\1\x22\x08\x0a\2\0\x9c\x10\3\x18\2",
+        b"\x08\xc0"
+        + b"\xff" * 8
+        + b"\1\x12\x28"
+        + "é".encode() * 20
+        + b"\x1a\1a\x1a\2bc\x22\7\x0a\1\xff\x10\1\x18\2",
+        b"\x08\xff\xff\xff\xff\7\x12\0\x1a\x28" + b"x" * 40 + b"\x22\x0a\x0a\4\x3b\x9a\xc9\xff\x10\x09\x18\2",
+    )
+]
 CELLS = "`id` INT, `note` STRING, `price` DECIMAL(9, 2)"
 UNWRITABLE = pa.array([{"id": 1 << 40, "note": None, "tags": [], "price": Decimal(1)}])
 
@@ -293,9 +313,17 @@ def enveloped(document: bytes, codec: ConnectJsonCodec) -> bytes:
     return start + b'"payload":' + document + b"}"
 
 
+def registered_codec(name: str, **options: Any) -> KsqlCodec:
+    """Return a codec of ksqlDB's whose schema is the first one of a registry."""
+    codec = KsqlCodec(name, SQL, **{"registry": f"memory://contracts-{name}", "topic": "t", **options})
+    codec.register()
+    return codec
+
+
 def examples() -> dict[str, Example]:
     connect = {"decimal_format": "NUMERIC"}
     lenient = {"schemas_enable": False, "compat": "connect", "tombstones": True, **connect}
+    optional = {"VALUE_PROTOBUF_NULLABLE_REPRESENTATION": "OPTIONAL"}
     prices = [row["price"] for row in ROWS]
     cells = [{"id": row["id"], "note": "a,b" * row["id"], "price": row["price"]} for row in ROWS[:2]]
     cells[1]["note"] = '"é"'
@@ -350,6 +378,30 @@ def examples() -> dict[str, Example]:
         ),
         "ksqlDB's NONE": Example(
             lambda: KsqlCodec("NONE", ""), [], [], None, "", None, lambda: KsqlCodec("NONE", "", large=True),
+        ),
+        "ksqlDB's AVRO": Example(
+            lambda: registered_codec("AVRO"), KSQL_AVRO, ROWS,
+            b"\0\0\0\0\1\2", "truncated", UNWRITABLE,
+            lambda: registered_codec("AVRO", large=True),
+        ),
+        "ksqlDB's PROTOBUF": Example(
+            lambda: registered_codec("PROTOBUF", properties=optional),
+            KSQL_PROTOBUF, ROWS, b"\0\0\0\0\1\0\x08", "truncated", UNWRITABLE,
+            lambda: registered_codec("PROTOBUF", topic="u"),
+        ),
+        "ksqlDB's PROTOBUF_NOSR": Example(
+            lambda: KsqlCodec("PROTOBUF_NOSR", SQL, properties=optional), [row[6:] for row in KSQL_PROTOBUF], ROWS,
+            b"\x08", "truncated", UNWRITABLE, lambda: KsqlCodec("PROTOBUF_NOSR", SQL),
+        ),
+        "ksqlDB's JSON_SR": Example(
+            lambda: registered_codec("JSON_SR"),
+            [b"\0\0\0\0\1" + document for document in DOCUMENTS], ROWS, b'\0\0\0\0\1{"id":1.5}', "inexact", UNWRITABLE,
+            lambda: registered_codec("JSON_SR", topic="u"),
+        ),
+        "ksqlDB's windows": Example(
+            lambda: KsqlCodec("KAFKA", "V INT", key=True, window="SESSION"),
+            [b"\0\0\0\1" + bytes(7) + b"\2" + bytes(7) + b"\1"], [{"V": 1, "WINDOWSTART": 1, "WINDOWEND": 2}], b"\0" * 9,
+            "truncated", None, lambda: KsqlCodec("KAFKA", "V INT", key=True, window="HOPPING", window_size=5),
         ),
         "protobuf": Example(
             lambda: ProtobufCodec(PROTO),

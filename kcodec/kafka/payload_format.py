@@ -15,7 +15,7 @@ from kcodec.serde.serde import Serde
 
 __all__ = ["PayloadFormat"]
 
-_KSQL = ("KAFKA", "JSON", "DELIMITED")
+_KSQL = ("KAFKA", "JSON", "DELIMITED", "PROTOBUF_NOSR")
 _CONNECT = "CONNECT_JSON"
 #: Of codecs, and of serdes.
 _METHODS = ("decode", "encode", "deserialize", "serialize")
@@ -92,6 +92,9 @@ class PayloadFormat:
         """Decode a column of payloads as `Codec.decode` and `Serde.deserialize` do."""
         found = self._of(topic)
         if not hasattr(found, "deserialize"):
+            # Those of ksqlDB may have schemas that headers name.
+            if getattr(found, "has_schemas", False) and len(headers.values):
+                return found.decode(array, errors, headers)
             return found.decode(array, errors)
         # Few topics have headers: then ids are looked for in prefixes only.
         return found.deserialize(array, errors, headers if len(headers.values) else None)

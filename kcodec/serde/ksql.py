@@ -197,6 +197,7 @@ class KsqlCodec(Codec):
             round == "truncate",
         )
         self._registered: RegisteredRows | None = None
+        self.has_schemas = able.rows is None
         self.schema: str | None = None
         if able.rows is None and self.columns:
             self._registered = RegisteredRows(schemas, options)
