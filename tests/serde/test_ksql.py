@@ -341,6 +341,13 @@ def test_names_match_as_they_are_or_in_upper_case(impl):
     assert quoted.decode([framed(number, b"\x02\x04\x06")]).to_pylist() == [{"id": 2, "iD": None, "ID": 3}]
 
 
+def test_dots_in_names(impl):
+    codec = codec_of("AVRO", "`a.b` INT, `R` STRUCT<`x.y` STRING>")
+    assert [field["name"] for field in json.loads(codec.schema)["fields"]] == ["a_b", "R"]
+    rows = [{"a.b": 1, "R": {"x.y": "z"}}]
+    assert codec.decode(codec.encode(pa.array(rows))).to_pylist() == rows
+
+
 def test_types_that_are_not_read_cost_their_row(impl):
     registry = MemoryRegistry()
     inner = record(("x", ["null", "string"]), name="I")

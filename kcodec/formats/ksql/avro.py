@@ -17,7 +17,7 @@ from kcodec.formats.ksql.avro_maps import with_maps
 from kcodec.formats.ksql.plan import match_fields
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
 from kcodec.formats.ksql.source import Reading
-from kcodec.formats.ksql.types import RowOptions, SqlType
+from kcodec.formats.ksql.types import RowOptions, SqlField, SqlType
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 from kcodec.plan.programs import Programs
@@ -72,6 +72,11 @@ _LOGICAL = {
 }
 
 
+def _avro_name(name: str) -> str:
+    """Return what a column is called in Avro."""
+    return name.replace(".", "_")
+
+
 class _Written:
     """Makes the JSON of a schema."""
 
@@ -120,8 +125,7 @@ class _Written:
             entry = {**_record(name, fields), "connect.internal.type": "MapEntry"}
             return {"type": "array", "items": entry, "connect.name": name}
         fields = [
-            self.field(field.name.replace(".", "_"), field.type, f"{name}_{field.name}")
-            for field in kind.fields
+            self.field(_avro_name(field.name), field.type, f"{name}_{field.name}") for field in kind.fields
         ]
         return {**_record(name, fields), "connect.name": name}
 
@@ -363,10 +367,11 @@ class KsqlAvroFormat(AvroFormat):
     def decoder(self, schema: ParsedSchema, options: Any, limits: Limits) -> SchemaDecoder:
         """Return what reads payloads of any schema as the columns."""
         rows, trailing = self._rows, not self.fail_on_trailing
+        named = rows._replace(kind=_avro_names(rows.kind))
         inner = TypeOptions(large=rows.large, union_members="type", union_prefix="")
 
         def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> Reader:
-            found = read_as(rows, AvroSource(writer.root))
+            found = read_as(named, AvroSource(writer.root))
             root = reader_schema(found, writer.root)
             if writer.root.type == "bytes":
                 # These payloads have no length before them, and are what they are.
@@ -377,7 +382,7 @@ class KsqlAvroFormat(AvroFormat):
             if isinstance(program, Programs):
                 program = Programs(with_maps(program.plan, found), limits)
                 decoder = _Decoder(text, program.plan.arrow_type, trailing)
-            return Reader((found, text, decoder.arrow_type), found, decoder, program)
+            return Reader(f"{text} {decoder.arrow_type} {found}", found, decoder, program)
 
         return ColumnDecoder(schema.text, rows, make)
 
@@ -386,6 +391,16 @@ class KsqlAvroFormat(AvroFormat):
     ) -> SchemaEncoder:
         """Return what writes the columns as a schema, their own or one that was chosen by its id."""
         return _Encoder(self._rows, schema.root, limits)
+
+
+def _avro_names(kind: SqlType) -> SqlType:
+    """Return a type with the names that its columns have in Avro."""
+    return replace(
+        kind,
+        key=None if kind.key is None else _avro_names(kind.key),
+        item=None if kind.item is None else _avro_names(kind.item),
+        fields=tuple(SqlField(_avro_name(field.name), _avro_names(field.type)) for field in kind.fields),
+    )
 
 
 class _Decoder(SchemaDecoder):
@@ -438,9 +453,9 @@ def _check(kind: SqlType, schema: Schema) -> None:
     record = schema.values[0] if len(schema.values) == 1 else schema
     if kind.base != "STRUCT" or record.type != "record":
         return
-    names = {field.name.replace(".", "_") for field in kind.fields}
+    names = {_avro_name(field.name) for field in kind.fields}
     written = {field.name for field in record.fields}
-    for name in (field.name.replace(".", "_") for field in kind.fields):
+    for name in (_avro_name(field.name) for field in kind.fields):
         if name not in written:
             raise SchemaError(f"Schema from Schema Registry misses field with name: {name}")
     for field in record.fields:
@@ -461,7 +476,7 @@ def _shaped(array: pa.Array, kind: SqlType, schema: Schema) -> pa.Array:
         fields = {field.name: field.type for field in target.fields}
         parts, names = [], []
         for field, place in zip(kind.fields, match_fields(kind.fields, array.type), strict=True):
-            name = field.name.replace(".", "_")
+            name = _avro_name(field.name)
             if place is not None:
                 parts.append(_shaped(array.field(place), field.type, fields[name]))
                 names.append(name)

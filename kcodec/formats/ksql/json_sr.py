@@ -446,7 +446,7 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
             stored = _stored(found, source, rows.large)
             plan = Plan("KSQL_JSON_SR", "decode", stored, _Planned(stored).node(found, source))
             decoder = _DocumentDecoder(plan, limits)
-            return Reader((found, plan.root), found, decoder, decoder.program(writer))
+            return Reader(f"{plan} {found}", found, decoder, decoder.program(writer))
 
         return ColumnDecoder(write_document(schema.document), rows, make)
 

@@ -518,7 +518,7 @@ class KsqlProtobufFormat(ProtobufFormat):
             found = read_as(rows, self._source(message))
             decoder = _MessageDecoder(writer, message, found, inner, limits)
             # Of messages with other numbers nothing is alike.
-            return Reader((found, print_file(writer.main), message.name), found, decoder, 0)
+            return Reader(f"{message.name} {print_file(writer.main)} {found}", found, decoder, 0)
 
         return ColumnDecoder(print_file(schema.main), rows, make)
 

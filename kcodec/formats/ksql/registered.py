@@ -27,7 +27,7 @@ class Reader(NamedTuple):
     Writers with equal keys are read together.
     """
 
-    key: object
+    key: str
     reading: Reading
     decoder: SchemaDecoder
     program: Any
@@ -60,7 +60,7 @@ class ColumnDecoder(SchemaDecoder):
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array; the rows of writers that are not alike are decoded apart, and put in order again."""
-        groups: dict[object, list[int]] = {}
+        groups: dict[str, list[int]] = {}
         for number, program in enumerate(programs):
             if program is not None:
                 groups.setdefault(program.key, []).append(number)
