@@ -154,6 +154,9 @@ class KsqlCodec(Codec):
             # Of keys without a registry nobody can say whether there are any.
             chosen = schemas.columns(not schemas.unwraps(wrap))
             given = (*given, *chosen)
+            if "subjectName" in able.properties and "fullSchemaName" in kept and schemas.schema_id is None:
+                # One of several messages is written as the schema that they stand in.
+                kept["subjectName"] = f"{topic}-{'key' if key else 'value'}"
         # ksqlDB reads and writes keys without columns as null, whatever their format.
         if not chosen and not key and self.format not in ("KAFKA", "NONE"):
             raise SchemaError("there is no value column")
@@ -204,7 +207,6 @@ class KsqlCodec(Codec):
             self.schema = self._registered.text
             if schemas.schema_id is not None and handle is not None:
                 schemas.check(self.columns, self.wrapped)
-                self.schema = schemas.found().schema.text
         self._rows: Rows | None = None
         if self._registered is None:
             self._rows = (able.rows if able.rows and self.columns else VoidRows)(options)

@@ -60,6 +60,22 @@ class KsqlSchemas(NamedTuple):
         parts += [] if self.schema_id is None else [f"schema id: {self.schema_id}"]
         return ", ".join(parts)
 
+    def written(self) -> RegisteredSchema | None:
+        """Return the schema that is written if it is not that of the columns.
+
+        It is the one of the id; or the latest of the property ``subjectName``, if that defines several messages.
+        """
+        subject = self.properties.get("subjectName")
+        if self.registry is None or (self.schema_id is None and subject is None):
+            return None
+        if self.schema_id is not None:
+            return self.found()
+        assert subject is not None
+        found = self.registry.get_version(subject)
+        known = language(self.name, None, self.properties, key=self.is_key, source=self.source)
+        topic = TopicSchemas(known, self.registry, self.topic, self.is_key, SerdeConfig())
+        return found if len(known.definitions(topic.parsed(topic.texts(found.schema)))) > 1 else None
+
     def found(self) -> RegisteredSchema:
         """Return the schema of the id, or else the latest of the topic."""
         handle = self.handle
@@ -157,18 +173,19 @@ class RegisteredRows:
     def __init__(self, schemas: KsqlSchemas, options: RowOptions) -> None:
         self._schemas = schemas
         known = language(schemas.name, options, schemas.properties, key=schemas.is_key, source=schemas.source)
-        self.text: str = known.text()
+        chosen = schemas.written()
+        self.text = known.text() if chosen is None else chosen.schema.text
         self._reader: ColumnReader | None = None
         self._writer: ColumnWriter | None = None
         if schemas.registry is not None:
             settings = dict(schemas.config)
-            if schemas.schema_id is not None:
-                settings |= {"auto.register.schemas": False, "use.schema.id": schemas.schema_id}
+            if chosen is not None:
+                settings |= {"auto.register.schemas": False, "use.schema.id": chosen.id}
             config = SerdeConfig.of(settings, schemas.is_key, known.settings)
             topic = TopicSchemas(
                 known.configured(settings), schemas.registry, schemas.topic, schemas.is_key, config
             )
-            given = Given(Schema(self.text, known.type))
+            given = Given(Schema(known.text(), known.type))
             self._reader = ColumnReader(topic, given, None, options.limits)
             self._writer = ColumnWriter(topic, None, None, options.limits)
 

@@ -518,6 +518,19 @@ def test_any_document_is_read_into_the_columns(impl):
     ]
 
 
+def test_defaults_of_properties_stand_for_nulls(impl):
+    registry = MemoryRegistry()
+    properties = {
+        "a": {"oneOf": [{"type": "null"}, {"type": "integer", "default": 5}]},
+        "b": {"type": "string", "default": "x"},
+        "c": {"type": "number", "default": "wrong"},
+    }
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    codec = codec_of("JSON_SR", "A BIGINT, B STRING, C DOUBLE", registry=registry)
+    values = [framed(number, body) for body in (b'{"a":null}', b'{"a":1,"b":"y","c":2}')]
+    assert codec.decode(values).to_pylist() == [{"A": 5, "B": "x", "C": None}, {"A": 1, "B": "y", "C": 2.0}]
+
+
 def test_references_of_schemas(impl):
     registry = MemoryRegistry()
     registered(registry, {"type": "string"}, "JSON", subject="name")
@@ -625,6 +638,18 @@ def test_declared_columns_are_those_of_the_chosen_schema(columns, message):
     number = registered(registry, record(("a", "int"), ("b", "int")))
     with pytest.raises(SchemaError, match=message):
         codec_of("AVRO", columns, registry=registry, properties={"schemaId": number})
+
+
+def test_one_of_several_messages(impl):
+    registry = MemoryRegistry()
+    text = 'syntax = "proto3"; message A { int32 X = 1; } message B { string Y = 1; int64 Z = 2; }'
+    number = registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = codec_of("PROTOBUF", None, registry=registry, properties={"VALUE_SCHEMA_FULL_NAME": "B"})
+    assert [str(column) for column in codec.columns] == ["`Y` STRING", "`Z` BIGINT"]
+    written = codec.encode(pa.array([{"Y": "a", "Z": 1}])).to_pylist()
+    assert written == [framed(number, b"\x0a\x01a\x10\x01", b"\x02\x02")]
+    assert codec.decode(written).to_pylist() == [{"Y": "a", "Z": 1}]
+    assert registry.subjects() == ["t-value"]
 
 
 def test_what_is_not_inferred():

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote
 
@@ -222,6 +223,13 @@ class JsonSource:
     def scale(self) -> int:
         return self._parameter("scale")
 
+    @property
+    def default(self) -> bytes:
+        """The JSON of what stands for null, if it is a value of a simple type."""
+        value, kind = self.node.get("default"), self.type
+        fits = isinstance(value, _DEFAULTS.get(kind, ())) and isinstance(value, bool) == (kind == "boolean")
+        return write_document(value).encode() if fits else b""
+
     def _inner(self, node: Any) -> "JsonSource":
         return JsonSource(node, self.root, self.named)
 
@@ -254,6 +262,14 @@ class JsonSource:
         return entry._inner(properties.get(name) if isinstance(properties, Mapping) else None)
 
 
+#: Of what type the default of each type is.
+_DEFAULTS: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "string": (str,),
+    "bytes": (str, int, Decimal),
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), (int,)),
+    **dict.fromkeys(("float32", "float64"), (int, Decimal)),
+}
 _NUMBERS = {name: name for name in ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")}
 
 
@@ -340,7 +356,9 @@ class _Planned:
             )
             whole = Node(Op.JSON_OBJECT, -1, children=entry)
             return Node(Op.JSON_LIST, column.index, name, (whole,), forms=forms)
-        return self.leaf(found.kind, source, column.index, name, forms)
+        made = self.leaf(found.kind, source, column.index, name, forms)
+        default = source.default
+        return replace(made, forms=made.forms | Form.DEFAULT, data=default) if default else made
 
     def fields(self, found: Reading, source: JsonSource) -> tuple[Node, ...]:
         below = dict(source.fields)
