@@ -640,6 +640,48 @@ def test_declared_columns_are_those_of_the_chosen_schema(columns, message):
         codec_of("AVRO", columns, registry=registry, properties={"schemaId": number})
 
 
+RECURSIVE = [
+    ("AVRO", json.dumps(record(("a", ["null", "R"]), ("b", ["null", "R"]), ("c", "int")))),
+    ("PROTOBUF", 'syntax = "proto3"; message R { R a = 1; R b = 2; int32 c = 3; }'),
+    (
+        "JSON_SR",
+        json.dumps(
+            {
+                "type": "object",
+                "properties": {
+                    "a": {"$ref": "#"},
+                    "b": {"$ref": "#"},
+                    "c": {"type": "integer", "connect.type": "int32"},
+                },
+            }
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), RECURSIVE, ids=[name for name, _ in RECURSIVE])
+def test_schemas_that_contain_themselves(impl, name, text):
+    """Columns may be declared; to infer them there are too many."""
+    registry = MemoryRegistry()
+    registered(registry, text, {"JSON_SR": "JSON"}.get(name, name), subject="t-value")
+    with pytest.raises(SchemaError, match="nested deeper than 64, or more than"):
+        KsqlCodec(name, registry=registry, topic="t")
+    codec = codec_of(name, "C INT, A STRUCT<A STRUCT<C INT>, X INT>", registry=registry)
+    body = {
+        "AVRO": b"\x02\x02\x00\x00\x0a\x00\x06\x00\x04",
+        "PROTOBUF": b"\0\x0a\x04\x0a\x02\x18\x05\x18\x02",
+        "JSON_SR": b'{"a":{"a":{"c":5},"c":3},"c":2}',
+    }
+    assert codec.decode([framed(1, body[name])]).to_pylist() == [{"C": 2, "A": {"A": {"C": 5}, "X": None}}]
+
+
+def test_a_reference_to_itself():
+    registry = MemoryRegistry()
+    registered(registry, {"oneOf": [{"type": "null"}, {"$ref": "#"}]}, "JSON", subject="t-value")
+    with pytest.raises(SchemaError, match="in circles"):
+        KsqlCodec("JSON_SR", registry=registry, topic="t")
+
+
 def test_one_of_several_messages(impl):
     registry = MemoryRegistry()
     text = 'syntax = "proto3"; message A { int32 X = 1; } message B { string Y = 1; int64 Z = 2; }'

@@ -17,7 +17,7 @@ from kcodec.formats.ksql.avro_maps import with_maps
 from kcodec.formats.ksql.plan import match_fields
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
 from kcodec.formats.ksql.source import Reading
-from kcodec.formats.ksql.types import RowOptions, SqlField, SqlType
+from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 from kcodec.plan.programs import Programs
@@ -368,7 +368,8 @@ class KsqlAvroFormat(AvroFormat):
         """Return what reads payloads of any schema as the columns."""
         rows, trailing = self._rows, not self.fail_on_trailing
         named = rows._replace(kind=_avro_names(rows.kind))
-        inner = TypeOptions(large=rows.large, union_members="type", union_prefix="")
+        # The reader's schema is no deeper than the columns are.
+        inner = TypeOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="")
 
         def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> Reader:
             found = read_as(named, AvroSource(writer.root))

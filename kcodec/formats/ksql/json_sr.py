@@ -121,11 +121,15 @@ _MAX_REFERENCES = 100
 class JsonSource:
     """A type of JSON Schema as Connect's ``JsonSchemaData`` has it; see `kcodec.formats.ksql.source.Source`."""
 
-    def __init__(self, node: Any, root: Any, named: Mapping[str, Any], optional: bool = False) -> None:
+    def __init__(
+        self, node: Any, root: Any, named: Mapping[str, Any], optional: bool = False, depth: int = 0
+    ) -> None:
+        if depth > _MAX_REFERENCES:
+            raise SchemaError("references of the schema go in circles")
         self.named = named
         self.optional = optional
         self.node, self.root = self._followed(node, root)
-        self._take_null()
+        self._take_null(depth)
 
     def _followed(self, node: Any, root: Any) -> tuple[Any, Any]:
         """Follow references."""
@@ -141,7 +145,7 @@ class JsonSource:
             node = _pointed(root, unquote(pointer), node["$ref"])
         raise SchemaError("references of the schema go in circles")
 
-    def _take_null(self) -> None:
+    def _take_null(self, depth: int) -> None:
         """Take the other one of two types of which one is null."""
         node = self.node
         if not isinstance(node, Mapping):
@@ -151,7 +155,8 @@ class JsonSource:
             if isinstance(members, list):
                 others = [each for each in members if not _is_null(each)]
                 if len(others) == 1 and len(members) <= 2:
-                    inner = JsonSource(others[0], self.root, self.named, self.optional or len(members) == 2)
+                    optional = self.optional or len(members) == 2
+                    inner = JsonSource(others[0], self.root, self.named, optional, depth + 1)
                     self.node, self.root, self.optional = inner.node, inner.root, inner.optional
                 return
         kinds = node.get("type")

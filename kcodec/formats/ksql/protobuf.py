@@ -13,7 +13,7 @@ from kcodec.formats.ksql.plan import match_fields
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
 from kcodec.formats.ksql.source import Reading
-from kcodec.formats.ksql.types import RowOptions, SqlType
+from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlType
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.text import print_file
@@ -366,7 +366,9 @@ def _below(found: Reading, field: FieldType, path: str) -> list[str]:
         inner = inner.parts[-1]
     if inner.kind.base != "STRUCT" or message is None or inner.problem:
         return [name]
-    return _wanted(inner, message, f"{name}.") or [name]
+    plain = [f"{name}.{each.name}" for each in message.fields if each.message is None]
+    # Of a message of which nothing is read it matters whether it is there.
+    return _wanted(inner, message, f"{name}.") or plain[:1] or [name]
 
 
 class _MessageDecoder(SchemaDecoder):
@@ -457,7 +459,14 @@ def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array
 def _type_options(rows: RowOptions, wrappers: bool) -> TypeOptions:
     """Return how messages are laid out: times cut off, unsigned numbers as they are, no other message is one value."""
     known = ("times", "wrappers") if wrappers else ("times",)
-    return TypeOptions(large=rows.large, unsigned="native", round="truncate", well_known=known)
+    return TypeOptions(
+        large=rows.large,
+        # Only what the columns name is read.
+        recursive_depth=MAX_NESTING,
+        unsigned="native",
+        round="truncate",
+        well_known=known,
+    )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ from kcodec.formats.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
 
 __all__ = ["DECIMAL_PRECISION", "Reading", "Source", "inferred_columns", "reading"]
 
+#: Types that the columns of a schema may come to.
+_MAX_TYPES = 10_000
+
 #: Digits of a DECIMAL whose schema names none.
 DECIMAL_PRECISION = 64
 
@@ -158,14 +161,15 @@ def inferred_columns(
     of types that ksqlDB does not have are left out.
     """
     kind = "key" if key else "value"
+    inference = _Inference(original_names)
     if not wrapped:
-        return (SqlColumn("ROWKEY" if key else "ROWVAL", _sql_type(source, original_names, 0), kind),)
+        return (SqlColumn("ROWKEY" if key else "ROWVAL", inference.root(source), kind),)
     if source.type != "struct":
         raise SchemaError(
             "Schema returned from schema registry is anonymous type. To use this schema with ksqlDB, set "
             "'WRAP_SINGLE_VALUE=false' in the WITH clause properties."
         )
-    record = _sql_type(source, original_names, 0)
+    record = inference.root(source)
     if not record.fields:
         raise SchemaError("Schema does not include any columns with types that ksqlDB supports.")
     return tuple(SqlColumn(field.name, field.type, kind) for field in record.fields)
@@ -173,13 +177,6 @@ def inferred_columns(
 
 class _Unsupported(Exception):
     """A type that ksqlDB does not have."""
-
-
-def _sql_type(source: Source, original: bool, depth: int) -> SqlType:
-    try:
-        return _inferred(source, original, depth)
-    except _Unsupported as error:
-        raise SchemaError(f"Unsupported type at root of schema: {error}") from None
 
 
 _LEAVES = {
@@ -194,36 +191,57 @@ _TIMES = {("int32", "Date"): "DATE", ("int32", "Time"): "TIME", ("int64", "Times
 _KEYS = ("int8", "int16", "int32", "int64", "boolean", "string")
 
 
-def _inferred(source: Source, original: bool, depth: int) -> SqlType:
-    if depth > MAX_NESTING:
-        raise SchemaError(f"types are nested deeper than {MAX_NESTING}")
-    if source.type in _LEAVES:
-        return SqlType(_TIMES.get((source.type, source.logical), _LEAVES[source.type]))
-    if source.type == "bytes":
+class _Inference:
+    """Makes SQL types; a schema may refer to itself, so that there may be any number of them."""
+
+    def __init__(self, original_names: bool) -> None:
+        self.original_names = original_names
+        self.types = 0
+
+    def root(self, source: Source) -> SqlType:
+        try:
+            return self.type(source, 0)
+        except _Unsupported as error:
+            raise SchemaError(f"Unsupported type at root of schema: {error}") from None
+
+    def type(self, source: Source, depth: int) -> SqlType:
+        self.types += 1
+        if depth > MAX_NESTING or self.types > _MAX_TYPES:
+            raise SchemaError(f"types are nested deeper than {MAX_NESTING}, or more than {_MAX_TYPES}")
+        if source.type in _LEAVES:
+            return SqlType(_TIMES.get((source.type, source.logical), _LEAVES[source.type]))
+        if source.type == "bytes":
+            return self.bytes(source)
+        if source.type == "array":
+            return SqlType("ARRAY", item=self.type(source.item, depth + 1))
+        if source.type == "map":
+            if source.key.type not in _KEYS:
+                raise _Unsupported(f"Unsupported type for map key: {source.key.type}")
+            return SqlType("MAP", key=SqlType("STRING"), item=self.type(source.item, depth + 1))
+        if source.type == "struct":
+            return self.struct(source, depth)
+        raise _Unsupported(f"Unsupported type: {source.type}")
+
+    def bytes(self, source: Source) -> SqlType:
         if source.logical != "Decimal":
             return SqlType("BYTES")
         precision = source.precision or DECIMAL_PRECISION
         if not 0 <= source.scale <= precision:
             raise SchemaError(
-                f"DECIMAL scale must be at least 0 and no more than the precision: DECIMAL({precision},{source.scale})"
+                "DECIMAL scale must be at least 0 and no more than the precision: "
+                f"DECIMAL({precision},{source.scale})"
             )
         return SqlType("DECIMAL", precision, source.scale)
-    if source.type == "array":
-        return SqlType("ARRAY", item=_inferred(source.item, original, depth + 1))
-    if source.type == "map":
-        if source.key.type not in _KEYS:
-            raise _Unsupported(f"Unsupported type for map key: {source.key.type}")
-        return SqlType("MAP", key=SqlType("STRING"), item=_inferred(source.item, original, depth + 1))
-    if source.type == "struct":
+
+    def struct(self, source: Source, depth: int) -> SqlType:
         fields: dict[str, SqlField] = {}
         for name, below in source.fields:
             try:
-                named = name if original else name.upper()
-                made = SqlField(named, _inferred(below, original, depth + 1))
+                named = name if self.original_names else name.upper()
+                made = SqlField(named, self.type(below, depth + 1))
             except _Unsupported:
                 continue
             if named in fields:
                 raise SchemaError(f"Cannot create field because of field name duplication {named}")
             fields[named] = made
         return SqlType("STRUCT", fields=tuple(fields.values()))
-    raise _Unsupported(f"Unsupported type: {source.type}")
