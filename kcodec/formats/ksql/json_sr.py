@@ -13,7 +13,7 @@ from kcodec.columns.layout import layout
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json_schema.document import read_document, write_document
-from kcodec.formats.json_schema.schema import JsonSchema, parse
+from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.ksql.plan import code_of, encode_plan, written_type
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
@@ -108,10 +108,21 @@ def _property(kind: SqlType, number: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class ReferringSchema(JsonSchema):
-    """A schema and the documents that it refers to, by name."""
+class ReferringSchema:
+    """A parsed schema, and the documents that it refers to, by name."""
 
+    schema: JsonSchema
     named: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def document(self) -> Any:
+        """The JSON of its text."""
+        return self.schema.document
+
+    @property
+    def root(self) -> Any:
+        """Its model."""
+        return self.schema.root
 
 
 #: References that lead to references.
@@ -436,11 +447,10 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
         """Return what the columns ask for."""
         return self._rows.large
 
-    def parse(self, text: str, references: Sequence[NamedText] = ()) -> ReferringSchema:
+    def parse(self, text: str, references: Sequence[NamedText] = ()) -> Any:
         """Read a schema, and keep those that it refers to."""
-        made = parse(text, references)
         named = tuple((each.name, read_document(each.text)) for each in references)
-        return ReferringSchema(made.document, made.root, named)
+        return ReferringSchema(super().parse(text, references), named)
 
     def text(self) -> str:
         """Return the schema that is registered."""
