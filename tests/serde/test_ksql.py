@@ -518,6 +518,35 @@ def test_any_document_is_read_into_the_columns(impl):
     ]
 
 
+def test_documents_as_ksqldb_reads_them(impl):
+    """What the row loop refuses is 0, false or null, where Connect's converter has it so."""
+    columns = "I INT, L BIGINT, B BOOLEAN, D DOUBLE, S STRING, N DECIMAL(4, 1), E DATE, A ARRAY<INT>"
+    columns += ", M MAP<STRING, INT>"
+    registry = MemoryRegistry()
+    strict = codec_of("JSON_SR", columns, registry=registry)
+    number = strict.register()
+    lenient = codec_of("JSON_SR", columns, registry=registry, compat="ksqldb")
+    bodies = {
+        '{"I":1.9,"L":"7","B":1,"D":"x","S":[1]}': {"I": 1, "L": 0, "B": False, "D": 0.0},
+        '{"I":"","N":"Dw=="}': {"I": 0, "N": Decimal("1.5")},
+        '{"I":2147483648,"A":7,"M":[{"key":"k","value":1.5}]}': {"I": -(1 << 31), "A": [], "M": [("k", 1)]},
+        '{"A":{"x":1,"y":null}}': {"A": [1, None]},
+        '{"S":true,"L":1e2}': {"S": "true", "L": 100},
+    }
+    values = [framed(number, body.encode()) for body in bodies]
+    absent = dict.fromkeys(column.name for column in lenient.columns)
+    assert lenient.decode(values).to_pylist() == [{**absent, **row} for row in bodies.values()]
+    assert strict.decode(values, errors="report")[1]["row"].to_pylist() == [0, 1, 2, 3]
+    refused = ["1", '{"E":1.5}', '{"M":{"k":1}}', '{"M":[{"key":"k"}]}', '{"N":0.55}', '{"N":1e4}', "", "{"]
+    values = [framed(number, body.encode()) for body in refused]
+    array, report = lenient.decode(values, errors="report")
+    assert array.null_count == len(refused)
+    assert report["code"].to_pylist()[:6] == [*["json_type"] * 4, "inexact", "decimal_precision"]
+    assert report["reason"][0].as_py() == "Structs should be encoded as JSON objects, but found NUMBER"
+    with pytest.raises(DecodeError):
+        lenient.decode(values[:1])
+
+
 def test_defaults_of_properties_stand_for_nulls(impl):
     registry = MemoryRegistry()
     properties = {

@@ -12,9 +12,11 @@ from kcodec.columns.casts import cast_rows
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.json.kernel import kernel
+from kcodec.formats.json.reread import reread
 from kcodec.formats.json_schema.document import read_document, write_document
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
+from kcodec.formats.ksql.json_sr_reader import read_document_row
 from kcodec.formats.ksql.plan import code_of, encode_plan, written_type
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading
@@ -366,10 +368,8 @@ class _Planned:
             item = self.node(found.parts[1], source.item, "value" if source.is_entries else "")
             if not source.is_entries:
                 return Node(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
-            entry = (
-                replace(key, forms=key.forms & ~Form.NULL),
-                replace(item, forms=item.forms | Form.ABSENT),
-            )
+            # Both are always there.
+            entry = (replace(key, forms=key.forms & ~Form.NULL), item)
             whole = Node(Op.JSON_OBJECT, -1, children=entry)
             return Node(Op.JSON_LIST, column.index, name, (whole,), forms=forms)
         made = self.leaf(found.kind, source, column.index, name, forms)
@@ -405,12 +405,18 @@ _BOUNDS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8,
 
 
 class _DocumentDecoder(SchemaDecoder):
-    """Documents of one schema, of which what a reading needs is decoded."""
+    """Documents of one schema, of which what a reading needs is decoded.
 
-    def __init__(self, plan: Plan, limits: Limits) -> None:
+    Compatible rows that the row loop refuses are read again as ksqlDB reads them.
+    """
+
+    def __init__(self, plan: Plan, found: Reading, source: JsonSource, rows: RowOptions) -> None:
         self.text = ""
         self.arrow_type = plan.arrow_type
-        self._program = Programs(plan, limits)
+        self._program = Programs(plan, rows.limits)
+        self._found = found
+        self._source = source
+        self._compatible = rows.compatible
 
     def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Programs:
         """Return the program."""
@@ -422,7 +428,23 @@ class _DocumentDecoder(SchemaDecoder):
         """Decode an array; what stands behind a document is left alone, as Jackson does."""
         module = kernel()
         compiled = [None if program is None else program.compiled(module) for program in programs]
-        return module.decode(values, compiled, selector=selector, starts=starts, trailing=True, stop=stop)
+        array, faults = module.decode(
+            values,
+            compiled,
+            selector=selector,
+            starts=starts,
+            trailing=True,
+            stop=stop and not self._compatible,
+        )
+        if not faults or not self._compatible:
+            return array, faults
+        begins = None if starts is None else memoryview(starts).cast("B").cast("i")
+
+        def read(data: bytes, row: int) -> Any:
+            body = data if begins is None else data[begins[row] :]
+            return read_document_row(body, self._found, self._source)
+
+        return reread(values, array, faults, read, stop=stop)
 
 
 # The format -------------------------------------------------------------------------------------------
@@ -478,7 +500,7 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
             found = read_as(rows, source)
             stored = _stored(found, source, rows.large)
             plan = Plan("KSQL_JSON_SR", "decode", stored, _Planned(stored).node(found, source))
-            decoder = _DocumentDecoder(plan, limits)
+            decoder = _DocumentDecoder(plan, found, source, rows)
             return Reader(f"{plan} {found}", found, decoder, decoder.program(writer))
 
         return ColumnDecoder(write_document(schema.document), rows, make)
