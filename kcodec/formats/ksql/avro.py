@@ -14,6 +14,7 @@ from kcodec.formats.avro.schema import Field, Schema, canonical, parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.ksql.avro_maps import with_maps
+from kcodec.formats.ksql.avro_source import AvroSource, member_name
 from kcodec.formats.ksql.plan import match_fields
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
 from kcodec.formats.ksql.source import Reading
@@ -142,110 +143,6 @@ def _record(name: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 # Schemas that are read --------------------------------------------------------------------------------
-
-
-def _connect_name(schema: Schema) -> str:
-    name = schema.props.get("connect.name")
-    return name.removeprefix(f"{_CONNECT}.") if isinstance(name, str) and name.startswith(_CONNECT) else ""
-
-
-class AvroSource:
-    """A type of Avro as Connect's ``AvroData`` has it; see `kcodec.formats.ksql.source.Source`."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema.values[0] if len(schema.values) == 1 else schema
-
-    @property
-    def type(self) -> str:
-        schema = self.schema
-        if schema.type == "int":
-            kind = schema.props.get("connect.type")
-            return kind if kind in ("int8", "int16") and "logicalType" not in schema.props else "int32"
-        if schema.type == "array" and self._entry is not None:
-            return "map"
-        return _TYPES.get(schema.type, "")
-
-    @property
-    def logical(self) -> str:
-        schema = self.schema
-        named = _connect_name(schema)
-        logical = str(schema.props.get("logicalType", "")).lower()
-        if schema.type in ("bytes", "fixed"):
-            return "Decimal" if logical == "decimal" or named == "Decimal" else ""
-        if schema.type == "int":
-            return {"date": "Date", "time-millis": "Time"}.get(logical) or (
-                named if named in ("Date", "Time") else ""
-            )
-        if schema.type == "long":
-            return "Timestamp" if logical == "timestamp-millis" or named == "Timestamp" else ""
-        return ""
-
-    @property
-    def precision(self) -> int:
-        return self._parameter("precision", "connect.decimal.precision")
-
-    @property
-    def scale(self) -> int:
-        return self._parameter("scale", "scale")
-
-    def _parameter(self, name: str, parameter: str) -> int:
-        """Return a number of a Decimal: of its logical type, or else a parameter of Connect's."""
-        value = self.schema.props.get(name)
-        parameters = self.schema.props.get("connect.parameters")
-        if not isinstance(value, int) and isinstance(parameters, Mapping):
-            value = parameters.get(parameter)
-        try:
-            return int(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            return 0
-
-    @property
-    def fields(self) -> list[tuple[str, "AvroSource"]]:
-        if self.schema.type == "union":
-            return [(member_name(each), AvroSource(each)) for each in self.schema.values]
-        return [(field.name, AvroSource(field.type)) for field in self.schema.fields]
-
-    @property
-    def key(self) -> "AvroSource":
-        return AvroSource(Schema("string") if self._entry is None else self._entry.fields[0].type)
-
-    @property
-    def item(self) -> "AvroSource":
-        if self._entry is not None:
-            return AvroSource(self._entry.fields[1].type)
-        assert self.schema.item is not None
-        return AvroSource(self.schema.item)
-
-    @property
-    def _entry(self) -> Schema | None:
-        """The record of an entry, if the array is how Connect writes a map."""
-        item = self.schema.item
-        if self.schema.type != "array" or item is None or item.type != "record":
-            return None
-        is_entry = item.props.get("connect.internal.type") == "MapEntry" or item.name == _ENTRY_NAME
-        return item if is_entry and [field.name for field in item.fields] == ["key", "value"] else None
-
-
-_ENTRY_NAME = "io.confluent.connect.avro.MapEntry"
-_TYPES = {
-    "boolean": "boolean",
-    "long": "int64",
-    "float": "float32",
-    "double": "float64",
-    "bytes": "bytes",
-    "fixed": "bytes",
-    "string": "string",
-    "enum": "string",
-    "array": "array",
-    "map": "map",
-    "record": "struct",
-    "union": "struct",
-}
-
-
-def member_name(schema: Schema) -> str:
-    """Return what Connect calls a member of a union."""
-    return schema.simple_name if schema.type in ("record", "enum", "fixed") else schema.type
 
 
 def reader_schema(found: Reading, writer: Schema) -> Schema:
@@ -381,8 +278,8 @@ class KsqlAvroFormat(AvroFormat):
             decoder: SchemaDecoder = AvroDecoder(text, root, inner, limits, trailing=trailing)
             program = decoder.program(writer)
             if isinstance(program, Programs):
-                program = Programs(with_maps(program.plan, found), limits)
-                decoder = _Decoder(text, program.plan.arrow_type, trailing)
+                decoder = _Decoder(text, Programs(with_maps(program.plan, found), limits), trailing)
+                program = decoder.program(writer)
             return Reader(f"{text} {decoder.arrow_type} {found}", found, decoder, program)
 
         return ColumnDecoder(schema.text, rows, make)
@@ -407,14 +304,15 @@ def _avro_names(kind: SqlType) -> SqlType:
 class _Decoder(SchemaDecoder):
     """Columns of programs that read maps as such."""
 
-    def __init__(self, text: str, kind: pa.DataType, trailing: bool) -> None:
+    def __init__(self, text: str, program: Programs, trailing: bool) -> None:
         self.text = text
-        self.arrow_type = kind
+        self.arrow_type = program.plan.arrow_type
+        self._program = program
         self._trailing = trailing
 
-    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Any:
-        """Programs are made elsewhere."""
-        raise NotImplementedError
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Programs:
+        """Return the program, which is that of one writer."""
+        return self._program
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool

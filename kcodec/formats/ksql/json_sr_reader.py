@@ -8,24 +8,22 @@ import base64
 import binascii
 import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, fit
+from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
 from kcodec.java.jackson import JacksonError, node_type, read_tree
 from kcodec.java.numbers import format_java_decimal, narrow_integer, round_to_double
 from kcodec.java.utf8 import replace_surrogates
 from kcodec.plan.failure import RowError
 
-if TYPE_CHECKING:
-    from kcodec.formats.ksql.json_sr import JsonSource
-
 __all__ = ["read_document_row"]
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
-def read_document_row(data: bytes, found: Reading, source: "JsonSource") -> Any:
+def read_document_row(data: bytes, found: Reading, source: JsonSource) -> Any:
     """Read one document to what `pyarrow.array` takes, before it is coerced; raise `RowError` for what is refused."""
     try:
         tree = read_tree(data)
@@ -34,7 +32,7 @@ def read_document_row(data: bytes, found: Reading, source: "JsonSource") -> Any:
     return _value(tree, found, source)
 
 
-def _value(node: Any, found: Reading, source: "JsonSource") -> Any:
+def _value(node: Any, found: Reading, source: JsonSource) -> Any:
     if found.problem:
         return None
     if node is None or node is ...:
@@ -54,14 +52,14 @@ def _value(node: Any, found: Reading, source: "JsonSource") -> Any:
     return _map(node, found, source) if base == "MAP" else _leaf(node, found, source)
 
 
-def _within(step: str, node: Any, found: Reading, source: "JsonSource") -> Any:
+def _within(step: str, node: Any, found: Reading, source: JsonSource) -> Any:
     try:
         return _value(node, found, source)
     except RowError as error:
         raise error.within(step) from None
 
 
-def _struct(node: Any, found: Reading, source: "JsonSource") -> Any:
+def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
     if not isinstance(node, dict):
         raise _wrong(node, "Structs should be encoded as JSON objects")
     below = dict(source.fields)
@@ -72,7 +70,7 @@ def _struct(node: Any, found: Reading, source: "JsonSource") -> Any:
     }
 
 
-def _map(node: Any, found: Reading, source: "JsonSource") -> Any:
+def _map(node: Any, found: Reading, source: JsonSource) -> Any:
     keys, items = found.parts
     if not source.is_entries:
         if not isinstance(node, dict):
@@ -94,7 +92,7 @@ def _map(node: Any, found: Reading, source: "JsonSource") -> Any:
     return list(made.items())
 
 
-def _leaf(node: Any, found: Reading, source: "JsonSource") -> Any:
+def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
     kind, base = source.type, found.kind.base
     is_number = isinstance(node, (int, Decimal)) and not isinstance(node, bool)
     if base == "DECIMAL":
@@ -121,7 +119,7 @@ def _leaf(node: Any, found: Reading, source: "JsonSource") -> Any:
     return number
 
 
-def _decimal(node: Any, is_number: bool, found: Reading, source: "JsonSource") -> Any:
+def _decimal(node: Any, is_number: bool, found: Reading, source: JsonSource) -> Any:
     if is_number:
         number = Decimal(node)
     elif isinstance(node, str):

@@ -1,6 +1,5 @@
 """ksqlDB's PROTOBUF: the schemas that it registers, and any message read and written as its columns."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.ksql.plan import match_fields
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
+from kcodec.formats.ksql.protobuf_source import WRAPPED, FieldSource, MessageSource, oneofs_of
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlType
@@ -154,186 +154,11 @@ class _Written:
 
 # Schemas that are read --------------------------------------------------------------------------------
 
-_TYPES = {
-    **dict.fromkeys(("int32", "sint32", "sfixed32"), "int32"),
-    **dict.fromkeys(("uint32", "fixed32", "int64", "uint64", "sint64", "fixed64", "sfixed64"), "int64"),
-    "float": "float32",
-    "double": "float64",
-    "bool": "boolean",
-    "string": "string",
-    "bytes": "bytes",
-    "enum": "string",
-}
-_LOGICAL = {
-    "confluent.type.Decimal": ("bytes", "Decimal"),
-    "google.type.Date": ("int32", "Date"),
-    "google.type.TimeOfDay": ("int32", "Time"),
-    "google.protobuf.Timestamp": ("int64", "Timestamp"),
-}
-_WRAPPED = {
-    f"google.protobuf.{name}Value": kind
-    for name, kind in (
-        ("Double", "float64"),
-        ("Float", "float32"),
-        ("Int64", "int64"),
-        ("UInt64", "int64"),
-        ("Int32", "int32"),
-        ("UInt32", "int64"),
-        ("Bool", "boolean"),
-        ("String", "string"),
-        ("Bytes", "bytes"),
-    )
-}
-
-
-class _MessageSource:
-    """A message as Connect's ``ProtobufData`` has it; see `kcodec.formats.ksql.source.Source`."""
-
-    type = "struct"
-    logical = ""
-    precision = scale = 0
-
-    def __init__(self, message: MessageType, wrappers: bool) -> None:
-        self.message = message
-        self.wrappers = wrappers
-
-    @property
-    def fields(self) -> list[tuple[str, Any]]:
-        """Oneofs first, as structs of their members, then all other fields."""
-        oneofs = dict.fromkeys(each.oneof for each in self.message.fields if each.oneof)
-        found: list[tuple[str, Any]] = [
-            (f"{name}_{number}", _OneofSource(self.message, name, self.wrappers))
-            for number, name in enumerate(oneofs)
-        ]
-        return found + [
-            (each.name, _FieldSource(each, self.wrappers)) for each in self.message.fields if not each.oneof
-        ]
-
-    @property
-    def key(self) -> Any:
-        raise AssertionError("a message has no keys")
-
-    item = key
-
-
-class _OneofSource(_MessageSource):
-    """A oneof: a struct of its members."""
-
-    def __init__(self, message: MessageType, name: str, wrappers: bool) -> None:
-        super().__init__(message, wrappers)
-        self.name = name
-
-    @property
-    def fields(self) -> list[tuple[str, Any]]:
-        return [
-            (each.name, _FieldSource(each, self.wrappers))
-            for each in self.message.fields
-            if each.oneof == self.name
-        ]
-
-
-class _FieldSource:
-    """A field, or with `single` one of its values."""
-
-    def __init__(self, field: FieldType, wrappers: bool, single: bool = False) -> None:
-        self.field = field
-        self.wrappers = wrappers
-        self.repeated = field.repeated and not single
-
-    @property
-    def _is_map(self) -> bool:
-        return self.repeated and is_map(self.field)
-
-    @property
-    def type(self) -> str:
-        if self.repeated:
-            return "map" if self._is_map else "array"
-        message = self.field.message
-        if message is None:
-            if self.field.type == "int32" or self.field.type in ("sint32", "sfixed32"):
-                kind = self._params.get("connect.type")
-                return kind if kind in ("int8", "int16") else "int32"
-            return _TYPES[self.field.type]
-        if message.name in _LOGICAL:
-            return _LOGICAL[message.name][0]
-        return _WRAPPED.get(message.name, "struct") if self.wrappers else "struct"
-
-    @property
-    def logical(self) -> str:
-        message = self.field.message
-        return "" if message is None or self.repeated else _LOGICAL.get(message.name, ("", ""))[1]
-
-    @property
-    def _params(self) -> Mapping[str, str]:
-        return _params(self.field)
-
-    @property
-    def precision(self) -> int:
-        return _number(self._params.get("precision"))
-
-    @property
-    def scale(self) -> int:
-        return _number(self._params.get("scale"))
-
-    @property
-    def fields(self) -> list[tuple[str, Any]]:
-        assert self.field.message is not None
-        return _MessageSource(self.field.message, self.wrappers).fields
-
-    @property
-    def key(self) -> Any:
-        assert self.field.message is not None
-        return _FieldSource(self.field.message.fields[0], self.wrappers)
-
-    @property
-    def item(self) -> Any:
-        if not self._is_map:
-            return _FieldSource(self.field, self.wrappers, single=True)
-        assert self.field.message is not None
-        return _FieldSource(self.field.message.fields[1], self.wrappers)
-
-
-def is_map(field: FieldType) -> bool:
-    """Return whether a field is a map, of Protobuf or as Connect writes it."""
-    if not field.repeated or field.message is None:
-        return False
-    if field.is_map:
-        return not field.message.fields[1].repeated
-    below = field.message.fields
-    return (
-        field.message.name.endswith("Entry")
-        and [each.name for each in below] == ["key", "value"]
-        and not any(each.repeated for each in below)
-    )
-
-
-def _params(field: FieldType) -> dict[str, str]:
-    """Return the parameters that Connect has put into the options of a field."""
-    meta = field.options.get("(confluent.field_meta)")
-    found = (
-        meta.get("params")
-        if isinstance(meta, Mapping)
-        else field.options.get("(confluent.field_meta).params")
-    )
-    entries = found if isinstance(found, (list, tuple)) else [found]
-    return {
-        str(each["key"]): str(each.get("value", ""))
-        for each in entries
-        if isinstance(each, Mapping) and "key" in each
-    }
-
-
-def _number(text: str | None) -> int:
-    try:
-        return int(text or 0)
-    except ValueError:
-        return 0
-
 
 def _wanted(found: Reading, message: MessageType, path: str) -> list[str]:
     """Return the fields that are read, dotted where not all of a message is."""
     names: list[str] = []
-    oneofs = _oneofs(message)
+    oneofs = oneofs_of(message)
     for part in found.parts:
         if part.field is None or part.problem:
             continue
@@ -346,12 +171,6 @@ def _wanted(found: Reading, message: MessageType, path: str) -> list[str]:
             # Whether it is set at all is told by any of its members.
             names += [f"{path}{each.name}" for each in message.fields if each.oneof == oneofs.get(part.field)]
     return names
-
-
-def _oneofs(message: MessageType) -> dict[str, str]:
-    """Return the oneofs of a message by the names that Connect gives them."""
-    names = dict.fromkeys(each.oneof for each in message.fields if each.oneof)
-    return {f"{name}_{number}": name for number, name in enumerate(names)}
 
 
 def _below(found: Reading, field: FieldType, path: str) -> list[str]:
@@ -435,7 +254,7 @@ def _validity(array: pa.Array) -> pa.Buffer | None:
 
 def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array:
     """Put the members of oneofs into structs, as Connect has them."""
-    oneofs = _oneofs(message)
+    oneofs = oneofs_of(message)
     if not oneofs or not any(part.field in oneofs for part in found.parts):
         return array
     names = [field.name for field in array.type]
@@ -509,9 +328,9 @@ class KsqlProtobufFormat(ProtobufFormat):
         return self._source(schema.message(self.record or None))
 
     def _source(self, message: MessageType) -> Any:
-        if self.unwraps and message.name in _WRAPPED:
-            return _FieldSource(message.fields[0], self._wrappers)
-        return _MessageSource(message, self._wrappers)
+        if self.unwraps and message.name in WRAPPED:
+            return FieldSource(message.fields[0], self._wrappers)
+        return MessageSource(message, self._wrappers)
 
     def reading(self, schema: Any, first: Any) -> ProtobufFormat:
         """Return the format itself: payloads are of any message."""
