@@ -11,19 +11,23 @@ from typing import NamedTuple, NoReturn
 
 import pyarrow as pa
 
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, one_line
 from kcodec.plan import Limits
 
 __all__ = [
+    "HEADERS",
     "MAX_NESTING",
+    "Parser",
     "RowOptions",
     "SqlColumn",
     "SqlField",
     "SqlType",
+    "StatementError",
     "arrow_type",
     "columns_of",
     "parse_columns",
     "parse_type",
+    "quoted_text",
     "sql_type",
 ]
 
@@ -34,18 +38,43 @@ _ALIASES = {"INT": "INTEGER", "VARCHAR": "STRING"}
 _SIMPLE = ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "TIME", "DATE", "TIMESTAMP")
 _KINDS = ("value", "key", "header")
 
+# As in ksqlDB's lexer, the longest wins: `1E5` is a number, `1E5x` a name.
 _TOKEN = re.compile(
-    r"""\s*(?:
-      (?P<quoted>`(?:[^`]|``)*`|"(?:[^"]|"")*")
+    r"""
+      (?P<quoted>`[^`]*(?:``[^`]*)*`|"[^"]*(?:""[^"]*)*")
+    | (?P<variable>\$\{[A-Za-z_][A-Za-z0-9_@]*\})
+    | (?P<real>[0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?
+        |[0-9]+[eE][+-][0-9]+|[0-9]+[eE][0-9]+(?![A-Za-z0-9_@]))
     | (?P<name>[A-Za-z_][A-Za-z0-9_@]*|[0-9]+[A-Za-z_@][A-Za-z0-9_@]*)
     | (?P<number>[0-9]+)
-    | (?P<text>'(?:[^']|'')*')
-    | (?P<mark>[<>(),])
-    )""",
+    | (?P<text>'[^']*(?:''[^']*)*')
+    | (?P<mark><>|!=|<=|>=|\|\||:=|->|=>|[-<>(),;=.+*/%\[\]])
+    """,
     re.VERBOSE,
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SPACE = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.DOTALL)
+_SPACE = re.compile(r"[ \t\r\n]+|--[^\r\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class StatementError(SchemaError):
+    """Text of ksqlDB that is not read.
+
+    Attributes
+    ----------
+    reason : str
+        What is wrong, in ksqlDB's words where it has some.
+    line, column : int
+        Where, counted from 1.
+    """
+
+    def __init__(self, reason: str, line: int, column: int) -> None:
+        super().__init__(reason, line, column)
+        self.reason = reason
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"{self.reason} at line {self.line}, column {self.column}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +115,8 @@ class SqlType:
         if self.base == "MAP":
             return f"MAP<{self.key}, {self.item}>"
         if self.base == "STRUCT":
-            return f"STRUCT<{', '.join(map(str, self.fields))}>"
+            # Without the blank it would be another token of ksqlDB.
+            return f"STRUCT<{', '.join(map(str, self.fields)) or ' '}>"
         return self.base
 
     @property
@@ -134,18 +164,41 @@ class SqlColumn(SqlField):
     kind : {"value", "key", "header"}
         Which part of a record holds it: ``KEY`` and ``PRIMARY KEY`` mark key columns, ``HEADERS`` and
         ``HEADER('name')`` those that are taken from the headers.
+    primary : bool
+        Whether it is a ``PRIMARY KEY``, as those of tables are.
+    header : str or None
+        The name of ``HEADER('name')``; None for all headers.
     """
 
     kind: str = "value"
+    primary: bool = False
+    header: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kind not in _KINDS:
             raise SchemaError(f"column {self.name}: kind {self.kind!r} is not one of {', '.join(_KINDS)}")
+        if self.header is not None and self.type.base != "BYTES":
+            raise SchemaError(
+                f"Invalid type for HEADER('{self.header}') column: expected BYTES, got {self.type}"
+            )
+        if self.kind == "header" and self.header is None and self.type != HEADERS:
+            raise SchemaError(f"Invalid type for HEADERS column: expected {HEADERS}, got {self.type}")
 
     def __str__(self) -> str:
         suffix = {"value": "", "key": " KEY", "header": " HEADERS"}[self.kind]
+        if self.primary:
+            suffix = " PRIMARY KEY"
+        if self.header is not None:
+            suffix = f" HEADER({quoted_text(self.header)})"
         return f"{_quoted(self.name)} {self.type}{suffix}"
+
+
+#: The type of a column of all headers.
+HEADERS = SqlType(
+    "ARRAY",
+    item=SqlType("STRUCT", fields=(SqlField("KEY", SqlType("STRING")), SqlField("VALUE", SqlType("BYTES")))),
+)
 
 
 class RowOptions(NamedTuple):
@@ -169,13 +222,22 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def quoted_text(text: str) -> str:
+    """Return a text as a literal of ksqlDB.
+
+    >>> print(quoted_text("it's"))
+    'it''s'
+    """
+    return "'" + text.replace("'", "''") + "'"
+
+
 def parse_type(text: str) -> SqlType:
     """Parse a type, or raise `SchemaError`.
 
     >>> print(parse_type("STRUCT<id INT, `Tags` ARRAY<VARCHAR>>"))
     STRUCT<`ID` INTEGER, `Tags` ARRAY<STRING>>
     """
-    parser = _Parser(text)
+    parser = Parser(text)
     kind = parser.type(0)
     parser.end()
     return kind
@@ -187,7 +249,7 @@ def parse_columns(text: str) -> tuple[SqlColumn, ...]:
     >>> print(*parse_columns("id BIGINT KEY, total DECIMAL(10,2), `note` STRING"), sep=", ")
     `ID` BIGINT KEY, `TOTAL` DECIMAL(10, 2), `note` STRING
     """
-    return _Parser(text).columns()
+    return Parser(text).column_list()
 
 
 _STATEMENT = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?(SOURCE\s+)?(STREAM|TABLE|TYPE)\b", re.IGNORECASE)
@@ -219,12 +281,15 @@ def _unique(fields: Sequence[SqlField], what: str) -> None:
     seen = set()
     for field in fields:
         if field.name in seen:
-            raise SchemaError(f"{what} {_quoted(field.name)} stands twice")
+            raise SchemaError(f"Duplicate {what} names: {_quoted(field.name)}")
         seen.add(field.name)
 
 
-class _Parser:
-    """A text and how far it is read."""
+class Parser:
+    """A text of ksqlDB and how far it is read: tokens, names, types and lists of columns."""
+
+    #: Keywords that are names only when they are quoted. A list of columns by itself has none: nothing follows it.
+    reserved: frozenset[str] = frozenset()
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -235,9 +300,10 @@ class _Parser:
         self.next()
 
     def next(self) -> None:
-        space = _SPACE.match(self.text, self.at)
-        assert space is not None
-        self.begin = self.at = space.end()
+        """Step to the next token."""
+        while space := _SPACE.match(self.text, self.at):
+            self.at = space.end()
+        self.begin = self.at
         match = _TOKEN.match(self.text, self.at)
         if match is None:
             if self.at < len(self.text):
@@ -248,106 +314,147 @@ class _Parser:
         self.token = match[self.kind]
         self.at = match.end()
 
-    def fail(self, what: str) -> NoReturn:
-        raise SchemaError(f"{what} at position {self.begin} of {self.text!r}")
+    def fail(self, reason: str, begin: int | None = None) -> NoReturn:
+        """Raise what is wrong, here or where something has begun."""
+        begin = self.begin if begin is None else begin
+        line = self.text.count("\n", 0, begin) + 1
+        raise StatementError(reason, line, begin - self.text.rfind("\n", 0, begin))
+
+    @property
+    def shown(self) -> str:
+        """The token as errors show it."""
+        return repr(one_line(self.token, 80))
+
+    def is_next(self, token: str) -> bool:
+        """Return whether a mark or a keyword is next."""
+        return self.kind in ("mark", "name") and self.token.upper() == token
 
     def take(self, token: str) -> bool:
         """Step over a mark or a keyword if it is next."""
-        if self.kind in ("mark", "name") and self.token.upper() == token:
+        if self.is_next(token):
             self.next()
             return True
         return False
 
     def need(self, token: str) -> None:
+        """Step over a mark or a keyword that has to be next."""
         if not self.take(token):
-            self.fail(
-                f"{token!r} is missing before {self.token!r}" if self.token else f"{token!r} is missing"
-            )
+            self.fail(f"{token!r} is missing before {self.shown}" if self.token else f"{token!r} is missing")
 
-    def name(self) -> str:
+    def name(self, what: str = "a name") -> str:
+        """Read a name."""
         if self.kind == "name":
             name = self.token.upper()
+            if name in self.reserved:
+                self.fail(
+                    f'"{self.token}" is a reserved keyword and it can\'t be used as an identifier. '
+                    f"You can use it as an identifier by escaping it as `{self.token}`"
+                )
         elif self.kind == "quoted":
             quote = self.token[0]
             name = self.token[1:-1].replace(2 * quote, quote)
         else:
-            self.fail(f"a name is missing before {self.token!r}" if self.token else "a name is missing")
+            self.fail(f"{what} is missing before {self.shown}" if self.token else f"{what} is missing")
         self.next()
         return name
 
-    def number(self) -> int:
-        token = self.token
-        if self.kind != "number" or len(token) > 9:
-            self.fail(f"{token!r} is not a number")
+    def string(self, what: str) -> str:
+        """Read a text in single quotes."""
+        if self.kind != "text":
+            self.fail(f"{what} is missing before {self.shown}" if self.token else f"{what} is missing")
+        text = self.token[1:-1].replace("''", "'")
         self.next()
-        return int(token)
+        return text
+
+    def number(self, what: str) -> int:
+        """Read an integer."""
+        sign = -1 if self.take("-") else 1
+        token = self.token
+        if self.kind == "real":
+            self.fail(f"Value must be integer for command: {what}")
+        if self.kind != "number" or len(token) > 9:
+            self.fail(f"{self.shown} is not a number")
+        self.next()
+        return sign * int(token)
 
     def end(self) -> None:
+        """Check that nothing follows."""
         if self.kind != "end":
-            self.fail(f"unexpected {self.token!r}")
+            self.fail(f"unexpected {self.shown}")
 
-    def columns(self) -> tuple[SqlColumn, ...]:
+    def column_list(self) -> tuple[SqlColumn, ...]:
+        """Read all of the text as columns, with or without parentheses around them."""
         wrapped = self.take("(")
-        columns: list[SqlColumn] = []
-        while self.kind != "end" and (columns or not (wrapped and self.token == ")")):
-            columns.append(self.column())
-            if not self.take(","):
-                break
-            if self.kind == "end":
-                self.fail("a column is missing")
+        columns = () if self.kind == "end" or (wrapped and self.is_next(")")) else self.columns()
         if wrapped:
             self.need(")")
         self.end()
-        _unique(columns, "column")
+        return columns
+
+    def columns(self) -> tuple[SqlColumn, ...]:
+        """Read one or more columns."""
+        begin = self.begin
+        columns = [self.column()]
+        while self.take(","):
+            if self.kind == "end":
+                self.fail("a column is missing")
+            columns.append(self.column())
+        self._unique(columns, "column", begin)
         return tuple(columns)
 
     def column(self) -> SqlColumn:
+        """Read a column: its name, its type, and what it is."""
+        begin = self.begin
         name = self.name()
         kind = self.type(0)
-        if self.take("PRIMARY"):
+        header = None
+        if primary := self.take("PRIMARY"):
             self.need("KEY")
-            return SqlColumn(name, kind, "key")
-        if self.take("KEY"):
-            return SqlColumn(name, kind, "key")
-        if self.take("HEADERS"):
-            return SqlColumn(name, kind, "header")
-        if self.take("HEADER"):
+            part = "key"
+        elif self.take("KEY"):
+            part = "key"
+        elif self.take("HEADERS"):
+            part = "header"
+        elif self.take("HEADER"):
+            part = "header"
             self.need("(")
-            if self.kind != "text":
-                self.fail("the name of a header is missing")
-            self.next()
+            header = self.string("the name of a header").strip() or None
             self.need(")")
-            return SqlColumn(name, kind, "header")
-        return SqlColumn(name, kind)
+        else:
+            part = "value"
+        try:
+            return SqlColumn(name, kind, part, primary, header)
+        except SchemaError as error:
+            self.fail(str(error), begin)
 
     def type(self, depth: int) -> SqlType:
+        """Read a type, at a depth of nesting."""
         if depth > MAX_NESTING:
             self.fail(f"types are nested deeper than {MAX_NESTING}")
-        if self.kind != "name":
-            self.fail(f"a type is missing before {self.token!r}" if self.token else "a type is missing")
-        begin, base = self.begin, self.name()
-        if base == "ARRAY":
+        begin, plain = self.begin, self.kind == "name"
+        base = "DECIMAL" if self.take("DECIMAL") else self.name("a type")
+        if plain and base == "ARRAY":
             self.need("<")
             kind = SqlType("ARRAY", item=self.type(depth + 1))
             self.need(">")
-        elif base == "MAP":
+        elif plain and base == "MAP":
             self.need("<")
             key = self.type(depth + 1)
             self.need(",")
             kind = SqlType("MAP", key=key, item=self.type(depth + 1))
             self.need(">")
-        elif base == "STRUCT":
-            kind = self.struct(depth)
-        elif base == "DECIMAL":
-            kind = self.decimal(begin)
+        elif plain and base == "STRUCT":
+            kind = self._struct(depth)
+        elif plain and base == "DECIMAL":
+            kind = self._decimal(begin)
         else:
-            base = _ALIASES.get(base, base)
-            if base not in _SIMPLE:
-                self.begin = begin
-                self.fail(f"{base} is not a type: DECIMAL, ARRAY, MAP, STRUCT, {', '.join(_SIMPLE)} are")
+            kind = SqlType(_ALIASES.get(base.upper(), base.upper()))
+            if kind.base not in _SIMPLE:
+                shown = one_line(base, 80)
+                known = f"DECIMAL, ARRAY, MAP, STRUCT, {', '.join(_SIMPLE)}"
+                self.fail(f"Cannot resolve unknown type: {shown}: not one of {known}", begin)
             if self.take("("):
-                self.parameters()
-            kind = SqlType(base)
+                self._parameters()
         while self.take("ARRAY"):
             kind = SqlType("ARRAY", item=kind)
             depth += 1
@@ -355,39 +462,54 @@ class _Parser:
                 self.fail(f"types are nested deeper than {MAX_NESTING}")
         return kind
 
-    def parameters(self) -> None:
+    def _parameters(self) -> None:
         """Step over what ksqlDB takes and makes nothing of, as in VARCHAR(255)."""
         while True:
-            if self.kind != "number" and self.token.upper() != "STRING":
-                self.fail(f"{self.token!r} is neither a number nor STRING")
+            if self.kind != "number" and not self.is_next("STRING"):
+                self.fail(f"{self.shown} is neither a number nor STRING")
             self.next()
             if not self.take(","):
                 break
         self.need(")")
 
-    def decimal(self, begin: int) -> SqlType:
+    def _decimal(self, begin: int) -> SqlType:
         self.need("(")
-        precision = self.number()
+        precision = self.number("DECIMAL(PRECISION)")
         self.need(",")
-        scale = self.number()
+        scale = self.number("DECIMAL(SCALE)")
         self.need(")")
-        if precision < 1 or scale > precision:
-            self.begin = begin
-            self.fail(
-                f"DECIMAL({precision}, {scale}): the precision is at least 1, the scale no more than it"
-            )
+        shown = f"DECIMAL({precision},{scale})"
+        if precision < 1:
+            self.fail(f"DECIMAL precision must be >= 1: {shown}", begin)
+        if scale < 0:
+            self.fail(f"DECIMAL scale must be >= 0: {shown}", begin)
+        if scale > precision:
+            self.fail(f"DECIMAL precision must be >= scale: {shown}", begin)
         return SqlType("DECIMAL", precision, scale)
 
-    def struct(self, depth: int) -> SqlType:
+    def _struct(self, depth: int) -> SqlType:
+        begin = self.begin
         self.need("<")
         fields: list[SqlField] = []
-        while fields or self.token != ">":
-            fields.append(SqlField(self.name(), self.type(depth + 1)))
+        while fields or not self.is_next(">"):
+            at = self.begin
+            try:
+                fields.append(SqlField(self.name(), self.type(depth + 1)))
+            except StatementError:
+                raise
+            except SchemaError as error:
+                self.fail(str(error), at)
             if not self.take(","):
                 break
         self.need(">")
-        _unique(fields, "field")
+        self._unique(fields, "field", begin)
         return SqlType("STRUCT", fields=tuple(fields))
+
+    def _unique(self, fields: Sequence[SqlField], what: str, begin: int) -> None:
+        try:
+            _unique(fields, what)
+        except SchemaError as error:
+            self.fail(str(error), begin)
 
 
 _ARROW = {

@@ -72,14 +72,14 @@ def test_columns_that_json_cannot_hold(columns, key, message, wide_decimals):
 
 def test_codecs_are_values(impl):
     codec = KsqlCodec(
-        "json", "a INT KEY, b DECIMAL(50,1), h BYTES HEADERS", wide_decimals="string", compat="ksqldb"
+        "json", "a INT KEY, b DECIMAL(50,1), h BYTES HEADER('h')", wide_decimals="string", compat="ksqldb"
     )
     again = pickle.loads(pickle.dumps(codec))
     assert again == codec
     assert hash(again) == hash(codec)
     assert again.decode([b'{"B": 1}']).to_pylist() == [{"B": "1.0"}]
     assert repr(codec) == (
-        "KsqlCodec('JSON', '`A` INTEGER KEY, `B` DECIMAL(50, 1), `H` BYTES HEADERS', compat='ksqldb', "
+        "KsqlCodec('JSON', \"`A` INTEGER KEY, `B` DECIMAL(50, 1), `H` BYTES HEADER('h')\", compat='ksqldb', "
         "wide_decimals='string')"
     )
     assert eval(repr(codec)) == codec

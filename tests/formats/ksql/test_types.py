@@ -21,17 +21,17 @@ from kcodec.formats.ksql.types import (
 EVERYTHING = """(
     id BIGINT PRIMARY KEY, -- of the order
     `Order Key` varchar(20) KEY, "q""uote" STRING,
-    b BOOLEAN, i int(3), n INTEGER(1, STRING), d double, amount DECIMAL(10 , 2),
+    b `boolean`, i int(3), n INTEGER(1, STRING), d double, amount DECIMAL(10 , 2),
     raw BYTES, t TIME, day DATE, at TIMESTAMP,
     a ARRAY<ARRAY<INT>>, suffix INT ARRAY ARRAY, m MAP<STRING, STRUCT<x INT, `y z` DECIMAL(38,0)>>, /* all
-    */ e STRUCT<>, 2nd STRING, h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS, one BYTES HEADER('one')
+    */ e STRUCT< >, 2nd STRING, h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS, one BYTES HEADER('one')
 )"""
 PRINTED = [
-    "`ID` BIGINT KEY", "`Order Key` STRING KEY", '`q"uote` STRING', "`B` BOOLEAN", "`I` INTEGER",
+    "`ID` BIGINT PRIMARY KEY", "`Order Key` STRING KEY", '`q"uote` STRING', "`B` BOOLEAN", "`I` INTEGER",
     "`N` INTEGER", "`D` DOUBLE", "`AMOUNT` DECIMAL(10, 2)", "`RAW` BYTES", "`T` TIME", "`DAY` DATE",
     "`AT` TIMESTAMP", "`A` ARRAY<ARRAY<INTEGER>>", "`SUFFIX` ARRAY<ARRAY<INTEGER>>",
-    "`M` MAP<STRING, STRUCT<`X` INTEGER, `y z` DECIMAL(38, 0)>>", "`E` STRUCT<>", "`2ND` STRING",
-    "`H` ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>> HEADERS", "`ONE` BYTES HEADERS",
+    "`M` MAP<STRING, STRUCT<`X` INTEGER, `y z` DECIMAL(38, 0)>>", "`E` STRUCT< >", "`2ND` STRING",
+    "`H` ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>> HEADERS", "`ONE` BYTES HEADER('one')",
 ]  # fmt: skip
 
 
@@ -50,25 +50,32 @@ def test_no_columns(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ID", "a type is missing at position 2"),
+        ("ID", "a type is missing at line 1, column 3"),
         ("ID INT,", "a column is missing"),
-        ("ID INT NAME STRING", "unexpected 'NAME' at position 7"),
-        ("ID FOO", "FOO is not a type: DECIMAL, ARRAY, MAP, STRUCT, BOOLEAN, INTEGER"),
+        ("ID INT NAME STRING", "unexpected 'NAME' at line 1, column 8"),
+        ("ID INT,\n  X FOO", "Cannot resolve unknown type: FOO: not one of DECIMAL, ARRAY"),
+        ("ID INT,\n  X FOO", "TIMESTAMP at line 2, column 5"),
         ("ID STRING (1, KEY)", "'KEY' is neither a number nor STRING"),
-        ("(ID INT", "')' is missing at position 7"),
+        ("(ID INT", "')' is missing at line 1, column 8"),
         ("ID INT)", "unexpected ')'"),
         ("ID DECIMAL", "'(' is missing"),
-        ("ID DECIMAL(0,0)", "the precision is at least 1"),
-        ("ID DECIMAL(2,3)", "the scale no more than it"),
+        ("ID DECIMAL(0,0)", "DECIMAL precision must be >= 1: DECIMAL(0,0)"),
+        ("ID DECIMAL(2,3)", "DECIMAL precision must be >= scale: DECIMAL(2,3)"),
         ("ID DECIMAL(99999999999,3)", "is not a number"),
         ("ID MAP<INT>", "',' is missing before '>'"),
         ("ID ARRAY<INT", "'>' is missing"),
-        ("ID ARRAY<`INT`>", "a type is missing before '`INT`'"),
+        ("ID DECIMAL(2,-1)", "DECIMAL scale must be >= 0: DECIMAL(2,-1)"),
+        ("ID DECIMAL(2.0,1)", "Value must be integer for command: DECIMAL(PRECISION)"),
+        ("ID `ARRAY`<INT>", "Cannot resolve unknown type: ARRAY"),
+        ("ID STRUCT<>", "'<' is missing before '<>'"),
+        ("ID INT\u00a0KEY", r"unexpected '\xa0'"),
+        ("H BYTES HEADERS", "expected ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>>, got BYTES"),
+        ("H STRING HEADER('a')", "Invalid type for HEADER('a') column: expected BYTES, got STRING"),
         ("ID INT PRIMARY", "'KEY' is missing"),
         ("ID INT KEY KEY", "unexpected 'KEY'"),
         ("ID BYTES HEADER(x)", "the name of a header is missing"),
-        ("ID INT, id INT", "column `ID` stands twice"),
-        ("S STRUCT<A INT, `A` INT>", "field `A` stands twice"),
+        ("ID INT, id INT", "Duplicate column names: `ID`"),
+        ("S STRUCT<A INT, `A` INT>", "Duplicate field names: `A`"),
         ("1 INT", "a name is missing before '1'"),
         ("ID INT; ID INT", "unexpected ';'"),
         ("`ID INT", "unexpected '`'"),
@@ -83,7 +90,11 @@ def test_refused(text, message):
 
 
 def test_arrow_types_and_back():
-    kind = parse_type("STRUCT<" + ", ".join(text.replace(" KEY", "") for text in PRINTED[:15]) + ">")
+    kind = parse_type(
+        "STRUCT<"
+        + ", ".join(text.replace(" PRIMARY KEY", "").replace(" KEY", "") for text in PRINTED[:15])
+        + ">"
+    )
     given = arrow_type(kind)
     assert sql_type(given) == kind
     assert given.field("AT").type == pa.timestamp("us", "UTC")
@@ -132,7 +143,7 @@ def test_columns_in_any_form():
     for wrong in (3, ["ID INT"], [pa.field("a", pa.int8())]):
         with pytest.raises(SchemaError, match="columns are text, Arrow fields or SqlColumns"):
             columns_of(wrong)
-    with pytest.raises(SchemaError, match="`ID` stands twice"):
+    with pytest.raises(SchemaError, match="Duplicate column names: `ID`"):
         columns_of([columns[0], columns[0]])
     with pytest.raises(SchemaError, match="'other' is not one of value, key, header"):
         SqlColumn("ID", SqlType("INTEGER"), "other")
