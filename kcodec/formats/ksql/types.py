@@ -33,6 +33,8 @@ __all__ = [
 
 #: Levels of ARRAY, MAP and STRUCT within each other.
 MAX_NESTING = 64
+#: Parts of all types that are taken by name.
+_MAX_PARTS = 100_000
 
 _ALIASES = {"INT": "INTEGER", "VARCHAR": "STRING"}
 _SIMPLE = ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "TIME", "DATE", "TIMESTAMP")
@@ -297,6 +299,9 @@ class Parser:
         self.kind = ""
         self.token = ""
         self.begin = 0
+        #: Types by the names that ``CREATE TYPE`` has given them.
+        self.types: dict[str, SqlType] = {}
+        self._parts = 0
         self.next()
 
     def next(self) -> None:
@@ -449,7 +454,9 @@ class Parser:
             kind = self._decimal(begin)
         else:
             kind = SqlType(_ALIASES.get(base.upper(), base.upper()))
-            if kind.base not in _SIMPLE:
+            if base in self.types:
+                kind = self._registered(base, depth, begin)
+            elif kind.base not in _SIMPLE:
                 shown = one_line(base, 80)
                 known = f"DECIMAL, ARRAY, MAP, STRUCT, {', '.join(_SIMPLE)}"
                 self.fail(f"Cannot resolve unknown type: {shown}: not one of {known}", begin)
@@ -460,6 +467,20 @@ class Parser:
             depth += 1
             if depth > MAX_NESTING:
                 self.fail(f"types are nested deeper than {MAX_NESTING}")
+        return kind
+
+    def _registered(self, name: str, depth: int, begin: int) -> SqlType:
+        """Return a type by its name; types of types can double their size again and again."""
+        kind = self.types[name]
+        levels, parts = 0, [kind]
+        while parts:
+            levels += 1
+            self._parts += len(parts)
+            if depth + levels > MAX_NESTING + 1:
+                self.fail(f"types are nested deeper than {MAX_NESTING}", begin)
+            if self._parts > _MAX_PARTS:
+                self.fail(f"types have more than {_MAX_PARTS} parts", begin)
+            parts = [part for each in parts for part in each.parts]
         return kind
 
     def _parameters(self) -> None:

@@ -1,0 +1,212 @@
+"""The properties that stand behind ``WITH``: what each takes, and what ksqlDB refuses of them together."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from kcodec.errors import SchemaError, near, one_line
+from kcodec.formats.ksql.delimited import delimiter_of
+from kcodec.formats.ksql.format import FORMATS
+from kcodec.java.numbers import narrow_integer, parse_java_integer
+
+__all__ = ["check_properties", "milliseconds", "typed"]
+
+_CLASSES = {str: "String", bool: "Boolean", float: "Double", Decimal: "BigDecimal"}
+_WINDOWS = ("SESSION", "HOPPING", "TUMBLING")
+_NULLABLE = ("OPTIONAL", "WRAPPER")
+#: Nanoseconds of the units of durations.
+_UNITS = {
+    "NANOSECONDS": 1,
+    "MICROSECONDS": 10**3,
+    "MILLISECONDS": 10**6,
+    "SECONDS": 10**9,
+    "MINUTES": 60 * 10**9,
+    "HOURS": 3600 * 10**9,
+    "DAYS": 86400 * 10**9,
+}
+_MOST = (1 << 63) - 1
+
+
+def milliseconds(duration: str) -> int:
+    """Return the milliseconds of a duration such as ``10 SECONDS``, or raise `SchemaError`.
+
+    >>> milliseconds("10 SECONDS"), milliseconds("1 hour")
+    (10000, 3600000)
+    """
+    shown = f"Invalid duration: '{one_line(duration, 80)}'."
+    # Java splits at each blank, and forgets empty parts at the end.
+    parts = "".join(" " if each in "\t\n\v\f\r" else each for each in duration).split(" ")
+    while parts and not parts[-1]:
+        parts.pop()
+    if len(parts) != 2:
+        raise SchemaError(f"{shown} Expected 2 tokens, got: {len(parts) or 1}")
+    try:
+        size = parse_java_integer(parts[0], 64)
+    except ValueError:
+        raise SchemaError(f"{shown} Not numeric: '{one_line(parts[0], 80)}'") from None
+    unit = parts[1].upper()
+    scale = _UNITS.get(unit if unit.endswith("S") else unit + "S")
+    if scale is None:
+        units = ", ".join(_UNITS)
+        raise SchemaError(
+            f"{shown} Unknown time unit: '{one_line(unit, 80)}' Supported time units are: {units}"
+        )
+    return max(-_MOST - 1, min(_MOST, size * scale)) // 10**6
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _invalid(name, value, f"Expected value to be a string, but it was a {_class(value)}")
+    return value
+
+
+def _integer(bits: int, what: str) -> Callable[[str, Any], int]:
+    kind = {16: "SHORT", 32: "INT", 64: "LONG"}[bits]
+
+    def read(name: str, value: Any) -> int:
+        if isinstance(value, str):
+            try:
+                return parse_java_integer(value.strip(), bits)
+            except ValueError:
+                raise _invalid(name, value, f"Not a number of type {kind}") from None
+        if bits == 16 and isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+            # As Number.shortValue does.
+            return narrow_integer(Decimal(value), 16)
+        if type(value) is not int or not -1 << bits - 1 <= value < 1 << bits - 1:
+            raise _invalid(name, value, f"Expected value to be {what}, but it was a {_class(value)}")
+        return value
+
+    return read
+
+
+def _boolean(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise _invalid(name, value, "Expected value to be either true or false")
+
+
+def _topic(name: str, value: Any) -> str:
+    if _text(name, value) == "":
+        raise _invalid(name, "", "String must be non-empty")
+    return str(value)
+
+
+def _window(name: str, value: Any) -> str:
+    if _text(name, value).upper() not in _WINDOWS:
+        raise _invalid(name, value, f"String must be one of: {', '.join(_WINDOWS)}, null")
+    return str(value).upper()
+
+
+def _nullable(name: str, value: Any) -> str:
+    if _text(name, value) not in _NULLABLE:
+        raise _invalid(name, value, f"String must be one of: {', '.join(_NULLABLE)}, null")
+    return str(value)
+
+
+def _duration(name: str, value: Any) -> str:
+    try:
+        milliseconds(_text(name, value))
+    except SchemaError as error:
+        raise SchemaError(f"Configuration {name} is invalid: {error}") from None
+    return str(value)
+
+
+def _delimiter(name: str, value: Any) -> str:
+    try:
+        delimiter_of(_text(name, value))
+    except ValueError as error:
+        raise SchemaError(f"Configuration {name} is invalid: {error}") from None
+    return str(value)
+
+
+def _format(name: str, value: Any) -> str:
+    found = _text(name, value).upper()
+    if found not in FORMATS:
+        known = f"not one of {', '.join(FORMATS)}{near(found, FORMATS)}"
+        raise SchemaError(f"Unknown format: {one_line(found, 80)}: {known}")
+    return found
+
+
+_READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "KAFKA_TOPIC": _topic,
+    "FORMAT": _format,
+    "KEY_FORMAT": _format,
+    "VALUE_FORMAT": _format,
+    "PARTITIONS": _integer(32, "a 32-bit integer"),
+    "REPLICAS": _integer(16, "a 16-bit integer (short)"),
+    "RETENTION_MS": _integer(64, "a 64-bit integer (i.e. a long)"),
+    "CLEANUP_POLICY": _text,
+    "TIMESTAMP": _text,
+    "TIMESTAMP_FORMAT": _text,
+    "WRAP_SINGLE_VALUE": _boolean,
+    "KEY_DELIMITER": _delimiter,
+    "VALUE_DELIMITER": _delimiter,
+    "KEY_SCHEMA_ID": _integer(32, "a 32-bit integer"),
+    "VALUE_SCHEMA_ID": _integer(32, "a 32-bit integer"),
+    "KEY_SCHEMA_FULL_NAME": _text,
+    "VALUE_SCHEMA_FULL_NAME": _text,
+    "VALUE_AVRO_SCHEMA_FULL_NAME": _text,
+    "KEY_PROTOBUF_NULLABLE_REPRESENTATION": _nullable,
+    "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": _nullable,
+    "WINDOW_TYPE": _window,
+    "WINDOW_SIZE": _duration,
+    "SOURCE_CONNECTOR": _text,
+    "SOURCED_BY_CONNECTOR": _text,
+}
+
+
+def typed(name: str, value: Any) -> Any:
+    """Return the value of a property as its type, or raise `SchemaError` with ksqlDB's reason."""
+    read = _READERS.get(name)
+    if read is None:
+        shown = one_line(name, 80)
+        raise SchemaError(f"Invalid config variable(s) in the WITH clause: {shown}{near(name, _READERS)}")
+    if value is None:
+        raise _invalid(name, "null", "it has no value")
+    return read(name, value)
+
+
+def check_properties(properties: Mapping[str, Any]) -> None:
+    """Check what the properties say together."""
+    if "KAFKA_TOPIC" not in properties:
+        raise SchemaError('Missing required property "KAFKA_TOPIC" which has no default value.')
+    for part in ("KEY_FORMAT", "VALUE_FORMAT"):
+        if "FORMAT" in properties and part in properties:
+            raise SchemaError(
+                f"Cannot supply both '{part}' and 'FORMAT' properties, as 'FORMAT' sets both key and value formats. "
+                "Either use just 'FORMAT', or use 'KEY_FORMAT' and 'VALUE_FORMAT'."
+            )
+    if "VALUE_AVRO_SCHEMA_FULL_NAME" in properties and "VALUE_SCHEMA_FULL_NAME" in properties:
+        raise SchemaError(
+            "Cannot supply both 'VALUE_AVRO_SCHEMA_FULL_NAME' and 'VALUE_SCHEMA_FULL_NAME' properties. "
+            "Please only set 'VALUE_SCHEMA_FULL_NAME'."
+        )
+    window = properties.get("WINDOW_TYPE")
+    if window in ("HOPPING", "TUMBLING"):
+        if "WINDOW_SIZE" not in properties:
+            raise SchemaError(
+                f"{window} windows require 'WINDOW_SIZE' to be provided in the WITH clause. "
+                "For example: 'WINDOW_SIZE'='10 SECONDS'"
+            )
+    elif "WINDOW_SIZE" in properties:
+        raise SchemaError("'WINDOW_SIZE' should not be set for SESSION windows.")
+    if "FORMAT" not in properties and "VALUE_FORMAT" not in properties:
+        raise SchemaError(
+            "Statement is missing the 'VALUE_FORMAT' property from the WITH clause. "
+            "Either provide one or set a default via the 'ksql.persistence.default.format.value' config."
+        )
+
+
+def _class(value: Any) -> str:
+    """Return the Java class of a literal."""
+    name = _CLASSES.get(type(value))
+    if name is None:
+        name = "Integer" if -(1 << 31) <= value < 1 << 31 else "Long"
+    return f"java.math.{name}" if name == "BigDecimal" else f"java.lang.{name}"
+
+
+def _invalid(name: str, value: Any, reason: str) -> SchemaError:
+    shown = str(value).lower() if isinstance(value, bool) else one_line(value, 80)
+    return SchemaError(f"Invalid value {shown} for property {name}: {reason}")

@@ -1,0 +1,189 @@
+"""The topics of streams and tables, read and written as their columns."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from kcodec import kafka
+from kcodec import registry as registries
+from kcodec.errors import EncodeError
+from kcodec.kafka.report import ReadReport, RecordError, RecordFault
+from kcodec.kafka.settings import Settings
+from kcodec.kafka.topic_writer import Written
+from kcodec.ksql.records import Records
+
+__all__ = ["read", "write"]
+
+_COLUMNS = ("key", "value", "partition", "offset", "timestamp")
+
+
+def read(
+    statement: Any,
+    *,
+    servers: Any = None,
+    registry: Any = None,
+    variables: Mapping[str, str] | None = None,
+    start: Any = "earliest",
+    end: Any = "latest",
+    isolation: str | None = None,
+    errors: str = "raise",
+    compat: str | None = None,
+    timezone: str = "UTC",
+    wide_decimals: str = "decimal256",
+    config: Mapping[str, Any] | None = None,
+) -> Any:
+    """Read the topic of a stream or table, from a start to an end that are found out at the beginning.
+
+    Parameters
+    ----------
+    statement : str or Statement
+        One ``CREATE STREAM`` or ``CREATE TABLE``. A table is read as its changes: a row for each record of its topic.
+    registry : kcodec.registry.SchemaRegistry or str, optional
+        Where the schemas of AVRO, JSON_SR and PROTOBUF are; by default ``schema.registry.url`` of `config`.
+    variables : mapping, optional
+        As for `parse`.
+    servers, start, end, isolation, config
+        As for `kcodec.kafka.read`.
+    errors : {"raise", "null", "report"}
+        What becomes of a key, a value or a time that cannot be read: an exception; nulls; or that and a row of the
+        report. ksqlDB skips the record.
+    compat, wide_decimals
+        As for `kcodec.KsqlCodec`.
+    timezone : str
+        The zone of texts that TIMESTAMP_FORMAT finds none in; ksqlDB takes that of its server.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+        With key columns, the windows of windowed keys, the other columns, and ROWTIME, ROWPARTITION and ROWOFFSET. With
+        ``errors="report"`` a pair of it and a `kcodec.kafka.ReadReport`.
+
+    Raises
+    ------
+    StatementError, SchemaError, ConfigError, KafkaError
+        When called.
+    kcodec.kafka.RecordError
+        While it is read.
+    """
+    settings = Settings.of(config, servers)
+    records = Records(
+        statement,
+        registry=_registry(registry, settings),
+        variables=variables,
+        compat=compat,
+        timezone=timezone,
+        wide_decimals=wide_decimals,
+    )
+    found = kafka.read(
+        records.statement.topic,
+        servers=servers,
+        start=start,
+        end=end,
+        columns=[*_COLUMNS, *(["headers"] if records.needs_headers else [])],
+        isolation=isolation,
+        errors=errors,
+        config=config,
+    )
+    reader, report = found if errors == "report" else (found, None)
+    rows = pa.RecordBatchReader.from_batches(records.schema, _rows(records, reader, errors, report))
+    return rows if report is None else (rows, report)
+
+
+def _rows(
+    records: Records, reader: pa.RecordBatchReader, errors: str, report: ReadReport | None
+) -> Iterator[pa.RecordBatch]:
+    topic = records.statement.topic
+    for batch in reader:
+        found = records.read(batch)
+        for part, fault in found.faults if errors != "null" else ():
+            partition, offset = (
+                found.batch.column(name)[fault.row].as_py() for name in ("ROWPARTITION", "ROWOFFSET")
+            )
+            where = RecordFault(topic, partition, offset, part, fault.offset, *fault[2:])
+            if report is None:
+                raise RecordError(where)
+            report.faults.append(where)
+        yield found.batch
+
+
+def write(
+    statement: Any,
+    data: Any,
+    *,
+    servers: Any = None,
+    registry: Any = None,
+    variables: Mapping[str, str] | None = None,
+    partition: int | None = None,
+    codec: str | None = None,
+    transactional_id: str | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> Written:
+    """Write rows to the topic of a stream or table, as ``INSERT INTO`` does, and wait until brokers have them.
+
+    Parameters
+    ----------
+    statement, registry, variables
+        As for `read`.
+    data : pyarrow.Table, RecordBatch, RecordBatchReader, or an Arrow producer such as polars and duckdb have
+        A row for each record. Columns are found by their names as they are, or else in upper case; those that are
+        missing are null. ROWTIME is the time of the record; without it, that is now.
+    servers, partition, codec, transactional_id, config
+        As for `kcodec.kafka.write`. Keys choose the partitions as those of ksqlDB do.
+
+    Returns
+    -------
+    kcodec.kafka.Written
+        The first offset in each partition, and the one behind the last.
+
+    Raises
+    ------
+    EncodeError
+        For a row that cannot be written; ``row`` counts from the first one.
+    SchemaError
+        For columns that the stream or table has not, for a read-only one, and what `read` raises.
+    """
+    settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
+    records = Records(statement, registry=_registry(registry, settings), variables=variables)
+    return kafka.write(
+        _written(records, data),
+        records.statement.topic,
+        servers=servers,
+        partition=partition,
+        codec=codec,
+        transactional_id=transactional_id,
+        config=config,
+    )
+
+
+def _registry(given: Any, settings: Settings) -> Any:
+    """Return the registry that is given, or the one that the settings name."""
+    if isinstance(given, str):
+        return registries.open(given, dict(settings.registry_config) or None)
+    if given is None and settings.registry is not None:
+        return registries.open(settings.registry, dict(settings.registry_config) or None)
+    return given
+
+
+def _written(records: Records, data: Any) -> pa.RecordBatchReader:
+    """Return the records of rows as they are read."""
+    if hasattr(data, "__arrow_c_stream__"):
+        rows = pa.RecordBatchReader.from_stream(data)
+    elif hasattr(data, "__arrow_c_array__"):
+        rows = pa.Table.from_batches([pa.record_batch(data)]).to_reader()
+    else:
+        raise TypeError(f"{type(data).__name__} is no table")
+    # No rows: what is wrong with the columns shows before a topic is asked for.
+    schema = records.write(rows.schema.empty_table()).schema
+    return pa.RecordBatchReader.from_batches(schema, _batches(records, rows))
+
+
+def _batches(records: Records, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    row = 0
+    for batch in rows:
+        try:
+            table = records.write(batch)
+        except EncodeError as error:
+            raise EncodeError(error.row + row, *error.args[1:]) from error
+        row += len(batch)
+        yield from table.to_batches()

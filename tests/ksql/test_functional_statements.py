@@ -1,0 +1,79 @@
+"""The statements of ksqlDB's functional tests say what their plans say; those files stay where they are."""
+
+import re
+
+import pytest
+from vector_files import read_vectors
+
+from kcodec.errors import SchemaError
+from kcodec.formats.ksql.types import parse_type
+from kcodec.ksql import parse
+
+#: Statements that have a query, or create nothing.
+OTHER = re.compile(r"\s*(INSERT|DROP)\b|.*\bAS\s+SELECT\b", re.IGNORECASE | re.DOTALL)
+
+
+@pytest.fixture
+def vectors(shared):
+    return read_vectors("ksql_vectors.jsonl.gz", shared / "vectors")
+
+
+def columns_of(statement):
+    return [(each.name, each.kind, str(each.type)) for each in statement.columns]
+
+
+def test_sources(vectors):
+    """Name, kind, topic, formats, properties, columns: as in the plans."""
+    count = 0
+    for vector in vectors:
+        if vector["kind"] != "passthrough":
+            continue
+        source = vector["input"]
+        # Together, as later ones use the types that earlier ones make.
+        found = parse("\n".join(text for text in vector["statements"] if not OTHER.match(text)))
+        [statement, *_] = [each for each in found if each.topic == source["topic"]]
+        assert statement.kind == vector["relation"]
+        for part in ("key", "value"):
+            format = source[part]["format"]
+            assert getattr(statement, f"{part}_format") == format or format == "NONE"
+            kept = getattr(statement, f"{part}_properties")
+            # ksqlDB adds some by itself, or from the registry's schema.
+            given = source[part]["properties"]
+            assert kept.items() <= given.items()
+            assert not {"delimiter", "schemaId", "nullableRepresentation"} & (given.keys() - kept.keys())
+            if part in statement.infers:
+                continue
+            wanted = [
+                (each["name"], each["kind"], str(parse_type(each["sql"])))
+                for each in source["columns"]
+                if each["kind"] == part
+            ]
+            assert [each for each in columns_of(statement) if each[1] == part] == wanted
+        assert parse(str(statement)) == [statement]
+        count += 1
+    assert count == 223
+
+
+def test_refusals(vectors):
+    """Of statements that ksqlDB refuses, those whose first statement is at fault are refused with its words."""
+    refused = []
+    for vector in vectors:
+        if vector["kind"] != "exception":
+            continue
+        wanted = (vector["expected_exception"] or {}).get("message") or ""
+        created = [text for text in vector["statements"] if not OTHER.match(text)]
+        try:
+            for text in created:
+                parse(text)
+        except SchemaError as error:
+            refused.append(vector["test"])
+            said = str(error)
+            for line in re.split(r"\n|Statement:", wanted):
+                if line.startswith(
+                    ("reason: ", "The ", "'WRAP", "Format '", "Cannot supply", "KEY_F", "VALUE_F")
+                ):
+                    assert (
+                        line.removeprefix("reason: ").rstrip(".").split(", column")[0].split(" Got: [")[0]
+                        in said
+                    )
+    assert len(refused) >= 25, refused
