@@ -21,7 +21,7 @@ from kcodec.errors import (
 )
 
 if TYPE_CHECKING:
-    from kcodec import kafka, plan, protocol, registry, wire
+    from kcodec import kafka, ksql, plan, protocol, registry, wire
     from kcodec.formats.avro.codec import AvroCodec
     from kcodec.formats.avro.types import TypeOptions
     from kcodec.formats.connect.codec import ConnectJsonCodec
@@ -63,6 +63,7 @@ __all__ = [
     "Serde",
     "TypeOptions",
     "kafka",
+    "ksql",
     "plan",
     "protocol",
     "registry",
@@ -88,7 +89,7 @@ _MODULES = {
     "TypeOptions": "kcodec.formats.avro.types",
     "unwrap": "kcodec.formats.debezium.unwrap",
 }
-_SUBPACKAGES = ("kafka", "plan", "protocol", "registry", "wire")
+_SUBPACKAGES = ("kafka", "ksql", "plan", "protocol", "registry", "wire")
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from kcodec_spark.json_schema import from_json_schema, to_json_schema
     from kcodec_spark.kafka import register_kafka
     from kcodec_spark.ksql import from_ksql, to_ksql
+    from kcodec_spark.ksql_topics import (
+        KsqlView,
+        ksql_views,
+        read_ksql,
+        readStream_ksql,
+        select_ksql,
+        write_ksql,
+    )
     from kcodec_spark.lag import consumer_lag
     from kcodec_spark.metrics import metrics, schema_id
     from kcodec_spark.protobuf import from_protobuf, to_protobuf
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from kcodec_spark.ship import ServerReport, check_server, ship
 
 __all__ = [
+    "KsqlView",
     "ServerReport",
     "check_server",
     "consumer_lag",
@@ -44,11 +53,15 @@ __all__ = [
     "from_kafka_message",
     "from_ksql",
     "from_protobuf",
+    "ksql_views",
     "metrics",
+    "readStream_ksql",
+    "read_ksql",
     "register",
     "register_kafka",
     "register_segments",
     "schema_id",
+    "select_ksql",
     "ship",
     "text_to_decimal",
     "to_avro",
@@ -58,9 +71,11 @@ __all__ = [
     "to_ksql",
     "to_protobuf",
     "unwrap",
+    "write_ksql",
 ]
 
 _MODULES = {
+    "KsqlView": "ksql_topics",
     "ServerReport": "ship",
     "check_server": "ship",
     "consumer_lag": "lag",
@@ -77,11 +92,15 @@ _MODULES = {
     "from_kafka_message": "protocol",
     "from_ksql": "ksql",
     "from_protobuf": "protobuf",
+    "ksql_views": "ksql_topics",
     "metrics": "metrics",
+    "readStream_ksql": "ksql_topics",
+    "read_ksql": "ksql_topics",
     "register": "register",
     "register_kafka": "kafka",
     "register_segments": "segment",
     "schema_id": "metrics",
+    "select_ksql": "ksql_topics",
     "ship": "ship",
     "text_to_decimal": "decimals",
     "to_avro": "avro",
@@ -91,6 +110,7 @@ _MODULES = {
     "to_ksql": "ksql",
     "to_protobuf": "protobuf",
     "unwrap": "debezium",
+    "write_ksql": "ksql_topics",
 }
 
 

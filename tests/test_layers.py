@@ -24,6 +24,7 @@ LAYERS = (
     ("registry",),
     ("serde",),
     ("kafka",),
+    ("ksql",),
     ("kcodec_spark", "cli", "demo"),
 )
 RANKS = {layer: rank for rank, layers in enumerate(LAYERS) for layer in layers}

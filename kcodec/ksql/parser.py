@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from kcodec.errors import SchemaError, near, one_line
 from kcodec.formats.ksql.types import Parser, SqlColumn, StatementError
@@ -11,7 +11,7 @@ from kcodec.java.numbers import parse_java_double
 from kcodec.ksql.properties import typed
 from kcodec.ksql.statement import Statement
 
-__all__ = ["parse", "parse_one"]
+__all__ = ["Head", "parse", "parse_head", "parse_kept", "parse_one"]
 
 #: Keywords that are no names unless they are quoted.
 _RESERVED = {
@@ -89,6 +89,28 @@ def parse_one(statement: Any, variables: Mapping[str, str] | None = None) -> Sta
     return found[0]
 
 
+def parse_kept(text: str) -> Statement:
+    """Return a statement as a server keeps it: with what it has added itself."""
+    [found] = _Statements(text, {}, kept=True).read()
+    return found
+
+
+class Head(NamedTuple):
+    """What is read of a statement that may have a query: its properties, and the size of the query's windows."""
+
+    properties: Mapping[str, Any]
+    has_query: bool
+    window_size: str | None
+
+
+def parse_head(text: str) -> Head | None:
+    """Return what is read of a ``CREATE STREAM`` or ``CREATE TABLE`` with or without a query; None of others."""
+    try:
+        return _Statements(text, {}, kept=True).head()
+    except StatementError:
+        return None
+
+
 class _Statements(Parser):
     """A text of statements, with the variables that are defined so far."""
 
@@ -123,6 +145,32 @@ class _Statements(Parser):
             if self.kind != "end":
                 self.need(";")
         return found
+
+    def head(self) -> Head | None:
+        """Read a statement up to its query, and of that the size of windows."""
+        self.need("CREATE")
+        if self.take("OR"):
+            self.need("REPLACE")
+        self.take("SOURCE")
+        if not (self.take("STREAM") or self.take("TABLE")):
+            return None
+        self._if_not_exists()
+        self.name()
+        if self.take("("):
+            self.columns()
+            self.need(")")
+        properties = self._properties() if self.take("WITH") else {}
+        if not self.is_next("AS"):
+            return Head(properties, False, None)
+        while self.kind != "end":
+            if self.take("TUMBLING") or self.take("HOPPING"):
+                self.need("(")
+                self.need("SIZE")
+                size = self.token
+                self.next()
+                return Head(properties, True, f"{size} {self.token}")
+            self.next()
+        return Head(properties, True, None)
 
     def name(self, what: str = "a name") -> str:
         """Read a name, or that of a variable."""

@@ -12,8 +12,8 @@ from kcodec.columns.nested import unpack
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, near
 from kcodec.formats.ksql.types import HEADERS, SqlColumn, arrow_type
 from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
-from kcodec.java.datetimes import DateTimePattern, check_zone
 from kcodec.ksql.parser import parse_one
+from kcodec.ksql.row_time import milliseconds_of, row_time
 from kcodec.ksql.statement import INFERRED
 from kcodec.serde.ksql import KsqlCodec
 
@@ -83,11 +83,7 @@ class Records:
         self.statement = found.inferred(registry, config)
         self._key = self.statement.key_codec(**options)
         self._value = self.statement.value_codec(**options)
-        try:
-            self._zone = check_zone(timezone)
-        except ValueError as error:
-            raise ConfigError(f"timezone: {error}") from None
-        self._time = _time_column(self.statement)
+        self._time = row_time(self.statement, timezone)
         self._headers = tuple(column for column in self.statement.columns if column.kind == "header")
         types = {
             field.name: field.type
@@ -135,9 +131,9 @@ class Records:
         for column in self._headers:
             found[column.name] = _header(records.column("headers"), column)
         if self._time is None:
-            found[_TIME] = _milliseconds(records.column("timestamp"))
+            found[_TIME] = milliseconds_of(records.column("timestamp"))
         else:
-            found[_TIME], lost = self._times(found[self._time.name])
+            found[_TIME], lost = self._time.read(found[self._time.column])
             faults += [("timestamp", fault) for fault in lost]
         found[_PARTITION] = records.column("partition").cast(pa.int32())
         found[_OFFSET] = records.column("offset").cast(pa.int64())
@@ -153,36 +149,8 @@ class Records:
             given = records.column("headers")
             headers = given if len(given) != given.null_count else None
         more = {} if headers is None else {"headers": headers}
-        array, report = codec.decode(records.column(part), "report", **more)
-        return array, [Fault(*row.values()) for row in report.to_pylist()]
-
-    def _times(self, column: pa.Array) -> tuple[pa.Array, list[Fault]]:
-        """Return milliseconds of the column that the time is taken from; a null has none."""
-        assert self._time is not None
-        if self._time.type.base == "BIGINT":
-            return column, []
-        if self._time.type.base == "TIMESTAMP":
-            return _milliseconds(column), []
-        assert self.statement.timestamp_format is not None
-        pattern = DateTimePattern(self.statement.timestamp_format)
-        # Each text is read once.
-        encoded = pc.dictionary_encode(column)
-        times: list[int | None] = []
-        reasons: dict[int, str] = {}
-        for number, text in enumerate(encoded.dictionary.to_pylist()):
-            try:
-                times.append(pattern.milliseconds(text, self._zone))
-            except ValueError as error:
-                times.append(None)
-                reasons[number] = str(error)
-        found = pa.array(times, pa.int64()).take(encoded.indices)
-        faults = []
-        if reasons:
-            for row, number in enumerate(encoded.indices.to_pylist()):
-                if number in reasons:
-                    reason = f"the text, by the pattern {pattern.pattern}: {reasons[number]}"
-                    faults.append(Fault(row, None, self._time.name, "invalid_time", reason))
-        return found, faults
+        array, found = codec.decode(records.column(part), "report", **more)
+        return array, [Fault(*row.values()) for row in found.to_pylist()]
 
     def write(self, rows: Any) -> pa.Table:
         """Return the records of rows, as ``INSERT INTO`` writes them.
@@ -229,7 +197,7 @@ class Records:
         if _TIME in columns:
             given = columns[_TIME]
             arrays["timestamp"] = (
-                _milliseconds(given) if pa.types.is_timestamp(given.type) else given.cast(pa.int64())
+                milliseconds_of(given) if pa.types.is_timestamp(given.type) else given.cast(pa.int64())
             )
         return pa.table(arrays)
 
@@ -255,13 +223,6 @@ class Records:
         return found
 
 
-def _time_column(statement: Any) -> SqlColumn | None:
-    """Return the column that the time of rows is taken from."""
-    if statement.timestamp is None:
-        return None
-    return next(column for column in statement.columns if column.name == statement.timestamp)
-
-
 def _check_keys(names: Sequence[str], columns: Mapping[str, pa.Array], rows: int) -> None:
     """Check that rows of a table have their primary key."""
     given = [columns[name] for name in names if name in columns]
@@ -272,19 +233,6 @@ def _check_keys(names: Sequence[str], columns: Mapping[str, pa.Array], rows: int
     if row is not None:
         reason = f"Value for primary key column(s) {', '.join(names)} is required for tables"
         raise EncodeError(row, None, names[0], "null_value", reason)
-
-
-def _milliseconds(times: pa.Array) -> pa.Array:
-    """Return milliseconds of timestamps; times before 1970 are cut off towards the past."""
-    unit = times.type.unit
-    numbers = times.cast(pa.int64())
-    scale = {"s": 1000, "ms": 1, "us": 1000, "ns": 1_000_000}[unit]
-    if scale == 1:
-        return numbers
-    if unit == "s":
-        return pc.multiply_checked(numbers, scale)
-    values = np.asarray(pc.fill_null(numbers, 0)) // scale
-    return pa.array(values, pa.int64(), mask=np.asarray(numbers.is_null()) if numbers.null_count else None)
 
 
 def _header(headers: pa.Array, column: SqlColumn) -> pa.Array:

@@ -25,8 +25,6 @@ _MAX_BYTES = 64 << 20
 
 _TRIED_AGAIN = frozenset([408, 429, 500, 502, 503, 504])
 
-_ACCEPTED = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
-
 
 class _Server(NamedTuple):
     """One address: its text, the path that all paths follow, its credentials and its connections."""
@@ -39,6 +37,12 @@ class _Server(NamedTuple):
 
 class RegistryClient:
     """Asks the addresses of a registry in turn, each as often as the settings say; from any number of threads."""
+
+    #: The media types that are asked for, and the one that is sent.
+    accepted = "application/vnd.schemaregistry.v1+json, application/vnd.schemaregistry+json, application/json"
+    sent = "application/vnd.schemaregistry.v1+json"
+    #: What stands at the addresses.
+    what = "a registry"
 
     def __init__(self, addresses: Sequence[Address], config: Mapping[str, Any], redaction: Redaction) -> None:
         self._redaction = redaction
@@ -83,11 +87,11 @@ class RegistryClient:
         """
         asked = f"{method} /{path}"
         target = f"/{path}?{urlencode(query, doseq=True)}" if query else f"/{path}"
-        headers = {"Accept": _ACCEPTED, "Accept-Encoding": "identity", "User-Agent": "kcodec"}
+        headers = {"Accept": self.accepted, "Accept-Encoding": "identity", "User-Agent": "kcodec"}
         content = None
         if body is not None:
             content = json.dumps(body).encode()
-            headers["Content-Type"] = "application/vnd.schemaregistry.v1+json"
+            headers["Content-Type"] = self.sent
         start = time.monotonic()
         failure: Answer | Exception | None = None
         for server in self._servers:
@@ -143,7 +147,7 @@ class RegistryClient:
     def unknown(self, asked: str, server: _Server | None = None, what: str = "") -> NoReturn:
         """Raise what is said of an answer that is not one of a registry: 50005."""
         server = server or self._servers[0]
-        told = what or "the answer is not a registry's"
+        told = what or f"the answer is not {self.what}'s"
         raise RegistryError(self._text(server, asked, told, None, _path_hint(server)), None, 50005)
 
     def _refuse(self, server: _Server, asked: str, answer: Answer, start: float) -> NoReturn:

@@ -1,0 +1,217 @@
+"""The streams and tables of a ksqlDB server, as statements."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from kcodec.errors import RegistryError, SchemaError, one_line
+from kcodec.formats.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
+from kcodec.ksql.parser import parse_head, parse_kept
+from kcodec.ksql.statement import SYSTEM_COLUMNS, Statement
+from kcodec.registry.client import RegistryClient
+from kcodec.registry.client_settings import Redaction, addresses, checked
+
+__all__ = ["CatalogueEntry", "list_statements", "statements_of"]
+
+_ASKED = "SHOW STREAMS EXTENDED; SHOW TABLES EXTENDED;"
+
+
+class CatalogueEntry(NamedTuple):
+    """A stream or table of a server; `error` says why it has no statement."""
+
+    name: str
+    statement: Statement | None
+    error: str | None = None
+
+
+class _Client(RegistryClient):
+    """Asks a ksqlDB server."""
+
+    accepted = "application/vnd.ksql.v1+json, application/json"
+    sent = "application/vnd.ksql.v1+json"
+    what = "a ksqlDB server"
+
+
+def list_statements(url: str, *, config: Mapping[str, Any] | None = None) -> list[CatalogueEntry]:
+    """Ask a ksqlDB server for its streams and tables.
+
+    Parameters
+    ----------
+    url : str
+        ``http(s)://[user:password@]host:port``, the server's REST address; several with commas are asked in turn.
+    config : mapping, optional
+        Settings of the client, by the names that those of registries have: ``basic.auth.user.info``,
+        ``ssl.ca.location``, ``timeout``, ``max.retries``, ``proxy`` and others.
+
+    Returns
+    -------
+    list of CatalogueEntry
+        Each with its name, and its statement or the reason why there is none. Those that a query writes have the
+        statement that would read them.
+
+    Raises
+    ------
+    RegistryError
+        If the server does not answer, or with an error, or as none that is ksqlDB's.
+
+    Examples
+    --------
+    >>> from kcodec.ksql import list_statements
+    >>> list_statements("http://ksqldb:8088")[0].statement.topic                       # doctest: +SKIP
+    'orders'
+    """
+    settings = checked(config or {})
+    places = addresses(url, settings)
+    client = _Client(places, settings, Redaction(settings, [place.user_info for place in places]))
+    try:
+        answer = client.request("POST", "ksql", body={"ksql": _ASKED, "streamsProperties": {}})
+        try:
+            return statements_of(answer)
+        except _Unknown as error:
+            client.unknown("POST /ksql", what=str(error))
+    finally:
+        client.close()
+
+
+class _Unknown(RegistryError):
+    """An answer of another form."""
+
+
+def statements_of(answer: Any) -> list[CatalogueEntry]:
+    """Return the streams and tables of an answer to ``SHOW STREAMS EXTENDED`` and ``SHOW TABLES EXTENDED``.
+
+    >>> [entry] = statements_of([{"@type": "source_descriptions", "sourceDescriptions": [{
+    ...     "name": "CLICKS", "type": "STREAM", "topic": "clicks", "keyFormat": "KAFKA", "valueFormat": "JSON",
+    ...     "fields": [{"name": "URL", "schema": {"type": "STRING", "fields": None, "memberSchema": None}}],
+    ...     "statement": "CREATE STREAM CLICKS AS SELECT * FROM ALL_CLICKS EMIT CHANGES;", "timestamp": "",
+    ... }]}])
+    >>> print(entry.statement)
+    CREATE STREAM `CLICKS` (`URL` STRING) WITH (KAFKA_TOPIC='clicks', KEY_FORMAT='KAFKA', VALUE_FORMAT='JSON');
+    """
+    if not isinstance(answer, list):
+        raise _Unknown("the answer is no list of results")
+    found: list[CatalogueEntry] = []
+    known = False
+    for entity in answer:
+        descriptions = entity.get("sourceDescriptions") if isinstance(entity, dict) else None
+        if not isinstance(descriptions, list):
+            continue
+        known = True
+        for description in descriptions:
+            name = description.get("name") if isinstance(description, dict) else None
+            if not isinstance(name, str):
+                raise _Unknown("the answer has a source without a name")
+            try:
+                found.append(CatalogueEntry(name, _statement(name, description)))
+            except (SchemaError, _Unknown) as error:
+                found.append(CatalogueEntry(name, None, str(error)))
+    if not known:
+        raise _Unknown("the answer has no source descriptions")
+    return found
+
+
+def _statement(name: str, description: Mapping[str, Any]) -> Statement:
+    """Return the statement that reads a source: its own, or one of what the server says of it."""
+    text = _text(description, "statement")
+    head = parse_head(text) if text else None
+    columns = _columns(description.get("fields"))
+    if head is not None and not head.has_query:
+        kept = parse_kept(text)
+        if not kept.infers:
+            return kept
+    given: dict[str, Any] = dict(head.properties) if head is not None else {}
+    if head is not None and head.window_size is not None:
+        given.setdefault("WINDOW_SIZE", head.window_size)
+    return _described(name, description, columns, given)
+
+
+#: What a server says itself, and what is not said of a source.
+_SAID = ("KAFKA_TOPIC", "FORMAT", "KEY_FORMAT", "VALUE_FORMAT", "TIMESTAMP", "WINDOW_TYPE")
+
+
+def _described(
+    name: str, description: Mapping[str, Any], columns: tuple[SqlColumn, ...], given: Mapping[str, Any]
+) -> Statement:
+    kind = _text(description, "type").upper()
+    if kind == "TABLE":
+        columns = tuple(
+            SqlColumn(each.name, each.type, "key", True) if each.kind == "key" else each for each in columns
+        )
+    window = _text(description, "windowType")
+    properties: dict[str, Any] = {
+        "KAFKA_TOPIC": _text(description, "topic"),
+        # Before 0.14 there was no other format of keys, and that of values had another name.
+        "KEY_FORMAT": _text(description, "keyFormat") or "KAFKA",
+        "VALUE_FORMAT": _text(description, "valueFormat") or _text(description, "format"),
+        **{each: value for each, value in given.items() if each not in _SAID},
+    }
+    if timestamp := _text(description, "timestamp"):
+        properties["TIMESTAMP"] = "`" + timestamp.replace("`", "``") + "`"
+    else:
+        properties.pop("TIMESTAMP_FORMAT", None)
+    if window:
+        properties["WINDOW_TYPE"] = window
+    if not window or window.upper() == "SESSION":
+        properties.pop("WINDOW_SIZE", None)
+    return Statement(kind, name, columns, properties)
+
+
+def _text(description: Mapping[str, Any], key: str) -> str:
+    value = description.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _Unknown(f"{key} is no text")
+    return value
+
+
+def _columns(fields: Any) -> tuple[SqlColumn, ...]:
+    if not isinstance(fields, list):
+        raise _Unknown("there are no fields")
+    found = []
+    for field in fields:
+        if not isinstance(field, dict) or not isinstance(field.get("name"), str):
+            raise _Unknown("a field has no name")
+        part = field.get("type", field.get("fieldType"))
+        # Of servers before 0.9, and of windows.
+        if part == "SYSTEM" or field["name"] in SYSTEM_COLUMNS:
+            continue
+        kind = _type(field.get("schema"), 0)
+        if part == "HEADER":
+            header = field.get("headerKey")
+            if header is not None and not isinstance(header, str):
+                raise _Unknown("the key of a header is no text")
+            found.append(SqlColumn(field["name"], kind, "header", False, header))
+        else:
+            found.append(SqlColumn(field["name"], kind, "key" if part == "KEY" else "value"))
+    return tuple(found)
+
+
+def _type(schema: Any, depth: int) -> SqlType:
+    if not isinstance(schema, dict) or not isinstance(schema.get("type"), str):
+        raise _Unknown("a schema has no type")
+    if depth > MAX_NESTING:
+        raise _Unknown(f"types are nested deeper than {MAX_NESTING}")
+    base = schema["type"]
+    if base == "ARRAY":
+        return SqlType("ARRAY", item=_type(schema.get("memberSchema"), depth + 1))
+    if base == "MAP":
+        # Keys are not told: no format has others.
+        return SqlType("MAP", key=SqlType("STRING"), item=_type(schema.get("memberSchema"), depth + 1))
+    if base == "STRUCT":
+        fields = []
+        for field in schema.get("fields") or []:
+            if not isinstance(field, dict) or not isinstance(field.get("name"), str):
+                raise _Unknown("a field has no name")
+            fields.append(SqlField(field["name"], _type(field.get("schema"), depth + 1)))
+        return SqlType("STRUCT", fields=tuple(fields))
+    if base == "DECIMAL":
+        numbers = schema.get("parameters")
+        precision, scale = (
+            (numbers.get("precision"), numbers.get("scale")) if isinstance(numbers, dict) else (None, None)
+        )
+        if not (type(precision) is int and type(scale) is int and 0 <= scale <= precision and precision):
+            raise _Unknown("a DECIMAL has no precision and scale")
+        return SqlType("DECIMAL", precision, scale)
+    if base not in ("BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "TIME", "DATE", "TIMESTAMP"):
+        raise _Unknown(f"{one_line(base, 80)} is not a type")
+    return SqlType(base)

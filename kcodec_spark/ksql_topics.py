@@ -1,0 +1,515 @@
+"""Topics as the streams and tables of ksqlDB: a statement, and a DataFrame of its columns."""
+
+import functools
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from kcodec import KsqlCodec, ksql
+from kcodec import registry as registries
+from kcodec.errors import ConfigError, KcodecError, SchemaError, near
+from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
+from kcodec.ksql.parser import parse_one
+from kcodec.ksql.row_time import row_time
+from kcodec.ksql.statement import INFERRED, Statement
+from kcodec_spark.codecs import Reading, reader_of, writer_of
+from kcodec_spark.columns import computed, decoded, encoded
+from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, rows_options
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.streaming import DataStreamWriter
+
+__all__ = ["KsqlView", "ksql_views", "readStream_ksql", "read_ksql", "select_ksql", "write_ksql"]
+
+logger = logging.getLogger("kcodec")
+
+#: The data source that is used unless another is named.
+SOURCE = "kcodec_kafka"
+_ROWS = ("mode", "columnnameofcorruptrecord", "onregistryfailure")
+
+
+def read_ksql(
+    spark: "SparkSession",
+    statement: Any,
+    *,
+    servers: str | None = None,
+    registry: Any = None,
+    variables: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    source: str = SOURCE,
+    compat: str | None = None,
+    timezone: str = "UTC",
+    wide_decimals: str | None = None,
+) -> "DataFrame":
+    """Read the topic of a stream or table of ksqlDB.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Connect.
+    statement : str or kcodec.ksql.Statement
+        One ``CREATE STREAM`` or ``CREATE TABLE``. A table is read as its changes: a row for each record of its topic.
+    servers : str, optional
+        ``host:port`` of brokers, with commas; also the option ``kafka.bootstrap.servers``.
+    registry : str or kcodec.registry.SchemaRegistry, optional
+        Where the schemas of AVRO, JSON_SR and PROTOBUF are; the settings of its client are options with the prefix
+        ``confluent.schema.registry.``.
+    variables : mapping, optional
+        As for `kcodec.ksql.parse`.
+    options : dict, optional
+        Those of the source, such as ``startingOffsets``, by default the ``earliest``; ``mode``,
+        ``columnNameOfCorruptRecord`` and ``onRegistryFailure`` as for `from_avro`. What is wrong with a row is that of
+        its value, else of its key.
+    source : str
+        ``"kcodec_kafka"``, or ``"kafka"`` for Spark's own, whose jar the session needs.
+    compat
+        As for `kcodec.KsqlCodec`.
+    timezone : str
+        The zone of texts that TIMESTAMP_FORMAT finds none in; ksqlDB takes that of its server.
+    wide_decimals : {"string"}, optional
+        Read decimals over 38 digits, which Spark cannot hold, as text.
+
+    Returns
+    -------
+    DataFrame
+        With key columns, WINDOWSTART and WINDOWEND of windowed keys, the other columns as they are declared, and
+        ROWTIME, ROWPARTITION and ROWOFFSET.
+
+    Examples
+    --------
+    >>> from kcodec_spark import read_ksql
+    >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
+    >>> read_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")          # doctest: +SKIP
+    """
+    return _read(
+        spark.read,
+        spark,
+        statement,
+        servers,
+        registry,
+        variables,
+        options,
+        source,
+        compat,
+        timezone,
+        wide_decimals,
+    )
+
+
+def readStream_ksql(
+    spark: "SparkSession",
+    statement: Any,
+    *,
+    servers: str | None = None,
+    registry: Any = None,
+    variables: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    source: str = SOURCE,
+    compat: str | None = None,
+    timezone: str = "UTC",
+    wide_decimals: str | None = None,
+) -> "DataFrame":
+    """Follow the topic of a stream or table of ksqlDB: a streaming DataFrame; see `read_ksql`.
+
+    Examples
+    --------
+    >>> from kcodec_spark import readStream_ksql
+    >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
+    >>> readStream_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")    # doctest: +SKIP
+    """
+    return _read(
+        spark.readStream,
+        spark,
+        statement,
+        servers,
+        registry,
+        variables,
+        options,
+        source,
+        compat,
+        timezone,
+        wide_decimals,
+    )
+
+
+def _read(
+    reader: Any,
+    spark: "SparkSession",
+    statement: Any,
+    servers: str | None,
+    registry: Any,
+    variables: Mapping[str, str] | None,
+    options: Mapping[str, Any] | None,
+    source: str,
+    compat: str | None,
+    timezone: str,
+    wide_decimals: str | None,
+) -> "DataFrame":
+    rows, client, others = _split(options)
+    found = parse_one(statement, variables)
+    places = {"startingOffsets": "earliest", "subscribe": found.topic}
+    # Spark compares names of options without regard to case.
+    given = {name.lower() for name in others}
+    starts = ("startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp")
+    if not given.isdisjoint(starts):
+        del places["startingOffsets"]
+    if "subscribe" in given or "assign" in given or "subscribepattern" in given:
+        raise ConfigError("the statement says which topic is read")
+    needs_headers = any(column.kind == "header" for column in found.columns)
+    if needs_headers:
+        places["includeHeaders"] = "true"
+    _register(spark, source)
+    frame = reader.format(source).options(**places, **_place(servers, others), **others).load()
+    return select_ksql(
+        frame,
+        found,
+        registry=registry,
+        options={**rows, **client},
+        compat=compat,
+        timezone=timezone,
+        wide_decimals=wide_decimals,
+    )
+
+
+def select_ksql(
+    frame: "DataFrame",
+    statement: Any,
+    *,
+    registry: Any = None,
+    variables: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    compat: str | None = None,
+    timezone: str = "UTC",
+    wide_decimals: str | None = None,
+) -> "DataFrame":
+    """Return the rows of a stream or table of ksqlDB from the records of its topic, whatever has read them.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With the columns of Spark's Kafka source: ``key``, ``value``, ``partition``, ``offset``, ``timestamp``, and
+        ``headers`` if the statement has columns of them. It may be streaming.
+    statement, registry, variables, compat, timezone, wide_decimals
+        As for `read_ksql`.
+    options : dict, optional
+        ``mode``, ``columnNameOfCorruptRecord``, ``onRegistryFailure`` and settings of the registry.
+
+    Returns
+    -------
+    DataFrame
+        As of `read_ksql`.
+
+    Examples
+    --------
+    >>> from kcodec_spark import select_ksql
+    >>> text = "CREATE STREAM clicks (url STRING) WITH (kafka_topic='clicks', value_format='JSON');"
+    >>> records = spark.read.format("kafka").options(**{"subscribe": "clicks"}).load()           # doctest: +SKIP
+    >>> select_ksql(records, text)                                                               # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+
+    given, client, others = _split(options)
+    if others:
+        known = ", ".join(("mode", "columnNameOfCorruptRecord", "onRegistryFailure", REGISTRY_PREFIX + "..."))
+        raise ConfigError(f"unknown option {next(iter(others))!r}: {known} are options")
+    rows = rows_options(given, "select_ksql", has_registry=True)
+    found, codecs = _codecs(statement, registry, variables, client, compat, wide_decimals)
+    parts: dict[str, Column] = {}
+    for part, codec in codecs.items():
+        if codec is not None:
+            parts[part] = _decoded(frame, part, codec, rows)
+    # Each is decoded once, whatever is selected of it.
+    step = frame.select(
+        *(column.alias(f"__{part}") for part, column in parts.items()),
+        *(F.col(name) for name in ("partition", "offset", "timestamp")),
+        *([F.col("headers")] if any(column.kind == "header" for column in found.columns) else []),
+    )
+    columns: dict[str, Column] = {}
+    for part, codec in codecs.items():
+        for field in codec.arrow_type if codec is not None else ():
+            columns[field.name] = F.col(f"__{part}").getField(field.name)
+    for column in found.columns:
+        if column.kind == "header":
+            columns[column.name] = _header(column.header)
+    keys = [] if codecs["key"] is None else [field.name for field in codecs["key"].arrow_type]
+    rest = [column.name for column in found.columns if column.kind != "key"]
+    made = [columns[name].alias(name) for name in (*keys, *rest)]
+    made.append(_row_time(found, timezone, columns, rows).alias("ROWTIME"))
+    made += [F.col("partition").alias("ROWPARTITION"), F.col("offset").alias("ROWOFFSET")]
+    if rows.corrupt_column is not None:
+        bad = [F.col(f"__{part}").getField(rows.corrupt_column) for part in ("value", "key") if part in parts]
+        if bad:
+            made.append(F.coalesce(*bad).alias(rows.corrupt_column))
+    return step.select(*made)
+
+
+def write_ksql(
+    frame: "DataFrame",
+    statement: Any,
+    *,
+    servers: str | None = None,
+    registry: Any = None,
+    variables: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    source: str = SOURCE,
+) -> "DataStreamWriter | None":
+    """Write rows to the topic of a stream or table of ksqlDB, as ``INSERT INTO`` does.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns are found by their names as they are, or else in upper case; those that are missing are null. The time
+        of records is that of their writing: Spark's sinks have no other.
+    statement, servers, registry, variables, source
+        As for `read_ksql`.
+    options : dict, optional
+        Those of the sink, and settings of the registry.
+
+    Returns
+    -------
+    DataStreamWriter or None
+        Of a streaming DataFrame what starts the query, once it has a checkpoint and a trigger; others are written.
+
+    Examples
+    --------
+    >>> from kcodec_spark import write_ksql
+    >>> text = "CREATE STREAM orders (id BIGINT KEY, n INT) WITH (kafka_topic='orders', value_format='JSON');"
+    >>> write_ksql(spark.range(3), text, servers="broker:9092")                                 # doctest: +SKIP
+    """
+    given, client, others = _split(options)
+    if given:
+        raise ConfigError(f"{next(iter(given))}: a row that cannot be written fails its task")
+    found, codecs = _codecs(statement, registry, variables, client, None, None)
+    if found.source:
+        raise SchemaError(f"Cannot insert values into read-only {found.kind.lower()}: {found.name}")
+    names = _written_names(frame.columns, found, codecs)
+    records = frame.select(*_payloads(found, codecs, names))
+    places = {"topic": found.topic, **_place(servers, others), **others}
+    _register(frame.sparkSession, source)
+    if frame.isStreaming:
+        return records.writeStream.format(source).options(**places)
+    records.write.format(source).options(**places).mode("append").save()
+    return None
+
+
+class KsqlView(NamedTuple):
+    """A view of a stream or table; `error` says why there is none."""
+
+    name: str
+    statement: Statement | None
+    error: str | None = None
+
+
+def ksql_views(
+    spark: "SparkSession",
+    url: str,
+    *,
+    servers: str | None = None,
+    registry: Any = None,
+    options: Mapping[str, Any] | None = None,
+    source: str = SOURCE,
+    compat: str | None = None,
+    timezone: str = "UTC",
+    streaming: bool = False,
+    prefix: str = "",
+    config: Mapping[str, Any] | None = None,
+) -> list[KsqlView]:
+    """Make a temporary view of each stream and table of a ksqlDB server, under its name.
+
+    Parameters
+    ----------
+    url : str
+        The server, such as ``http://ksqldb:8088``.
+    spark, servers, registry, options, source, compat, timezone
+        As for `read_ksql`.
+    streaming : bool
+        Whether the views follow their topics.
+    prefix : str
+        Stands before the names of views.
+    config : mapping, optional
+        As for `kcodec.ksql.list_statements`.
+
+    Returns
+    -------
+    list of KsqlView
+        Also of those that have no view, with the reason: one stream that cannot be read does not stop the others.
+
+    Examples
+    --------
+    >>> from kcodec_spark import ksql_views
+    >>> ksql_views(spark, "http://ksqldb:8088", servers="broker:9092")                           # doctest: +SKIP
+    >>> spark.sql("SELECT * FROM ORDERS")                                                        # doctest: +SKIP
+    """
+    from pyspark.errors import PySparkException
+
+    read = readStream_ksql if streaming else read_ksql
+    views: list[KsqlView] = []
+    for entry in ksql.list_statements(url, config=config):
+        statement, error = entry.statement, entry.error
+        if statement is not None:
+            try:
+                frame = read(
+                    spark,
+                    statement,
+                    servers=servers,
+                    registry=registry,
+                    options=options,
+                    source=source,
+                    compat=compat,
+                    timezone=timezone,
+                    wide_decimals="string",
+                )
+                frame.createOrReplaceTempView(f"`{prefix}{statement.name}`")
+            except (KcodecError, PySparkException) as failure:
+                error = str(failure)
+                logger.warning("ksqlDB's %s has no view: %s", entry.name, error)
+        views.append(KsqlView(entry.name, statement, error))
+    return views
+
+
+def _split(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return options for bad rows, settings of the registry, and those of the source."""
+    rows: dict[str, Any] = {}
+    client: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, value in (options or {}).items():
+        lower = name.lower()
+        kind = rows if lower in _ROWS else client if lower.startswith(REGISTRY_PREFIX) else others
+        kind[name] = value
+    return rows, client, others
+
+
+def _place(servers: str | None, options: Mapping[str, Any]) -> dict[str, str]:
+    if servers is None:
+        return {}
+    if "kafka.bootstrap.servers" in {name.lower() for name in options}:
+        raise ConfigError("servers= and the option kafka.bootstrap.servers are both given")
+    return {"kafka.bootstrap.servers": servers}
+
+
+def _register(spark: "SparkSession", source: str) -> None:
+    if source == SOURCE:
+        from kcodec_spark.kafka import register_kafka
+
+        register_kafka(spark)
+
+
+def _codecs(
+    statement: Any,
+    registry: Any,
+    variables: Mapping[str, str] | None,
+    client: Mapping[str, Any],
+    compat: str | None,
+    wide_decimals: str | None,
+) -> tuple[Statement, dict[str, KsqlCodec | None]]:
+    """Return the statement with all columns, and the codecs of its keys and values."""
+    found = parse_one(statement, variables)
+    settings = {name[len(REGISTRY_PREFIX) :]: value for name, value in client.items()}
+    if isinstance(registry, str):
+        registry = registries.open(registry if "://" in registry else f"http://{registry}", settings or None)
+    elif settings:
+        raise ConfigError(f"{next(iter(client))}: a setting of a registry without its address")
+    needs = not {found.key_format, found.value_format}.isdisjoint(INFERRED)
+    if registry is None and needs:
+        raise ConfigError(f"{found.name} has schemas in a registry: registry= is missing")
+    found = found.inferred(registry)
+    given = {"registry": registry, "compat": compat, "wide_decimals": wide_decimals or "decimal256"}
+    return found, {"key": found.key_codec(**given), "value": found.value_codec(**given)}
+
+
+def _decoded(frame: "DataFrame", part: str, codec: KsqlCodec, rows: RowsOptions) -> "Column":
+    name = f"read_ksql_{part}"
+    if codec.format in INFERRED and "headers" in frame.columns:
+        read = functools.partial(_decode_with_headers, codec)
+        return decoded(frame[part], Reading(read, codec.arrow_type), rows, name, beside=[frame["headers"]])
+    return decoded(frame[part], reader_of(codec), rows, name)
+
+
+def _decode_with_headers(codec: KsqlCodec, values: pa.Array, headers: pa.Array, errors: str = "raise") -> Any:
+    return codec.decode(values, errors, headers=None if headers.null_count == len(headers) else headers)
+
+
+def _header(name: str | None) -> "Column":
+    """Return all headers, or the last one of a name."""
+    from pyspark.sql import functions as F
+
+    if name is None:
+        made = F.transform("headers", lambda each: F.struct(each.key.alias("KEY"), each.value.alias("VALUE")))
+        return F.coalesce(made, F.array().cast("array<struct<KEY:string,VALUE:binary>>"))
+    named = F.filter("headers", lambda each: each.key == name)
+    return F.try_element_at(named, F.lit(-1)).getField("value")
+
+
+def _row_time(
+    statement: Statement, timezone: str, columns: "Mapping[str, Column]", rows: RowsOptions
+) -> "Column":
+    from pyspark.sql import functions as F
+
+    time = row_time(statement, timezone)
+    if time is None:
+        return F.unix_millis("timestamp")
+    column = columns[time.column]
+    if time.base == "BIGINT":
+        return column
+    if time.base == "TIMESTAMP":
+        return F.unix_millis(column)
+    return computed(column, time, pa.int64(), "read_ksql_time", rows)
+
+
+def _written_names(
+    given: list[str], statement: Statement, codecs: Mapping[str, KsqlCodec | None]
+) -> dict[str, str]:
+    """Return the columns that are written, by ksqlDB's names."""
+    known = [column.name for codec in codecs.values() if codec is not None for column in codec.columns]
+    if statement.window_type:
+        known += WINDOWS
+    found: dict[str, str] = {}
+    for name in given:
+        wanted = name if name in known else name.upper()
+        if wanted == "ROWTIME":
+            raise SchemaError("ROWTIME: Spark's sinks do not write the times of records")
+        if wanted in ("ROWPARTITION", "ROWOFFSET"):
+            raise SchemaError(f"Inserting into column `{wanted}` is not allowed.")
+        if any(column.kind == "header" and column.name in (name, wanted) for column in statement.columns):
+            raise SchemaError(f"Cannot insert into HEADER columns: {wanted}")
+        if wanted not in known:
+            raise SchemaError(f"Column name `{name}` does not exist{near(name, known)}")
+        if wanted in found:
+            raise SchemaError(f"two columns are {wanted}")
+        found[wanted] = name
+    if statement.kind == "TABLE" and found.keys().isdisjoint(column.name for column in statement.key_columns):
+        names = ", ".join(column.name for column in statement.key_columns)
+        raise SchemaError(f"Value for primary key column(s) {names} is required for tables")
+    return found
+
+
+def _payloads(
+    statement: Statement, codecs: Mapping[str, KsqlCodec | None], names: Mapping[str, str]
+) -> "list[Column]":
+    from pyspark.sql import functions as F
+
+    made = []
+    for part, codec in codecs.items():
+        fields = [] if codec is None else [column.name for column in codec.columns]
+        if part == "key" and statement.window_type and codec is not None:
+            fields += WINDOWS
+        chosen = [F.col(f"`{names[name]}`").alias(name) for name in fields if name in names]
+        if codec is None:
+            if part == "value":
+                made.append(F.lit(None).cast("binary").alias(part))
+        elif chosen:
+            column = encoded(F.struct(*chosen), writer_of(codec), f"write_ksql_{part}", RowsOptions())
+            made.append(column.alias(part))
+        else:
+            empty = _empty(codec)
+            made.append(F.lit(empty).cast("binary").alias(part))
+    return made
+
+
+def _empty(codec: KsqlCodec) -> bytes | None:
+    """Return the payload of a row of nulls."""
+    content: bytes | None = codec.encode(pa.array([{}], codec.arrow_type)).to_pylist()[0]
+    return content
