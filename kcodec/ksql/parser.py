@@ -295,22 +295,19 @@ class _Statements(Parser):
             self._refuse(begin, f"{words} AS")
         if self.kind != "end" and not self.is_next(";"):
             self.fail(f"unexpected {self.shown}")
-        for part, has in (("KEY", "key"), ("VALUE", "value")):
-            # ksqlDB itself keeps statements with both.
-            if (
-                not self._kept
-                and f"{part}_SCHEMA_ID" in properties
-                and any(each.kind == has for each in columns)
-            ):
-                self.fail(
-                    f"Table elements and {part}_SCHEMA_ID cannot both exist for create statement.", begin
-                )
         try:
-            return Statement(kind, name, columns, properties, source, or_replace, exists)
+            made = Statement(kind, name, columns, properties, source, or_replace, exists)
         except StatementError:
             raise
         except SchemaError as error:
             self.fail(str(error), begin)
+        for part, has in (("KEY", made.key_columns), ("VALUE", made.value_columns)):
+            # ksqlDB itself keeps statements with both.
+            if has and f"{part}_SCHEMA_ID" in properties and not self._kept:
+                self.fail(
+                    f"Table elements and {part}_SCHEMA_ID cannot both exist for create statement.", begin
+                )
+        return made
 
     def _properties(self) -> dict[str, Any]:
         self.need("(")
