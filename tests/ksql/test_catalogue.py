@@ -1,0 +1,174 @@
+"""The streams and tables of a server, as it describes them."""
+
+import pytest
+from ksqldb_server import answer, field, schema, serving, source
+
+from kcodec import ConfigError, RegistryError
+from kcodec.ksql import list_statements, parse
+from kcodec.ksql.catalogue import statements_of
+
+KEPT = (
+    "CREATE OR REPLACE STREAM ORDERS (ID BIGINT KEY, TOTAL DECIMAL(10, 2)) WITH (CLEANUP_POLICY='delete', "
+    "KAFKA_TOPIC='orders', KEY_FORMAT='KAFKA', PARTITIONS=3, VALUE_FORMAT='JSON');"
+)
+FIELDS = [
+    field("ID", "BIGINT", "KEY"),
+    field("TOTAL", schema("DECIMAL", parameters={"precision": 10, "scale": 2})),
+]
+
+
+def one(*arguments, **more):
+    [entry] = statements_of(answer([source(*arguments, **more)]))
+    assert entry.error is None
+    return entry.statement
+
+
+def test_a_statement_that_the_server_keeps():
+    made = one("ORDERS", FIELDS, KEPT)
+    assert made == parse(KEPT)[0]
+    assert made.partitions == 3
+
+
+def test_columns_that_a_schema_id_has_given():
+    text = "CREATE STREAM S (A INTEGER) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID=7);"
+    assert one("S", [field("A", "INTEGER")], text, valueFormat="AVRO").value_properties == {"schemaId": "7"}
+
+
+def test_a_stream_that_a_query_writes():
+    text = (
+        "CREATE STREAM BIG WITH (KAFKA_TOPIC='big-orders', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='TAB', "
+        "TIMESTAMP='AT', TIMESTAMP_FORMAT='yyyy') AS SELECT *, 'a;b' FROM ORDERS WHERE TOTAL > 1e3 EMIT CHANGES;"
+    )
+    made = one(
+        "BIG",
+        [*FIELDS, field("AT", "STRING")],
+        text,
+        topic="big-orders",
+        valueFormat="DELIMITED",
+        timestamp="AT",
+    )
+    assert str(made) == (
+        "CREATE STREAM `BIG` (`ID` BIGINT KEY, `TOTAL` DECIMAL(10, 2), `AT` STRING) WITH (KAFKA_TOPIC='big-orders', "
+        "KEY_FORMAT='KAFKA', VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='TAB', TIMESTAMP_FORMAT='yyyy', "
+        "TIMESTAMP='`AT`');"
+    )
+
+
+@pytest.mark.parametrize(
+    ("window", "kind", "size"),
+    [
+        ("WINDOW TUMBLING (SIZE 1 HOUR, RETENTION 2 DAYS)", "TUMBLING", 3_600_000),
+        ("WINDOW w HOPPING (SIZE 30 SECONDS, ADVANCE BY 10 SECONDS)", "HOPPING", 30_000),
+        ("WINDOW SESSION (5 MINUTES)", "SESSION", None),
+    ],
+)
+def test_a_table_of_windows(window, kind, size):
+    text = f"CREATE TABLE COUNTS AS SELECT ID, COUNT(*) N FROM ORDERS {window} GROUP BY ID EMIT CHANGES;"
+    fields = [field("ID", "BIGINT", "KEY"), field("WINDOWSTART", "BIGINT", "KEY"), field("N", "BIGINT")]
+    made = one("COUNTS", fields, text, type="TABLE", windowType=kind)
+    assert (made.kind, made.window_type, made.window_size) == ("TABLE", kind, size)
+    assert [(each.name, each.primary) for each in made.columns] == [("ID", True), ("N", False)]
+
+
+def test_types_and_headers():
+    inner = schema(
+        "STRUCT", fields=[field("a", "INTEGER"), field("B", schema("ARRAY", memberSchema=schema("DATE")))]
+    )
+    fields = [
+        field("M", schema("MAP", memberSchema=inner)),
+        field("H", "BYTES", "HEADER", headerKey="trace"),
+        field("ROWTIME", "BIGINT", "SYSTEM"),
+    ]
+    # Servers before 0.14 tell neither statement nor formats of keys.
+    made = one("Old", fields, "", keyFormat=None, valueFormat=None, format="JSON", topic="old")
+    assert str(made) == (
+        "CREATE STREAM `Old` (`M` MAP<STRING, STRUCT<`a` INTEGER, `B` ARRAY<DATE>>>, `H` BYTES HEADER('trace')) "
+        "WITH (KAFKA_TOPIC='old', KEY_FORMAT='KAFKA', VALUE_FORMAT='JSON');"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"valueFormat": "XML"}, "Unknown format: XML"),
+        ({"windowType": "TUMBLING"}, "TUMBLING windows require 'WINDOW_SIZE'"),
+        ({"topic": None}, "KAFKA_TOPIC"),
+        ({"topic": 3}, "topic is no text"),
+        ({"fields": None}, "there are no fields"),
+        ({"fields": [{"name": "A"}]}, "a schema has no type"),
+        ({"fields": [field("A", "ROW")]}, "ROW is not a type"),
+        ({"fields": [field("A", "DECIMAL")]}, "a DECIMAL has no precision and scale"),
+        ({"fields": [field("A", "ARRAY")]}, "a schema has no type"),
+        ({"type": "VIEW"}, "'VIEW' is neither STREAM nor TABLE"),
+    ],
+)
+def test_one_that_cannot_be_read_does_not_stop_the_others(more, error):
+    text = "CREATE STREAM S AS SELECT * FROM ORDERS;"
+    described = source(**{"name": "S", "fields": FIELDS, "statement": text, **more})
+    bad, good = statements_of(answer([described, source("ORDERS", FIELDS, KEPT)]))
+    assert (bad.name, bad.statement) == ("S", None)
+    assert error in bad.error
+    assert good.statement.name == "ORDERS"
+
+
+def test_hostile_types():
+    kind = schema("INTEGER")
+    for _ in range(500):
+        kind = schema("ARRAY", memberSchema=kind)
+    [entry] = statements_of(answer([source("S", [field("A", kind)], "")]))
+    assert "deeper than" in entry.error
+
+
+def test_a_server():
+    table = "CREATE TABLE T (K INT PRIMARY KEY, V INT) WITH (KAFKA_TOPIC='t', KEY_FORMAT='KAFKA', VALUE_FORMAT='JSON');"
+    described = source("T", [field("K", "INTEGER", "KEY"), field("V", "INTEGER")], table, type="TABLE")
+    with serving(answer([source("ORDERS", FIELDS, KEPT)], [described])) as (url, asked):
+        found = list_statements(url.replace("://", "://me:secret@"))
+    assert [(each.name, each.statement.kind, each.error) for each in found] == [
+        ("ORDERS", "STREAM", None),
+        ("T", "TABLE", None),
+    ]
+    [(path, headers, body)] = asked
+    assert path == "/ksql"
+    assert body == {"ksql": "SHOW STREAMS EXTENDED; SHOW TABLES EXTENDED;", "streamsProperties": {}}
+    assert headers["Content-Type"] == "application/vnd.ksql.v1+json"
+    assert headers["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "message"),
+    [
+        (
+            {"@type": "generic_error", "error_code": 40100, "message": "who?"},
+            401,
+            "HTTP 401: who.*credentials",
+        ),
+        ({"@type": "statement_error", "error_code": 40001, "message": "no"}, 400, "HTTP 400: no"),
+        (b"<html>", 200, "but no JSON"),
+        ({}, 200, "the answer is no list of results"),
+        ([], 200, "the answer has no source descriptions"),
+        ([{"@type": "streams", "streams": []}], 200, "the answer has no source descriptions"),
+        ([{"sourceDescriptions": [3]}], 200, "a source without a name"),
+    ],
+)
+def test_other_answers(result, status, message):
+    with serving(result, status) as (url, _), pytest.raises(RegistryError, match=message):
+        list_statements(url)
+
+
+def test_no_server(free_address):
+    with pytest.raises(RegistryError, match="does it run, and listen at this port"):
+        list_statements(free_address, config={"max.retries": 0})
+    with pytest.raises(ConfigError):
+        list_statements("ksqldb:8088")
+    with pytest.raises(ConfigError, match="timeot"):
+        list_statements(free_address, config={"timeot": 1})
+
+
+@pytest.fixture
+def free_address():
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
