@@ -49,10 +49,14 @@ def example(request, kafka, registry_url, tmp_path, monkeypatch):
 
 
 KAFKA = ROOT / "docs" / "kafka.md"
+#: Run in test_ksql.py.
+KSQL = ROOT / "docs" / "ksql.md"
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page_needs_services(page) and page != KAFKA], ids=lambda p: p.name
+    "page",
+    [page for page in PAGES if page_needs_services(page) and page not in (KAFKA, KSQL)],
+    ids=lambda p: p.name,
 )
 def test_pages(page, spark, example, caplog):
     caplog.set_level("NOTSET", "kcodec")
