@@ -1,6 +1,7 @@
 """The time of rows, where a statement takes it from a column."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +14,8 @@ from kcodec.ksql.statement import Statement
 __all__ = ["RowTime", "milliseconds_of", "row_time"]
 
 
-class RowTime(NamedTuple):
+@dataclass(frozen=True)
+class RowTime:
     """The column that the time of rows is taken from; a text has a `pattern`, and a zone if it names none."""
 
     column: str

@@ -54,6 +54,32 @@ def test_sources(vectors):
     assert count == 223
 
 
+def test_what_is_said_of_statements_with_errors(vectors):
+    """The vectors of refused statements say what those say that are not at fault themselves."""
+    count = 0
+    for vector in vectors:
+        texts = [text for text in vector["statements"] if re.match(r"\s*CREATE", text, re.IGNORECASE)]
+        for text, said in zip(texts, vector.get("create", ()), strict=False):
+            try:
+                found = [] if OTHER.match(text) else parse(text)
+            except SchemaError:
+                continue
+            for statement in found:
+                wanted = [
+                    (each["name"], each["kind"], str(parse_type(each["sql"])))
+                    for each in said["columns"] or ()
+                ]
+                assert (statement.kind, statement.name, columns_of(statement)) == (
+                    said["kind"],
+                    said["name"],
+                    wanted,
+                )
+                given = {name: str(value).upper() for name, value in said["with"].items()}
+                assert {name: str(value).upper() for name, value in statement.properties.items()} == given
+                count += 1
+    assert count == 55
+
+
 def test_refusals(vectors):
     """Of statements that ksqlDB refuses, those whose first statement is at fault are refused with its words."""
     refused = []
