@@ -84,18 +84,15 @@ def read_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> read_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")          # doctest: +SKIP
     """
-    return _read(
-        spark.read,
-        spark,
-        statement,
-        servers,
-        registry,
-        variables,
-        options,
-        source,
-        compat,
-        timezone,
-        wide_decimals,
+    frame, found, given = _records(spark.read, spark, statement, servers, variables, options, source)
+    return select_ksql(
+        frame,
+        found,
+        registry=registry,
+        options=given,
+        compat=compat,
+        timezone=timezone,
+        wide_decimals=wide_decimals,
     )
 
 
@@ -120,58 +117,45 @@ def readStream_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> readStream_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")    # doctest: +SKIP
     """
-    return _read(
-        spark.readStream,
-        spark,
-        statement,
-        servers,
-        registry,
-        variables,
-        options,
-        source,
-        compat,
-        timezone,
-        wide_decimals,
-    )
-
-
-def _read(
-    reader: Any,
-    spark: "SparkSession",
-    statement: Any,
-    servers: str | None,
-    registry: Any,
-    variables: Mapping[str, str] | None,
-    options: Mapping[str, Any] | None,
-    source: str,
-    compat: str | None,
-    timezone: str,
-    wide_decimals: str | None,
-) -> "DataFrame":
-    rows, client, others = _split(options)
-    found = parse_one(statement, variables)
-    places = {"startingOffsets": "earliest", "subscribe": found.topic}
-    # Spark compares names of options without regard to case.
-    given = {name.lower() for name in others}
-    starts = ("startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp")
-    if not given.isdisjoint(starts):
-        del places["startingOffsets"]
-    if "subscribe" in given or "assign" in given or "subscribepattern" in given:
-        raise ConfigError("the statement says which topic is read")
-    needs_headers = any(column.kind == "header" for column in found.columns)
-    if needs_headers:
-        places["includeHeaders"] = "true"
-    _register(spark, source)
-    frame = reader.format(source).options(**places, **_place(servers, others), **others).load()
+    frame, found, given = _records(spark.readStream, spark, statement, servers, variables, options, source)
     return select_ksql(
         frame,
         found,
         registry=registry,
-        options={**rows, **client},
+        options=given,
         compat=compat,
         timezone=timezone,
         wide_decimals=wide_decimals,
     )
+
+
+def _records(
+    reader: Any,
+    spark: "SparkSession",
+    statement: Any,
+    servers: str | None,
+    variables: Mapping[str, str] | None,
+    options: Mapping[str, Any] | None,
+    source: str,
+) -> "tuple[DataFrame, Statement, dict[str, Any]]":
+    """Return the records of a topic, the statement, and the options that are not the source's."""
+    rows, client, others = _split(options)
+    found = parse_one(statement, variables)
+    # Spark compares names of options without regard to case.
+    given = {name.lower() for name in others}
+    if not given.isdisjoint(("subscribe", "subscribepattern", "assign")):
+        raise ConfigError("the statement says which topic is read")
+    places = {"subscribe": found.topic, **_place(servers, given)}
+    if given.isdisjoint(("startingoffsets", "startingtimestamp", "startingoffsetsbytimestamp")):
+        places["startingOffsets"] = "earliest"
+    formats = {found.key_format, found.value_format}
+    # Headers may name schemas.
+    wanted = any(column.kind == "header" for column in found.columns) or not formats.isdisjoint(INFERRED)
+    if wanted and "includeheaders" not in given:
+        places["includeHeaders"] = "true"
+    _register(spark, source)
+    frame = reader.format(source).options(**{**places, **others}).load()
+    return frame, found, {**rows, **client}
 
 
 def select_ksql(
@@ -287,7 +271,10 @@ def write_ksql(
         raise SchemaError(f"Cannot insert values into read-only {found.kind.lower()}: {found.name}")
     names = _written_names(frame.columns, found, codecs)
     records = frame.select(*_payloads(found, codecs, names))
-    places = {"topic": found.topic, **_place(servers, others), **others}
+    taken = {name.lower() for name in others}
+    if "topic" in taken:
+        raise ConfigError("the statement says which topic is written")
+    places = {"topic": found.topic, **_place(servers, taken), **others}
     _register(frame.sparkSession, source)
     if frame.isStreaming:
         return records.writeStream.format(source).options(**places)
@@ -382,10 +369,10 @@ def _split(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str,
     return rows, client, others
 
 
-def _place(servers: str | None, options: Mapping[str, Any]) -> dict[str, str]:
+def _place(servers: str | None, given: set[str]) -> dict[str, str]:
     if servers is None:
         return {}
-    if "kafka.bootstrap.servers" in {name.lower() for name in options}:
+    if "kafka.bootstrap.servers" in given:
         raise ConfigError("servers= and the option kafka.bootstrap.servers are both given")
     return {"kafka.bootstrap.servers": servers}
 
@@ -496,7 +483,7 @@ def _payloads(
         fields = [] if codec is None else [column.name for column in codec.columns]
         if part == "key" and statement.window_type and codec is not None:
             fields += WINDOWS
-        chosen = [F.col(f"`{names[name]}`").alias(name) for name in fields if name in names]
+        chosen = [F.col(_quoted(names[name])).alias(name) for name in fields if name in names]
         if codec is None:
             if part == "value":
                 made.append(F.lit(None).cast("binary").alias(part))
@@ -507,6 +494,10 @@ def _payloads(
             empty = _empty(codec)
             made.append(F.lit(empty).cast("binary").alias(part))
     return made
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _empty(codec: KsqlCodec) -> bytes | None:

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PythonException
 
 from kcodec import ConfigError, SchemaError
-from kcodec_spark import select_ksql
+from kcodec_spark import read_ksql, select_ksql, write_ksql
 from kcodec_spark.ksql_topics import _codecs, _payloads, _written_names
 
 UTC = datetime.timezone.utc
@@ -177,3 +177,40 @@ def test_options(spark):
         select_ksql(frame, STREAM, options={"confluent.schema.registry.timeout": "5"})
     with pytest.raises(ConfigError, match="timezone: 'Mars' is not a time zone"):
         select_ksql(frame, STREAM, timezone="Mars")
+
+
+def test_options_of_sources(classic):
+    place = {"kafka.bootstrap.servers": "127.0.0.1:1"}
+    for options, message in (
+        ({**place, "Subscribe": "other"}, "the statement says which topic is read"),
+        ({**place, "startingOfsets": "latest"}, "(?i)unknown option .startingOfsets"),
+    ):
+        with pytest.raises(Exception, match=message):
+            read_ksql(classic, STREAM, options=options)
+    with pytest.raises(ConfigError, match="are both given"):
+        read_ksql(classic, STREAM, servers="127.0.0.1:1", options=place)
+    frame = classic.createDataFrame([(1,)], "id bigint")
+    with pytest.raises(ConfigError, match="the statement says which topic is written"):
+        write_ksql(frame, STREAM, options={**place, "topic": "other"})
+    with pytest.raises(ConfigError, match="mode: a row that cannot be written fails its task"):
+        write_ksql(frame, STREAM, options={**place, "mode": "PERMISSIVE"})
+    with pytest.raises(SchemaError, match="Cannot insert values into read-only stream: ORDERS"):
+        write_ksql(frame, STREAM.replace("CREATE", "CREATE SOURCE"), options=place)
+    with pytest.raises(SchemaError, match=r"primary key column\(s\) ID is required"):
+        write_ksql(
+            frame.selectExpr("id AS n"),
+            "CREATE TABLE t (id INT PRIMARY KEY, n BIGINT) WITH (kafka_topic='t', value_format='JSON');",
+            options=place,
+        )
+
+
+def test_names_that_spark_would_take_apart(spark):
+    statement = (
+        "CREATE STREAM s (`a.b` INT, `c``d` STRUCT<`e.f` INT>) WITH (kafka_topic='s', value_format='JSON');"
+    )
+    frame = records(spark, (None, b'{"a.b":1,"c`d":{"e.f":2}}', []))
+    found = select_ksql(frame, statement)
+    assert found.columns[:2] == ["a.b", "c`d"]
+    assert collected(found)[0]["c`d"] == {"e.f": 2}
+    [row] = payloads(found.drop("ROWTIME", "ROWPARTITION", "ROWOFFSET"), statement).collect()
+    assert row["value"] == b'{"a.b":1,"c`d":{"e.f":2}}'
