@@ -14,6 +14,7 @@ from kcodec.formats.ksql.windows import COLUMNS as WINDOWS
 from kcodec.ksql.parser import parse_one
 from kcodec.ksql.row_time import row_time
 from kcodec.ksql.statement import INFERRED, Statement
+from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import Reading, reader_of, writer_of
 from kcodec_spark.columns import computed, decoded, encoded
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, rows_options
@@ -395,21 +396,30 @@ def _codecs(
     """Return the statement with all columns, and the codecs of its keys and values."""
     found = parse_one(statement, variables)
     settings = {name[len(REGISTRY_PREFIX) :]: value for name, value in client.items()}
+    # Those of serializers stand among those of the registry's client, as for `from_avro`.
+    config = {name: settings.pop(name) for name in KEYS if name in settings}
     if isinstance(registry, str):
         registry = registries.open(registry if "://" in registry else f"http://{registry}", settings or None)
-    elif settings:
+    elif settings or (registry is None and config):
         raise ConfigError(f"{next(iter(client))}: a setting of a registry without its address")
     needs = not {found.key_format, found.value_format}.isdisjoint(INFERRED)
     if registry is None and needs:
         raise ConfigError(f"{found.name} has schemas in a registry: registry= is missing")
-    found = found.inferred(registry)
-    given = {"registry": registry, "compat": compat, "wide_decimals": wide_decimals or "decimal256"}
+    found = found.inferred(registry, config)
+    given = {
+        "registry": registry,
+        "config": config,
+        "compat": compat,
+        "wide_decimals": wide_decimals or "decimal256",
+    }
     return found, {"key": found.key_codec(**given), "value": found.value_codec(**given)}
 
 
 def _decoded(frame: "DataFrame", part: str, codec: KsqlCodec, rows: RowsOptions) -> "Column":
     name = f"read_ksql_{part}"
-    if codec.format in INFERRED and "headers" in frame.columns:
+    # Executors ask the registry only for what is not there yet.
+    codec.fetch()
+    if codec.has_schemas and "headers" in frame.columns:
         read = functools.partial(_decode_with_headers, codec)
         return decoded(frame[part], Reading(read, codec.arrow_type), rows, name, beside=[frame["headers"]])
     return decoded(frame[part], reader_of(codec), rows, name)
@@ -488,6 +498,7 @@ def _payloads(
             if part == "value":
                 made.append(F.lit(None).cast("binary").alias(part))
         elif chosen:
+            codec.register()
             column = encoded(F.struct(*chosen), writer_of(codec), f"write_ksql_{part}", RowsOptions())
             made.append(column.alias(part))
         else:

@@ -145,7 +145,7 @@ class Records:
         self, codec: KsqlCodec, part: str, records: pa.RecordBatch
     ) -> tuple[pa.StructArray, list[Fault]]:
         headers = None
-        if codec.format in INFERRED and "headers" in records.schema.names:
+        if codec.has_schemas and "headers" in records.schema.names:
             given = records.column("headers")
             headers = given if len(given) != given.null_count else None
         more = {} if headers is None else {"headers": headers}
