@@ -12,14 +12,26 @@ if TYPE_CHECKING:
     from kcodec.ksql.parser import parse
     from kcodec.ksql.records import Records
     from kcodec.ksql.statement import Statement
-    from kcodec.ksql.topic import read, write
+    from kcodec.ksql.topic import RowFollower, follow, read, write
 
-__all__ = ["Records", "Statement", "StatementError", "list_statements", "parse", "read", "write"]
+__all__ = [
+    "Records",
+    "RowFollower",
+    "Statement",
+    "StatementError",
+    "follow",
+    "list_statements",
+    "parse",
+    "read",
+    "write",
+]
 
 _MODULES = {
     "Records": "kcodec.ksql.records",
+    "RowFollower": "kcodec.ksql.topic",
     "Statement": "kcodec.ksql.statement",
     "StatementError": "kcodec.formats.ksql.types",
+    "follow": "kcodec.ksql.topic",
     "list_statements": "kcodec.ksql.catalogue",
     "parse": "kcodec.ksql.parser",
     "read": "kcodec.ksql.topic",

@@ -1,4 +1,4 @@
-"""The topics of streams and tables, read and written as their columns."""
+"""The topics of streams and tables, read, followed and written as their columns."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,12 +8,17 @@ import pyarrow as pa
 from kcodec import kafka
 from kcodec import registry as registries
 from kcodec.errors import EncodeError
+from kcodec.kafka.cluster import Cluster
+from kcodec.kafka.columns import Columns
+from kcodec.kafka.fetcher import Piece
+from kcodec.kafka.follower import Follower
 from kcodec.kafka.report import ReadReport, RecordError, RecordFault
 from kcodec.kafka.settings import Settings
+from kcodec.kafka.topic_reader import check_isolation
 from kcodec.kafka.topic_writer import Written
 from kcodec.ksql.records import Records
 
-__all__ = ["read", "write"]
+__all__ = ["RowFollower", "follow", "read", "write"]
 
 _COLUMNS = ("key", "value", "partition", "offset", "timestamp")
 
@@ -80,31 +85,108 @@ def read(
         servers=servers,
         start=start,
         end=end,
-        columns=[*_COLUMNS, *(["headers"] if records.needs_headers else [])],
+        columns=_columns(records),
         isolation=isolation,
         errors=errors,
         config=config,
     )
     reader, report = found if errors == "report" else (found, None)
-    rows = pa.RecordBatchReader.from_batches(records.schema, _rows(records, reader, errors, report))
+    batches = (_rows(records, batch, errors, report) for batch in reader)
+    rows = pa.RecordBatchReader.from_batches(records.schema, batches)
     return rows if report is None else (rows, report)
 
 
-def _rows(
-    records: Records, reader: pa.RecordBatchReader, errors: str, report: ReadReport | None
-) -> Iterator[pa.RecordBatch]:
-    topic = records.statement.topic
-    for batch in reader:
-        found = records.read(batch)
-        for part, fault in found.faults if errors != "null" else ():
-            partition, offset = (
-                found.batch.column(name)[fault.row].as_py() for name in ("ROWPARTITION", "ROWOFFSET")
-            )
-            where = RecordFault(topic, partition, offset, part, fault.offset, *fault[2:])
-            if report is None:
-                raise RecordError(where)
-            report.faults.append(where)
-        yield found.batch
+def follow(
+    statement: Any,
+    *,
+    servers: Any = None,
+    registry: Any = None,
+    variables: Mapping[str, str] | None = None,
+    start: Any = "latest",
+    group: str | None = None,
+    isolation: str | None = None,
+    errors: str = "raise",
+    compat: str | None = None,
+    timezone: str = "UTC",
+    wide_decimals: str = "decimal256",
+    config: Mapping[str, Any] | None = None,
+) -> "RowFollower":
+    """Read the topic of a stream or table as it grows.
+
+    Parameters
+    ----------
+    statement, registry, variables, errors, compat, timezone, wide_decimals
+        As for `read`.
+    servers, start, group, isolation, config
+        As for `kcodec.kafka.follow`.
+
+    Returns
+    -------
+    RowFollower
+        An iterator of batches, as `kcodec.kafka.Follower` is one; to be closed, also by ``with``.
+
+    Raises
+    ------
+    StatementError, SchemaError, ConfigError, KafkaError
+        As `read` does.
+    """
+    settings = Settings.of(config, servers, group=group)
+    records = Records(
+        statement,
+        registry=_registry(registry, settings),
+        variables=variables,
+        compat=compat,
+        timezone=timezone,
+        wide_decimals=wide_decimals,
+    )
+    isolation = check_isolation(isolation, settings)
+    cluster = Cluster(settings)
+    try:
+        return RowFollower(records, cluster, start, isolation, errors)
+    except BaseException:
+        cluster.close()
+        raise
+
+
+class RowFollower(Follower):
+    """An iterator of batches of rows without an end, made by `follow`: a `kcodec.kafka.Follower`."""
+
+    def __init__(self, records: Records, cluster: Cluster, start: Any, isolation: str, errors: str) -> None:
+        chosen = {"key": None, "value": None, "columns": _columns(records)}
+        super().__init__(cluster, records.statement.topic, start, isolation, errors, **chosen)
+        self._columns: Any = _RowColumns(records, self._columns, errors, self.report)
+
+
+class _RowColumns:
+    """Fetched batches as rows, as `Columns` has them as records."""
+
+    def __init__(self, records: Records, columns: Columns, errors: str, report: ReadReport) -> None:
+        self.schema = records.schema
+        self._records = records
+        self._columns = columns
+        self._errors = errors
+        self._report = report if errors == "report" else None
+
+    def read(self, piece: Piece) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Return the rows of a piece, and for each batch the offset of the record behind it."""
+        for batch, position in self._columns.read(piece):
+            yield _rows(self._records, batch, self._errors, self._report), position
+
+
+def _columns(records: Records) -> list[str]:
+    return [*_COLUMNS, *(["headers"] if records.needs_headers else [])]
+
+
+def _rows(records: Records, batch: pa.RecordBatch, errors: str, report: ReadReport | None) -> pa.RecordBatch:
+    """Return the rows of records; what is wrong with them is raised, or reported if there is a report."""
+    found = records.read(batch)
+    for part, fault in found.faults if errors != "null" else ():
+        partition, offset = (found.batch[name][fault.row].as_py() for name in ("ROWPARTITION", "ROWOFFSET"))
+        where = RecordFault(records.statement.topic, partition, offset, part, fault.offset, *fault[2:])
+        if report is None:
+            raise RecordError(where)
+        report.faults.append(where)
+    return found.batch
 
 
 def write(
