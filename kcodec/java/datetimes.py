@@ -77,6 +77,31 @@ class DateTimePattern:
         self.pattern = pattern
         self._parts = _compiled(pattern)
 
+    @property
+    def layout(self) -> tuple[tuple[str, str | int], ...] | None:
+        """Where fields stand in most texts, if that is the same in all of them; None if it is not.
+
+        For each part of the pattern its field and how many digits it has, or an empty field and its literal. The last
+        part may be ``offset`` and what stands for none of one, such as ``Z``. Texts of another form may be read, too.
+
+        >>> DateTimePattern("yyyy-MM").layout
+        (('year_of_era', 4), ('', '-'), ('month', 2))
+        """
+        found: list[tuple[str, str | int]] = []
+        for part in self._parts:
+            if found and found[-1][0] == "offset":
+                return None
+            if isinstance(part, _Number) and (part.is_fixed or (part.least == 4 and part.sign == "+")):
+                found.append((part.field, part.least))
+            elif isinstance(part, _Literal) and not any(each.isdigit() for each in part.text):
+                found.append(("", part.text))
+            elif isinstance(part, _Offset) and not any(each.isdigit() for each in part.none):
+                found.append(("offset", part.none))
+            else:
+                return None
+        fields = [field for field, _ in found if field]
+        return tuple(found) if len(set(fields)) == len(fields) else None
+
     def milliseconds(self, text: str, zone: str = "UTC") -> int:
         """Return the milliseconds since 1970 of a text; `zone` is its zone if it names none.
 
