@@ -2,7 +2,7 @@
 
 import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ logger = logging.getLogger("kcodec")
 
 #: The data source that is used unless another is named.
 SOURCE = "kcodec_kafka"
+_PSEUDO = ("partition", "offset", "timestamp")
 _ROWS = ("mode", "columnnameofcorruptrecord", "onregistryfailure")
 
 
@@ -36,7 +37,7 @@ def read_ksql(
     spark: "SparkSession",
     statement: Any,
     *,
-    servers: str | None = None,
+    servers: str | Sequence[str] | None = None,
     registry: Any = None,
     variables: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -53,8 +54,8 @@ def read_ksql(
         Classic or Connect.
     statement : str or kcodec.ksql.Statement
         One ``CREATE STREAM`` or ``CREATE TABLE``. A table is read as its changes: a row for each record of its topic.
-    servers : str, optional
-        ``host:port`` of brokers, with commas; also the option ``kafka.bootstrap.servers``.
+    servers : str or list of str, optional
+        ``host:port`` of brokers; also the option ``kafka.bootstrap.servers``.
     registry : str or kcodec.registry.SchemaRegistry, optional
         Where the schemas of AVRO, JSON_SR and PROTOBUF are; the settings of its client are options with the prefix
         ``confluent.schema.registry.``.
@@ -101,7 +102,7 @@ def readStream_ksql(
     spark: "SparkSession",
     statement: Any,
     *,
-    servers: str | None = None,
+    servers: str | Sequence[str] | None = None,
     registry: Any = None,
     variables: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -134,7 +135,7 @@ def _records(
     reader: Any,
     spark: "SparkSession",
     statement: Any,
-    servers: str | None,
+    servers: Any,
     variables: Mapping[str, str] | None,
     options: Mapping[str, Any] | None,
     source: str,
@@ -202,6 +203,13 @@ def select_ksql(
         raise ConfigError(f"unknown option {next(iter(others))!r}: {known} are options")
     rows = rows_options(given, "select_ksql", has_registry=True)
     found, codecs = _codecs(statement, registry, variables, client, compat, wide_decimals)
+    has_headers = any(column.kind == "header" for column in found.columns)
+    missing = [
+        name for name in (*_PSEUDO, *(["headers"] if has_headers else [])) if name not in frame.columns
+    ]
+    if missing:
+        hint = ": headers need the option includeHeaders" if "headers" in missing else ""
+        raise ConfigError(f"the records have no {', '.join(missing)}{hint}")
     parts: dict[str, Column] = {}
     for part, codec in codecs.items():
         if codec is not None:
@@ -209,8 +217,7 @@ def select_ksql(
     # Each is decoded once, whatever is selected of it.
     step = frame.select(
         *(column.alias(f"__{part}") for part, column in parts.items()),
-        *(F.col(name) for name in ("partition", "offset", "timestamp")),
-        *([F.col("headers")] if any(column.kind == "header" for column in found.columns) else []),
+        *(F.col(name) for name in (*_PSEUDO, *(["headers"] if has_headers else []))),
     )
     columns: dict[str, Column] = {}
     for part, codec in codecs.items():
@@ -235,7 +242,7 @@ def write_ksql(
     frame: "DataFrame",
     statement: Any,
     *,
-    servers: str | None = None,
+    servers: str | Sequence[str] | None = None,
     registry: Any = None,
     variables: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
@@ -295,7 +302,7 @@ def ksql_views(
     spark: "SparkSession",
     url: str,
     *,
-    servers: str | None = None,
+    servers: str | Sequence[str] | None = None,
     registry: Any = None,
     options: Mapping[str, Any] | None = None,
     source: str = SOURCE,
@@ -370,12 +377,12 @@ def _split(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str,
     return rows, client, others
 
 
-def _place(servers: str | None, given: set[str]) -> dict[str, str]:
+def _place(servers: Any, given: set[str]) -> dict[str, str]:
     if servers is None:
         return {}
     if "kafka.bootstrap.servers" in given:
         raise ConfigError("servers= and the option kafka.bootstrap.servers are both given")
-    return {"kafka.bootstrap.servers": servers}
+    return {"kafka.bootstrap.servers": servers if isinstance(servers, str) else ",".join(servers)}
 
 
 def _register(spark: "SparkSession", source: str) -> None:

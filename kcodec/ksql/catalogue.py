@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import RegistryError, SchemaError, one_line
 from kcodec.formats.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
-from kcodec.ksql.parser import parse_head, parse_kept
+from kcodec.ksql.parser import Head, parse_head, parse_kept
 from kcodec.ksql.statement import SYSTEM_COLUMNS, Statement
 from kcodec.registry.client import RegistryClient
 from kcodec.registry.client_settings import Redaction, addresses, checked
@@ -89,39 +89,67 @@ def statements_of(answer: Any) -> list[CatalogueEntry]:
     """
     if not isinstance(answer, list):
         raise _Unknown("the answer is no list of results")
-    found: list[CatalogueEntry] = []
+    described: list[Mapping[str, Any]] = []
     known = False
     for entity in answer:
         descriptions = entity.get("sourceDescriptions") if isinstance(entity, dict) else None
-        if not isinstance(descriptions, list):
-            continue
-        known = True
-        for description in descriptions:
-            name = description.get("name") if isinstance(description, dict) else None
-            if not isinstance(name, str):
-                raise _Unknown("the answer has a source without a name")
-            try:
-                found.append(CatalogueEntry(name, _statement(name, description)))
-            except (SchemaError, _Unknown) as error:
-                found.append(CatalogueEntry(name, None, str(error)))
+        if isinstance(descriptions, list):
+            known = True
+            described += descriptions
     if not known:
         raise _Unknown("the answer has no source descriptions")
+    heads: dict[str, Head] = {}
+    for description in described:
+        if not isinstance(description, dict) or not isinstance(description.get("name"), str):
+            raise _Unknown("the answer has a source without a name")
+        text = description.get("statement")
+        if isinstance(text, str) and (head := parse_head(text)) is not None:
+            heads[description["name"]] = head
+    found = []
+    for description in described:
+        name = description["name"]
+        try:
+            found.append(CatalogueEntry(name, _statement(name, description, heads)))
+        except (SchemaError, _Unknown) as error:
+            found.append(CatalogueEntry(name, None, str(error)))
     return found
 
 
-def _statement(name: str, description: Mapping[str, Any]) -> Statement:
+def _statement(name: str, description: Mapping[str, Any], heads: Mapping[str, Head]) -> Statement:
     """Return the statement that reads a source: its own, or one of what the server says of it."""
-    text = _text(description, "statement")
-    head = parse_head(text) if text else None
-    columns = _columns(description.get("fields"))
+    head = heads.get(name)
     if head is not None and not head.has_query:
-        kept = parse_kept(text)
+        kept = parse_kept(description["statement"])
         if not kept.infers:
             return kept
-    given: dict[str, Any] = dict(head.properties) if head is not None else {}
-    if head is not None and head.window_size is not None:
-        given.setdefault("WINDOW_SIZE", head.window_size)
-    return _described(name, description, columns, given)
+    return _described(name, description, _columns(description.get("fields")), _given(name, heads))
+
+
+#: What a query takes over from its source, unless its statement names the format.
+_TAKEN_OVER = ("DELIMITER", "PROTOBUF_NULLABLE_REPRESENTATION")
+
+
+def _given(name: str, heads: Mapping[str, Head]) -> dict[str, Any]:
+    """Return the properties that a source has been given, by its own statement or those of the sources before it."""
+    head = heads.get(name)
+    given = {} if head is None else dict(head.properties)
+    wanted = {
+        f"{part}_{each}"
+        for part in ("KEY", "VALUE")
+        for each in _TAKEN_OVER
+        if not {f"{part}_FORMAT", "FORMAT"} & given.keys()
+    }
+    seen: set[str] = set()
+    while head is not None and name not in seen:
+        seen.add(name)
+        size = head.properties.get("WINDOW_SIZE", head.window_size)
+        if size is not None:
+            given.setdefault("WINDOW_SIZE", size)
+        for each in wanted & head.properties.keys():
+            given.setdefault(each, head.properties[each])
+        name = head.source or ""
+        head = heads.get(name)
+    return given
 
 
 #: What a server says itself, and what is not said of a source.

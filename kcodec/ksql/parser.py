@@ -96,11 +96,12 @@ def parse_kept(text: str) -> Statement:
 
 
 class Head(NamedTuple):
-    """What is read of a statement that may have a query: its properties, and the size of the query's windows."""
+    """What is read of a statement that may have a query: its properties, the query's first source and its windows."""
 
     properties: Mapping[str, Any]
-    has_query: bool
-    window_size: str | None
+    has_query: bool = False
+    source: str | None = None
+    window_size: str | None = None
 
 
 def parse_head(text: str) -> Head | None:
@@ -161,16 +162,20 @@ class _Statements(Parser):
             self.need(")")
         properties = self._properties() if self.take("WITH") else {}
         if not self.is_next("AS"):
-            return Head(properties, False, None)
+            return Head(properties)
+        source: str | None = None
         while self.kind != "end":
-            if self.take("TUMBLING") or self.take("HOPPING"):
+            if source is None and self.take("FROM"):
+                source = self.name()
+            elif self.take("TUMBLING") or self.take("HOPPING"):
                 self.need("(")
                 self.need("SIZE")
                 size = self.token
                 self.next()
-                return Head(properties, True, f"{size} {self.token}")
-            self.next()
-        return Head(properties, True, None)
+                return Head(properties, True, source, f"{size} {self.token}")
+            else:
+                self.next()
+        return Head(properties, True, source)
 
     def name(self, what: str = "a name") -> str:
         """Read a name, or that of a variable."""

@@ -70,6 +70,52 @@ def test_a_table_of_windows(window, kind, size):
     assert [(each.name, each.primary) for each in made.columns] == [("ID", True), ("N", False)]
 
 
+def test_what_a_query_takes_over_from_its_source():
+    """The size of windows and delimiters are not told: those of the source are taken."""
+    hourly = (
+        "CREATE TABLE HOURLY AS SELECT ID, COUNT(*) N FROM LINES WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY ID;"
+    )
+    lines = (
+        "CREATE STREAM LINES (ID INT KEY, N BIGINT) WITH (KAFKA_TOPIC='lines', KEY_FORMAT='DELIMITED', "
+        "VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='|', KEY_DELIMITER='TAB');"
+    )
+    fields = [field("ID", "INTEGER", "KEY"), field("N", "BIGINT")]
+    windowed = {
+        "type": "TABLE",
+        "windowType": "TUMBLING",
+        "keyFormat": "DELIMITED",
+        "valueFormat": "DELIMITED",
+    }
+    entries = statements_of(
+        answer(
+            [source("LINES", fields, lines)],
+            [
+                source(
+                    "BIG",
+                    fields,
+                    "CREATE TABLE BIG AS SELECT * FROM HOURLY WHERE N > 5 EMIT CHANGES;",
+                    **windowed,
+                ),
+                source("HOURLY", fields, hourly, **windowed),
+                source(
+                    "AS_JSON",
+                    fields,
+                    "CREATE TABLE AS_JSON WITH (VALUE_FORMAT='JSON') AS SELECT * FROM HOURLY;",
+                    **{**windowed, "valueFormat": "JSON"},
+                ),
+                source("LOOP", fields, "CREATE TABLE LOOP AS SELECT * FROM LOOP;", **windowed),
+            ],
+        )
+    )
+    found = {entry.name: entry for entry in entries}
+    for name in ("BIG", "HOURLY", "AS_JSON"):
+        made = found[name].statement
+        assert made.window_size == 3_600_000
+        assert made.key_properties == {"delimiter": "TAB"}
+        assert made.value_properties == ({} if name == "AS_JSON" else {"delimiter": "|"})
+    assert "TUMBLING windows require 'WINDOW_SIZE'" in found["LOOP"].error
+
+
 def test_types_and_headers():
     inner = schema(
         "STRUCT", fields=[field("a", "INTEGER"), field("B", schema("ARRAY", memberSchema=schema("DATE")))]

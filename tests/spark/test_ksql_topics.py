@@ -175,6 +175,8 @@ def test_options(spark):
         select_ksql(frame, STREAM, options={"startingOffsets": "earliest"})
     with pytest.raises(ConfigError, match="a setting of a registry without its address"):
         select_ksql(frame, STREAM, options={"confluent.schema.registry.timeout": "5"})
+    with pytest.raises(ConfigError, match="the records have no offset, headers: headers need"):
+        select_ksql(frame.drop("headers", "offset"), STREAM)
     with pytest.raises(ConfigError, match="timezone: 'Mars' is not a time zone"):
         select_ksql(frame, STREAM, timezone="Mars")
 
