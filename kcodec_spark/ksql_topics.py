@@ -314,6 +314,8 @@ def ksql_views(
 ) -> list[KsqlView]:
     """Make a temporary view of each stream and table of a ksqlDB server, under its name.
 
+    Decimals of more than 38 digits are text in them.
+
     Parameters
     ----------
     url : str
