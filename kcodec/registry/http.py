@@ -26,6 +26,9 @@ from kcodec.registry.settings import Config, check_mode
 
 __all__ = ["HttpRegistry"]
 
+#: The highest id that there can be: a frame's four bytes, read without a sign, may hold more.
+_MAX_ID = 2**31 - 1
+
 #: Schemas by id that are kept where the configuration does not say.
 _CAPACITY = 1000
 
@@ -151,6 +154,9 @@ class HttpRegistry:
 
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its id, which is kept; `form` is the server's ``format`` of the text."""
+        if schema_id > _MAX_ID:
+            # Servers have no such path, and say so as one that is no registry does.
+            raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
         shared = self._open()
         is_plain = subject is None and not form
         known = shared.known(schema_id) if is_plain else None

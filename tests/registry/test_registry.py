@@ -547,6 +547,13 @@ class TestHttp:
             assert (found.id, found.version, found.schema, found.guid) == (1, None, INT, guid(INT))
             handle.close()
 
+    def test_ids_that_no_server_has(self):
+        """The bytes of a frame may say anything; a server has no path for what is beyond 31 bits."""
+        handle = registries.open("http://127.0.0.1:9", {"max.retries": 0})
+        with refused(404, 40403):
+            handle.get(2**32 - 1)
+        handle.close()
+
     def test_nobody_there(self):
         handle = registries.open(
             "http://127.0.0.1:9", {"max.retries": 0, "basic.auth.user.info": "me:hunter2"}

@@ -99,8 +99,14 @@ class Request:
 
     @property
     def id(self) -> int:
-        """The id in the path; what is no number is no page either, as JAX-RS has it."""
-        return self._int(self.path["id"])
+        """The id in the path; what is no number is no page either, as JAX-RS has it.
+
+        Four bytes of a frame, read without a sign, may be beyond the ids that there are: then there is no such schema.
+        """
+        text = self.path["id"]
+        if text.isascii() and text.isdigit() and int(text[:20]) not in _INT32:
+            raise RegistryError(f"Schema {text[:20]} not found", 404, 40403)
+        return self._int(text)
 
     @property
     def within(self) -> str | None:
