@@ -100,7 +100,7 @@ def _codec(given: Given, part: str, format: str, place: Place | None) -> Any:
     if format == "JSON_SR":
         from kcodec_spark.framed import framed_serde
 
-        chosen = {} if fields is None else {"fields": tuple(fields)}
+        chosen: dict[str, Any] = {} if fields is None else {"fields": tuple(fields)}
         if place is None:
             return JsonSchemaCodec(str(schema), **chosen)
         return framed_serde(format, *place, schema, chosen)
