@@ -18,7 +18,8 @@ from kcodec.wire.decimal cimport decimal_put_integer, decimal_rescale, decimal_s
 from kcodec.wire.isotime cimport iso_write
 from kcodec.wire.json cimport JsonFault, base64_encode, json_put_string, json_skip, json_space
 from kcodec.wire.status cimport (
-    INEXACT, INVALID_UTF8, JSON_TYPE, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS, Status,
+    INEXACT, INVALID_UTF8, JSON_TYPE, LONE_SURROGATE, NULL_VALUE, OK, OUT_OF_RANGE, TRAILING_BYTES, UNION_MEMBERS,
+    Status,
 )
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -202,7 +203,7 @@ cdef uint8_t *put_raw(
 cdef uint8_t *put_rest(
     Context *context, const Op *op, const Input *column, int64_t index, uint8_t *out
 ) noexcept nogil:
-    """Write what an object holds beside its fields, with a comma in front: the text of an object without its brackets."""
+    """Write what an object holds beside its fields, behind a comma: the text of an object without its brackets."""
     cdef int64_t begin = start_of(column, index)
     cdef uint8_t *end = put_raw(context, op, column.data + begin, start_of(column, index + 1) - begin, out)
     cdef const uint8_t *first
