@@ -76,6 +76,27 @@ PAIR = pa.struct([pa.field("a", pa.int8(), nullable=False), ("b", pa.int8())])
             Node(Op.JSON_OBJECT, 0, children=(Node(Op.JSON_STRING, 1, "a"), Node(Op.JSON_STRING, 2, "b"))),
             "64-bit offsets",
         ),
+        (
+            pa.struct([("a", pa.string()), ("b", pa.date32())]),
+            Node(
+                Op.JSON_UNION,
+                0,
+                children=(
+                    Node(Op.JSON_STRING, 1, "a", forms=Form.NULL),
+                    Node(Op.JSON_TIME, 2, "b", forms=Form.NULL),
+                ),
+            ),
+            "two members of a union are of one kind",
+        ),
+        (
+            pa.struct([("a", pa.string()), ("b", pa.string())]),
+            Node(
+                Op.JSON_OBJECT,
+                0,
+                children=(Node(Op.JSON_STRING, 1, "a"), Node(Op.JSON_REST, 2, "b", forms=Form.NULL)),
+            ),
+            "is read as its first child",
+        ),
     ],
 )
 def test_compiled_programs_refuse_plans_that_do_not_fit(kind, root, message):
