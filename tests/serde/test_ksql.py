@@ -876,3 +876,37 @@ def test_schemas_are_fetched_and_registered_in_advance(impl, monkeypatch):
     written = again.encode(pa.array([{"A": 1}])).to_pylist()
     assert again.decode([*written, framed(old, b"\x04")]).to_pylist() == [{"A": 1}, {"A": 2}]
     assert written == [framed(number, b"\x02\x02")]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_nulls_within_and_slices(impl, name):
+    """Protobuf has no nulls in lists; entries of null have the default."""
+    codec = codec_of(name, "A ARRAY<STRING>, M MAP<STRING, INT>, R ARRAY<STRUCT<X INT>>")
+    rows = [
+        {"A": ["a", None], "M": [], "R": []},
+        {"A": [], "M": [("k", None)], "R": []},
+        {"A": [], "M": [], "R": [None]},
+    ]
+    array = pa.array(rows, codec.arrow_type)
+    written, report = codec.encode(array, errors="report")
+    found = codec.decode(written).to_pylist()
+    if name == "PROTOBUF":
+        assert report.select(["path", "code"]).to_pylist() == [
+            {"path": "A[1]", "code": "null_value"},
+            {"path": "R[0]", "code": "null_value"},
+        ]
+        assert found == [None, {"A": [], "M": [("k", 0)], "R": []}, None]
+    else:
+        assert found == rows
+    part, _ = codec.encode(pa.concat_arrays([array] * 3).slice(2, 5), errors="report")
+    assert part.to_pylist() == (written.to_pylist() * 3)[2:7]
+
+
+def test_columns_that_a_chosen_message_lacks(impl):
+    """Names of messages are taken as they are when written, and in upper case when inferred."""
+    registry = MemoryRegistry()
+    text = 'syntax = "proto3"; message A { int32 x = 1; } message B { A A = 1; }'
+    registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = codec_of("PROTOBUF", None, registry=registry, properties={"VALUE_SCHEMA_FULL_NAME": "B"})
+    with pytest.raises(SchemaError, match="Schema from Schema Registry misses field with name: X"):
+        codec.encode(pa.array([{"A": {"X": 1}}]))

@@ -16,7 +16,7 @@ from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.ksql.avro_maps import with_maps
 from kcodec.formats.ksql.avro_source import AvroSource, member_name
 from kcodec.formats.ksql.plan import match_fields
-from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
+from kcodec.formats.ksql.registered import ColumnDecoder, Reader, missing_field, prepared, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
@@ -356,7 +356,7 @@ def _check(kind: SqlType, schema: Schema) -> None:
     written = {field.name for field in record.fields}
     for name in (_avro_name(field.name) for field in kind.fields):
         if name not in written:
-            raise SchemaError(f"Schema from Schema Registry misses field with name: {name}")
+            raise missing_field(name)
     for field in record.fields:
         if field.name not in names and not field.has_default and not field.type.nullable:
             raise SchemaError(
@@ -377,6 +377,8 @@ def _shaped(array: pa.Array, kind: SqlType, schema: Schema) -> pa.Array:
         for field, place in zip(kind.fields, match_fields(kind.fields, array.type), strict=True):
             name = _avro_name(field.name)
             if place is not None:
+                if name not in fields:
+                    raise missing_field(name)
                 parts.append(_shaped(array.field(place), field.type, fields[name]))
                 names.append(name)
         made = pa.struct([(name, part.type) for name, part in zip(names, parts, strict=True)])

@@ -17,7 +17,7 @@ from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.ksql.json_sr_reader import read_document_row
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.plan import code_of, encode_plan, written_type
-from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
+from kcodec.formats.ksql.registered import ColumnDecoder, Reader, missing_field, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
 from kcodec.formats.schema_format import NamedText, SchemaDecoder, SchemaEncoder
@@ -330,7 +330,7 @@ class _Encoder(SchemaEncoder):
         known = dict(source.fields) if source.type == "struct" else {}
         for field in rows.kind.fields if rows.wrapped else ():
             if field.name not in known:
-                raise SchemaError(f"Schema from Schema Registry misses field with name: {field.name}")
+                raise missing_field(field.name)
         self._entries = _entries(rows.kind, source)
 
     def encode(

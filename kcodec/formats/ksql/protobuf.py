@@ -11,7 +11,7 @@ from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.ksql.plan import match_fields
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
 from kcodec.formats.ksql.protobuf_source import WRAPPED, FieldSource, MessageSource, oneofs_of
-from kcodec.formats.ksql.registered import ColumnDecoder, Reader, prepared, read_as
+from kcodec.formats.ksql.registered import ColumnDecoder, Reader, missing_field, prepared, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlType
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
@@ -369,7 +369,7 @@ class _Encoder(SchemaEncoder):
         )
         for field in rows.kind.fields:
             if field.name not in message.by_name:
-                raise SchemaError(f"Schema from Schema Registry misses field with name: {field.name}")
+                raise missing_field(field.name)
 
     def encode(
         self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
@@ -394,6 +394,8 @@ def _message(array: pa.Array, kind: SqlType, message: MessageType) -> tuple[pa.A
     parts, names, faults = [], [], []
     for field, place in zip(kind.fields, match_fields(kind.fields, array.type), strict=True):
         if place is not None:
+            if field.name not in message.by_name:
+                raise missing_field(field.name)
             part, lost = _value(array.field(place), field.type, message.by_name[field.name])
             faults += [fault._replace(path=prefix_path(field.name, fault.path)) for fault in lost]
             parts.append(part)

@@ -18,7 +18,7 @@ from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
 from kcodec.formats.schema_format import SchemaDecoder
 from kcodec.plan.failure import prefix
 
-__all__ = ["ColumnDecoder", "Reader", "prepared", "read_as"]
+__all__ = ["ColumnDecoder", "Reader", "missing_field", "prepared", "read_as"]
 
 
 class Reader(NamedTuple):
@@ -39,6 +39,11 @@ def read_as(rows: RowOptions, source: Source) -> Reading:
     if found.problem:
         raise SchemaError(found.problem)
     return found
+
+
+def missing_field(name: str) -> SchemaError:
+    """Return why columns are not written as a schema that was chosen."""
+    return SchemaError(f"Schema from Schema Registry misses field with name: {name}")
 
 
 class ColumnDecoder(SchemaDecoder):
