@@ -20,7 +20,7 @@ from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.payloads import select
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
-from kcodec.formats.protobuf.types import TypeOptions
+from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 from kcodec.plan.failure import prefix as prefix_path
@@ -198,7 +198,7 @@ class _MessageDecoder(SchemaDecoder):
         schema: ProtobufSchema,
         message: MessageType,
         found: Reading,
-        options: TypeOptions,
+        options: ProtobufOptions,
         limits: Limits,
     ) -> None:
         self.text = print_file(schema.main)
@@ -275,10 +275,10 @@ def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array
 # The format -------------------------------------------------------------------------------------------
 
 
-def _type_options(rows: RowOptions, wrappers: bool) -> TypeOptions:
+def _type_options(rows: RowOptions, wrappers: bool) -> ProtobufOptions:
     """Return how messages are laid out: times cut off, unsigned numbers as they are, no other message is one value."""
     known = ("times", "wrappers") if wrappers else ("times",)
-    return TypeOptions(
+    return ProtobufOptions(
         large=rows.large,
         # Only what the columns name is read.
         recursive_depth=MAX_NESTING,
