@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec import ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec
+from kcodec.columns.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark import avro, protobuf
@@ -93,29 +94,39 @@ def _codec(given: Given, part: str, format: str, place: Place | None) -> Any:
         raise ConfigError(f"{part}.message is an option of protobuf")
     if place is None and schema is None:
         raise ConfigError(f"{part}.schema is needed, or schemaRegistryAddress")
-    if format == "AVRO":
-        return avro.avro_codec(schema, own, place, fields)
-    if format == "PROTOBUF":
-        return protobuf.protobuf_codec(schema, message, own, place, fields)
-    if format == "JSON_SR":
-        from kcodec_spark.framed import framed_serde
-
-        chosen: dict[str, Any] = {} if fields is None else {"fields": tuple(fields)}
-        if place is None:
-            return JsonSchemaCodec(str(schema), **chosen)
-        return framed_serde(format, *place, schema, chosen)
     is_key = part == "key"
-    if format == "JSON":
-        codec: Any = JsonCodec(json_type(str(schema), part))
-    elif format == "CONNECT_JSON":
-        codec = ConnectJsonCodec(schema, config=own, key=is_key)
-    else:
-        codec = KsqlCodec(format, str(schema), key=is_key)
+    match format:
+        case "AVRO":
+            return avro.avro_codec(schema, own, place, fields)
+        case "PROTOBUF":
+            return protobuf.protobuf_codec(schema, message, own, place, fields)
+        case "JSON_SR":
+            return _json_schema_codec(schema, place, fields)
+        case "JSON":
+            codec: Any = JsonCodec(json_type(str(schema), part))
+        case "CONNECT_JSON":
+            codec = ConnectJsonCodec(schema, config=own, key=is_key)
+        case _:
+            codec = KsqlCodec(format, str(schema), key=is_key)
     return codec if fields is None else codec.select(fields)
 
 
+def _json_schema_codec(schema: str | None, place: Place | None, fields: list[str] | None) -> Any:
+    from kcodec_spark.framed import framed_serde
+
+    chosen: dict[str, Any] = {} if fields is None else {"fields": tuple(fields)}
+    if place is None:
+        return JsonSchemaCodec(str(schema), **chosen)
+    return framed_serde("JSON_SR", *place, schema, chosen)
+
+
 def json_type(text: str, part: str) -> pa.DataType:
-    """Return the Arrow type of a type of Spark as JSON. Spark has no parser of DDL where its workers run."""
+    """Return the Arrow type of a type of Spark, as DDL or as JSON."""
+    if text.lstrip()[:1] not in ("{", '"'):
+        try:
+            return ddl_type(text)
+        except SchemaError as error:
+            raise ConfigError(f"{part}.schema of json: {error}") from None
     from pyspark.sql.types import _parse_datatype_json_value
 
     try:
@@ -124,5 +135,5 @@ def json_type(text: str, part: str) -> pa.DataType:
         if isinstance(error, SchemaError):
             raise
         raise ConfigError(
-            f"{part}.schema of json is a type of Spark as JSON, such as StructType.fromDDL('id BIGINT').json()"
+            f"{part}.schema of json is a type of Spark, as DDL such as 'id BIGINT' or as JSON"
         ) from None

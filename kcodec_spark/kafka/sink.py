@@ -138,23 +138,29 @@ def _encoding(given: Given, part: str, format: str, topics: list[str]) -> Any:
         from kcodec_spark.framed import framed_writer
 
         return framed_writer(format, *place, schema, SIGNED if format == "PROTOBUF" else {}, message)
-    if format == "AVRO":
-        return AvroCodec(schema) if schema is not None else _Typed(_derived_avro)
-    if format == "JSON":
-        return _Typed(JsonCodec) if schema is None else JsonCodec(json_type(schema, part))
     own = {name: value for name, value in given.names(f"{part}.").items() if name in FORMATS[format]}
-    is_key = part == "key"
-    if format == "CONNECT_JSON":
-        if schema is None:
-            return _Typed(functools.partial(ConnectJsonCodec, config=own, key=is_key))
-        return ConnectJsonCodec(schema, config=own, key=is_key)
+    connect = functools.partial(ConnectJsonCodec, config=own, key=part == "key")
     if schema is None:
+        match format:
+            case "AVRO":
+                return _Typed(_derived_avro)
+            case "JSON":
+                return _Typed(JsonCodec)
+            case "CONNECT_JSON":
+                return _Typed(connect)
         raise ConfigError(f"{part}.schema is needed, or schemaRegistryAddress")
-    if format == "PROTOBUF":
-        return ProtobufCodec(schema, message, **SIGNED)
-    if format == "JSON_SR":
-        return JsonSchemaCodec(schema)
-    return KsqlCodec(format, schema, key=is_key)
+    match format:
+        case "AVRO":
+            return AvroCodec(schema)
+        case "PROTOBUF":
+            return ProtobufCodec(schema, message, **SIGNED)
+        case "JSON_SR":
+            return JsonSchemaCodec(schema)
+        case "JSON":
+            return JsonCodec(json_type(schema, part))
+        case "CONNECT_JSON":
+            return connect(schema)
+    return KsqlCodec(format, schema, key=part == "key")
 
 
 def _derived_avro(kind: pa.DataType) -> Any:

@@ -160,7 +160,8 @@ def test_columns_of_values():
             {"value.format": "kafka", "value.schema": "V INT", "value.subject": "s"},
             "no schemas in a registry",
         ),
-        ({"value.format": "json", "value.schema": "id BIGINT"}, "a type of Spark as JSON"),
+        ({"value.format": "json", "value.schema": "{}"}, "a type of Spark, as DDL"),
+        ({"value.format": "json", "value.schema": "id BIGINTS"}, "value.schema of json: "),
         (
             {"value.format": "avro", "schemaRegistryAddress": "memory://x", "subscribe": "a,b"},
             "give value.subject",
