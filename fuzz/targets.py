@@ -7,7 +7,6 @@ with one of its own errors.
 import importlib.util
 import itertools
 import json
-import logging
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,8 +22,6 @@ from kcodec import ConnectJsonCodec, JsonCodec, KcodecError, KsqlCodec, Protobuf
 from kcodec.formats.schema_format import schema_format
 
 ROOT = Path(__file__).parents[1]
-# A warning of every bad batch would be most of what a run prints.
-logging.getLogger("kcodec").setLevel(logging.ERROR)
 
 #: Properties of the test suite, by the file that holds them: what they draw is drawn from the fuzzer's bytes.
 PROPERTIES = {

@@ -237,7 +237,7 @@ def test_too_much_to_encode_for_32_bits():
     before = pa.total_allocated_bytes()
     with pytest.raises(CapacityError, match="large=True"):
         codec.encode(rows)
-    assert pa.total_allocated_bytes() == before
+    assert pa.total_allocated_bytes() <= before
 
 
 def bad_forms(values):

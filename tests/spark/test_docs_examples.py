@@ -13,4 +13,6 @@ def test_examples(page, spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"spark": spark}
     for block in blocks(page):
+        # What Spark writes is not where this process is, but where its JVM is.
+        block = block.replace('.parquet("', f'.parquet("{tmp_path}/')
         exec(compile(block, page.name, "exec"), names)

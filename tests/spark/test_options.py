@@ -83,7 +83,7 @@ def test_functions_without_schemas_in_a_registry_take_no_options_of_avro(name):
     with pytest.raises(ConfigError, match=f"register {known_to_register}; others are the codec's$"):
         register(None, {}, options={name: "none"})
     if "." not in name:
-        with pytest.raises(ConfigError, match=f"from_connect_json {known}, and Connect's$"):
+        with pytest.raises(ConfigError, match=f"from_connect_json {known}, debezium, and Connect's$"):
             from_connect_json("value", "INT", {name: "none"})
 
 

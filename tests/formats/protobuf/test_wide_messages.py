@@ -38,7 +38,7 @@ def test_as_upb(seed, fields):
     written = codec.encode(decoded)
     assert [upb.FromString(row) for row in written.to_pylist()] == [upb.FromString(row) for row in rows]
     assert same_encode(codec.encode_plan(decoded.type), decoded).equals(written)
-    assert same_decode([codec.plan], rows).equals(decoded)
+    assert contracts.comparable(same_decode([codec.plan], rows)) == contracts.comparable(decoded)
     worse = pa.array([spoiled(rnd, row) for row in decoded.to_pylist()], decoded.type)
     same_encode(codec.encode_plan(decoded.type), worse)
     fields_of = [field.name for field in message.fields]
