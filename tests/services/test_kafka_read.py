@@ -317,12 +317,13 @@ def test_offsets_that_are_gone(kafka, topic):
     assert [(each.code, each.offset, each.reason) for each in report.faults] == [
         ("offset_out_of_range", 3, "the offsets 3 to 19 are no longer there")
     ]
-    # What goes away between planning and reading.
-    ranges = [Range(topic, 0, 3, 30)]
+    # What goes away between planning and reading; how many records without a key are in a partition is chance.
+    end = 1 + max(row["offset"] for row in expected if row["partition"] == 0)
+    ranges = [Range(topic, 0, 3, end)]
     with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE"):
         read(ranges, servers=kafka.address).read_all()
     reader, report = read(ranges, servers=kafka.address, errors="report", config=config)
-    assert reader.read_all()["offset"].to_pylist() == list(range(low, 30))
+    assert reader.read_all()["offset"].to_pylist() == list(range(low, end))
     assert [each.offset for each in report.faults] == [3]
 
 
