@@ -23,6 +23,8 @@ __all__ = ["Written", "write"]
 _PARTS = ("key", "value", "headers", "timestamp")
 #: Rows that are encoded together.
 _ROWS = 1 << 16
+#: Rows of a partition that are rather sliced than gathered, on average.
+_LONG_RUN = 1 << 9
 _MAX_SEQUENCE = 0x7FFFFFFF
 
 
@@ -219,13 +221,7 @@ class _Writer:
         """Encode rows and give them to the producer."""
         table = self._records(batch)
         numbers = self._numbers(batch, table)
-        first = numbers[0] if len(numbers) else 0
-        if (numbers == first).all():
-            groups = [(int(first), table)] if len(table) else []
-        else:
-            order = np.argsort(numbers, kind="stable")
-            edges = np.flatnonzero(np.diff(numbers[order])) + 1
-            groups = [(int(numbers[rows[0]]), table.take(pa.array(rows))) for rows in np.split(order, edges)]
+        groups = list(_by_partition(table, numbers))
         places = {TopicPartition(self._topic, number) for number, _ in groups}
         producer.add_to_transaction(places)
         for number, records in groups:
@@ -343,6 +339,19 @@ class _Writer:
             # Producers number the records of each batch from 0; the checksum does not cover it.
             header[:8] = bytes(8)
             producer.send(place, (header, content), int.from_bytes(header[57:61], "big"))
+
+
+def _by_partition(table: pa.RecordBatch, numbers: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the records of each partition in order, in several parts where they stand together in long runs."""
+    edges = np.flatnonzero(np.diff(numbers)) + 1
+    if len(edges) * _LONG_RUN > len(table):
+        order = np.argsort(numbers, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
+            yield int(numbers[rows[0]]), table.take(pa.array(rows))
+    elif len(table):
+        starts = [0, *edges.tolist()]
+        for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
+            yield int(numbers[start]), table.slice(start, end - start)
 
 
 def _listed(columns: Mapping[str, Any] | None) -> set[str]:
