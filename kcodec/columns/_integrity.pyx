@@ -9,37 +9,14 @@ arrays that have nothing to look at are not.
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
+from kcodec.columns._c_data cimport ArrowArray, ArrowSchema
+
 __all__ = ["defect"]
 
 
 cdef extern from "offsets.h" nogil:
     bint kcodec_falls32(const int32_t *offsets, int64_t count)
     bint kcodec_falls64(const int64_t *offsets, int64_t count)
-
-
-cdef struct ArrowSchema:
-    const char *format
-    const char *name
-    const char *metadata
-    int64_t flags
-    int64_t n_children
-    ArrowSchema **children
-    ArrowSchema *dictionary
-    void *release
-    void *private_data
-
-
-cdef struct ArrowArray:
-    int64_t length
-    int64_t null_count
-    int64_t offset
-    int64_t n_buffers
-    int64_t n_children
-    const void **buffers
-    ArrowArray **children
-    ArrowArray *dictionary
-    void (*release)(ArrowArray *) noexcept nogil
-    void *private_data
 
 
 cdef enum:

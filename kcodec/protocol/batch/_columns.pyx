@@ -9,6 +9,7 @@ from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, 
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from kcodec.columns._c_data cimport ArrowArray
 from kcodec.wire.cursor cimport pack8, read_varint32, unzigzag32
 
 import pyarrow as pa
@@ -46,19 +47,6 @@ cdef enum:
     CONTROL_NAMES
     ROOT
     ARRAYS
-
-# The Arrow C data interface.
-cdef struct ArrowArray:
-    int64_t length
-    int64_t null_count
-    int64_t offset
-    int64_t n_buffers
-    int64_t n_children
-    const void **buffers
-    ArrowArray **children
-    ArrowArray *dictionary
-    void (*release)(ArrowArray *) noexcept nogil
-    void *private_data
 
 cdef tuple SCHEMAS = (record_schema(views=False), record_schema(views=True))
 
