@@ -61,8 +61,8 @@ static KC_INLINE int kc_varint_apart(
 }
 
 /* Numbers are of any size: all bytes are loaded at once, rather than guessed to be one. */
-static KC_INLINE int kc_read_varint64(
-    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint64_t *value
+static KC_INLINE int kc_read_long(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint8_t last, uint64_t *value
 ) {
     const uint8_t *p = *at;
     if (KC_LIKELY(limit - p >= 8)) {
@@ -78,27 +78,20 @@ static KC_INLINE int kc_read_varint64(
             }
         }
     }
-    return kc_varint_apart(at, end, 10, 1, value);
+    return kc_varint_apart(at, end, 10, last, value);
+}
+
+static KC_INLINE int kc_read_varint64(
+    const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint64_t *value
+) {
+    return kc_read_long(at, end, limit, 1, value);
 }
 
 /* The low 64 bits of at most ten bytes, whatever the tenth holds beyond them. */
 static KC_INLINE int kc_read_low64(
     const uint8_t **at, const uint8_t *end, const uint8_t *limit, uint64_t *value
 ) {
-    const uint8_t *p = *at;
-    if (KC_LIKELY(limit - p >= 8)) {
-        const uint64_t word = kc_load_le64(p);
-        const uint64_t stops = ~word & KC_STOP_BITS;
-        if (KC_LIKELY(stops != 0)) {
-            const int size = (kc_ctz64(stops) >> 3) + 1;
-            if (KC_LIKELY(size <= end - p)) {
-                *value = kc_gather7(word & (stops ^ (stops - 1)));
-                *at = p + size;
-                return KC_OK;
-            }
-        }
-    }
-    return kc_varint_apart(at, end, 10, 0x7F, value);
+    return kc_read_long(at, end, limit, 0x7F, value);
 }
 
 static KC_INLINE int kc_read_varint32(
