@@ -1,5 +1,6 @@
 """Columns and the shapes of documents as plans of the JSON engine."""
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -110,7 +111,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-class _Planner:
+class _Planner(ABC):
     """Numbers the columns in pre-order, as `kcodec.columns.layout.layout` does.
 
     `shape` is None for what the schema does not know.
@@ -215,9 +216,9 @@ class _Planner:
     #: Forms of all nodes.
     shared = Form.PLAIN
 
+    @abstractmethod
     def field_forms(self, field: pa.Field, below: Shape | None, shape: Shape | None) -> tuple[Form, bytes]:
         """Return how a null and a missing key of a field are read or written, and the default of one."""
-        raise NotImplementedError
 
     def item_forms(self, field: pa.Field, shape: Shape | None) -> Form:
         """Return how nulls are read or written where there are no keys."""
@@ -246,8 +247,9 @@ class _Planner:
     def integer(self, shape: Shape | None, made: Node) -> Node:
         return _with(made, Op.JSON_INTEGER)
 
+    @abstractmethod
     def decimal(self, shape: Shape | None, kinds: tuple[str, ...], made: Node) -> Node:
-        raise NotImplementedError
+        """Plan a number or a text of exact digits."""
 
     def text(self, kinds: tuple[str, ...], made: Node) -> Node:
         return _with(made, Op.JSON_STRING)
