@@ -197,6 +197,8 @@ class SchemaFormat(ABC):
         Settings of a serde that are this format's alone, under Confluent's keys, and what each does.
     policies : tuple of str
         The compatibility policies that `differences` knows, such as ``"LENIENT"``; the strict one is always known.
+    options_name : str
+        What an error calls the options, if there are any.
     """
 
     type: ClassVar[str]
@@ -205,6 +207,7 @@ class SchemaFormat(ABC):
     interval_numbers: ClassVar[bool] = False
     settings: ClassVar[Mapping[str, str]] = {}
     policies: ClassVar[tuple[str, ...]] = ("STRICT",)
+    options_name: ClassVar[str] = ""
 
     def configured(self, config: Mapping[str, Any]) -> SchemaFormat:
         """Return the format as the settings of a serde ask for it.
@@ -231,6 +234,10 @@ class SchemaFormat(ABC):
         """
         raise ConfigError(f"the format {self.name} takes no message=")
 
+    def options_type(self) -> Any:
+        """Return the class of the options, of which all arguments have defaults; None if there are none."""
+        return None
+
     def options(self, options: object) -> Any:
         """Return how schemas are laid out in columns, checked; None stands for the defaults.
 
@@ -239,19 +246,27 @@ class SchemaFormat(ABC):
         ConfigError
             If these are no options of this format.
         """
-        if options is not None:
+        kind = self.options_type()
+        if kind is None and options is not None:
             raise ConfigError(f"the format {self.name} takes no options=")
-        return None
+        if kind is None:
+            return None
+        if options is None:
+            return kind()
+        if not isinstance(options, kind):
+            raise ConfigError(f"options= are {self.options_name}, not {type(options).__name__}")
+        return options
 
     def named_options(self, named: Mapping[str, Any]) -> Any:
         """Return options by their names, as functions of Spark have them."""
-        if named:
+        kind = self.options_type()
+        if kind is None and named:
             raise ConfigError(f"the format {self.name} takes no options: {', '.join(named)}")
-        return None
+        return None if kind is None else kind(**named)
 
     def is_large(self, options: Any) -> bool:
-        """Return whether encoded columns have 64-bit offsets."""
-        return False
+        """Return whether encoded columns have 64-bit offsets: what the options say, if they say anything."""
+        return bool(getattr(options, "large", False))
 
     # Texts
 

@@ -72,6 +72,7 @@ class AvroFormat(SchemaFormat):
 
     type: ClassVar[str] = "AVRO"
     name: ClassVar[str] = "AVRO"
+    options_name: ClassVar[str] = "kcodec.TypeOptions"
     interval_numbers: ClassVar[bool] = True
     settings: ClassVar[Mapping[str, str]] = {
         "avro.fail.on.trailing.data": "bytes after a value are an error of its row (default false)",
@@ -92,25 +93,11 @@ class AvroFormat(SchemaFormat):
             flag(config, "avro.remove.java.properties", False),
         )
 
-    def options(self, options: object) -> TypeOptions:
+    def options_type(self) -> Any:
         """Return `TypeOptions`."""
         from kcodec.formats.avro.types import TypeOptions
 
-        if options is None:
-            return TypeOptions()
-        if not isinstance(options, TypeOptions):
-            raise ConfigError(f"options= are kcodec.TypeOptions, not {type(options).__name__}")
-        return options
-
-    def named_options(self, named: Mapping[str, Any]) -> TypeOptions:
-        """Return `TypeOptions` of these fields."""
-        from kcodec.formats.avro.types import TypeOptions
-
-        return TypeOptions(**named)
-
-    def is_large(self, options: TypeOptions) -> bool:
-        """Return what the options say."""
-        return options.large
+        return TypeOptions
 
     def parse(self, text: str, references: Sequence[NamedText] = ()) -> ParsedSchema:
         """Parse a schema; references are known by the names in their texts."""

@@ -65,6 +65,7 @@ class JsonSchemaFormat(SchemaFormat):
 
     type: ClassVar[str] = "JSON"
     name: ClassVar[str] = "JSON_SR"
+    options_name: ClassVar[str] = "the TypeOptions of JSON Schema"
     policies: ClassVar[tuple[str, ...]] = ("STRICT", "LENIENT")
     settings: ClassVar[Mapping[str, str]] = {
         "json.fail.invalid.schema": "validate documents by their schema (default false)",
@@ -108,25 +109,11 @@ class JsonSchemaFormat(SchemaFormat):
             ),
         )
 
-    def options(self, options: object) -> TypeOptions:
-        """Return `kcodec.formats.json_schema.types.TypeOptions`."""
+    def options_type(self) -> Any:
+        """Return `TypeOptions`."""
         from kcodec.formats.json_schema.types import TypeOptions
 
-        if options is None:
-            return TypeOptions()
-        if not isinstance(options, TypeOptions):
-            raise ConfigError(f"options= are the TypeOptions of JSON Schema, not {type(options).__name__}")
-        return options
-
-    def named_options(self, named: Mapping[str, Any]) -> TypeOptions:
-        """Return `TypeOptions` of these fields."""
-        from kcodec.formats.json_schema.types import TypeOptions
-
-        return TypeOptions(**named)
-
-    def is_large(self, options: TypeOptions) -> bool:
-        """Return what the options say."""
-        return options.large
+        return TypeOptions
 
     def given_text(self, schema: object) -> str:
         """Return the text of a schema that is given as text, or as objects of Python."""

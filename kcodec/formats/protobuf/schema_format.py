@@ -78,6 +78,7 @@ class ProtobufFormat(SchemaFormat):
 
     type: ClassVar[str] = "PROTOBUF"
     name: ClassVar[str] = "PROTOBUF"
+    options_name: ClassVar[str] = "kcodec.ProtobufOptions"
     message_indexes: ClassVar[bool] = True
     settings: ClassVar[Mapping[str, str]] = {
         "reference.subject.name.strategy": "DefaultReferenceSubjectNameStrategy (default): imports are registered "
@@ -122,25 +123,11 @@ class ProtobufFormat(SchemaFormat):
             return replace(self, messages=tuple(message), is_struct=True)
         raise ConfigError(f"message={message!r} is not the name of a message, or a list of names")
 
-    def options(self, options: object) -> ProtobufOptions:
-        """Return `kcodec.ProtobufOptions`."""
+    def options_type(self) -> Any:
+        """Return `ProtobufOptions`."""
         from kcodec.formats.protobuf.types import ProtobufOptions
 
-        if options is None:
-            return ProtobufOptions()
-        if not isinstance(options, ProtobufOptions):
-            raise ConfigError(f"options= are kcodec.ProtobufOptions, not {type(options).__name__}")
-        return options
-
-    def named_options(self, named: Mapping[str, Any]) -> ProtobufOptions:
-        """Return `ProtobufOptions` of these fields."""
-        from kcodec.formats.protobuf.types import ProtobufOptions
-
-        return ProtobufOptions(**named)
-
-    def is_large(self, options: ProtobufOptions) -> bool:
-        """Return what the options say."""
-        return options.large
+        return ProtobufOptions
 
     # Texts
 
