@@ -20,12 +20,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.errors import DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.error_codes import broker_error
 from kcodec.kafka.messages import definitions
 from kcodec.kafka.sasl import exchange
 from kcodec.kafka.settings import Settings
-from kcodec.plan.kept import Kept
 from kcodec.protocol.message.codec import MessageCodec
 
 __all__ = ["Channel", "Sent"]

@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from kcodec._fork import fork_safe_lock
+from kcodec._kept import Kept
 from kcodec.errors import CODES, ConfigError, DecodeError
-from kcodec.plan.kept import Kept
 from kcodec.protocol.message.codec import MessageCodec
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from kcodec._kept import Kept
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
@@ -25,7 +26,6 @@ from kcodec.registry.base import (
 from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
 from kcodec.registry.database import Database
 from kcodec.registry.metadata import Metadata
-from kcodec.registry.recent import Recent
 from kcodec.registry.references import InContext, named_texts
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
@@ -36,7 +36,8 @@ _Setting = TypeVar("_Setting")
 
 _MAX_VERSION = 2**31 - 1
 
-#: Characters of texts whose parsed forms are kept.
+#: Texts whose parsed forms are kept, and the characters of all of them.
+_MAX_KEPT = 100_000
 _MAX_REMEMBERED = 2_000_000
 
 #: Where the settings of the whole registry are kept.
@@ -664,9 +665,7 @@ class EmbeddedRegistry(Database):
             if kept.references:
                 text, parsed = _text(known, kept.text, named_texts(InContext(self, context), kept), *how)
             else:
-                text, parsed = _texts.get(
-                    (known, kept.text, *how), len(kept.text), lambda: _text(known, kept.text, (), *how)
-                )
+                text, parsed = _texts.get((known, kept.text, *how), lambda: _text(known, kept.text, (), *how))
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
         schema = replace(kept, text=text)
@@ -678,7 +677,7 @@ class EmbeddedRegistry(Database):
         try:
             if schema.references:
                 return known.parse_known(schema.text, named_texts(InContext(self, context), schema))
-            return _parsed.get((known, schema.text), len(schema.text), lambda: known.parse_known(schema.text))
+            return _parsed.get((known, schema.text), lambda: known.parse_known(schema.text))
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
 
@@ -918,9 +917,14 @@ def _text(
     return normal, known.parse_known(normal, references)
 
 
-_texts: Recent[tuple[str, Any]] = Recent(_MAX_REMEMBERED)
+def _characters(key: tuple[Any, ...]) -> int:
+    text: str = key[1]
+    return len(text)
 
-_parsed: Recent[Any] = Recent(_MAX_REMEMBERED)
+
+_texts: Kept[tuple[Any, ...], tuple[str, Any]] = Kept(_MAX_KEPT, _characters, _MAX_REMEMBERED)
+
+_parsed: Kept[tuple[Any, ...], Any] = Kept(_MAX_KEPT, _characters, _MAX_REMEMBERED)
 
 
 def _around(subject: str) -> tuple[str, ...]:

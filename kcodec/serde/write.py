@@ -7,13 +7,13 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
+from kcodec._kept import Kept
 from kcodec.codec import Codec, check_errors, name_rounding
 from kcodec.columns.frames import frame_prefix
 from kcodec.columns.source import arrays
 from kcodec.errors import EncodeError, Fault
 from kcodec.formats.schema_format import SchemaEncoder
 from kcodec.plan import Limits
-from kcodec.plan.kept import Kept
 from kcodec.registry.base import Schema
 from kcodec.serde.choose import Target, choose
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import unpack
 from kcodec.columns.types import plain_type
@@ -16,7 +17,6 @@ from kcodec.formats.avro.plan import decode_plan
 from kcodec.formats.avro.schema import Schema, canonical, parse
 from kcodec.formats.avro.types import TypeOptions, arrow_type
 from kcodec.plan import Limits, Plan
-from kcodec.plan.kept import Kept
 from kcodec.plan.programs import Programs
 
 __all__ = ["AvroCodec", "AvroReader", "AvroWriter", "schema_text"]

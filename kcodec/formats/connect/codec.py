@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec._kept import Kept
 from kcodec.codec import Codec, check_errors, report
 from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import unpack
@@ -33,7 +34,6 @@ from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.plan import decodable
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
-from kcodec.plan.kept import Kept
 
 __all__ = ["ConnectJsonCodec"]
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.plan import Beyond, PlanOptions, decode_plan
 from kcodec.formats.connect.schema import ConnectSchema
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan import Limits
-from kcodec.plan.kept import Kept
 
 __all__ = ["MAX_TEXTS", "NO_SCHEMA", "NullTarget", "Reading", "Target"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.ddl import ddl_type
@@ -18,7 +19,6 @@ from kcodec.errors import ConfigError, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
 from kcodec.plan import Limits, Plan
-from kcodec.plan.kept import Kept
 
 __all__ = ["JsonCodec", "infer"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import unpack
 from kcodec.errors import ConfigError, Fault
@@ -21,7 +22,6 @@ from kcodec.formats.json_schema.types import TypeOptions, arrow_type, chosen
 from kcodec.formats.json_schema.validation import Validator, validated
 from kcodec.formats.schema_format import NamedText
 from kcodec.plan import Limits, Plan
-from kcodec.plan.kept import Kept
 from kcodec.plan.programs import Programs
 
 __all__ = ["JsonSchemaCodec", "JsonSchemaReader", "JsonSchemaWriter"]

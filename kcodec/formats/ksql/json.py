@@ -5,6 +5,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec._kept import Kept
 from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
@@ -13,7 +14,6 @@ from kcodec.formats.ksql.json_reader import read_row
 from kcodec.formats.ksql.plan import code_of, decode_plan, encode_plan, is_ambiguous, written_type
 from kcodec.formats.ksql.types import RowOptions, SqlType
 from kcodec.plan import Plan
-from kcodec.plan.kept import Kept
 
 __all__ = ["JsonRows"]
 

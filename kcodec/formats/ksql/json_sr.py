@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault, SchemaError
@@ -22,7 +23,6 @@ from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
 from kcodec.formats.schema_format import NamedText, SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
-from kcodec.plan.kept import Kept
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.plan.programs import Programs
 

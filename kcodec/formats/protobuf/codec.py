@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import unpack
 from kcodec.columns.types import plain_type
@@ -27,7 +28,6 @@ from kcodec.formats.protobuf.spark_layout import SparkLayout
 from kcodec.formats.protobuf.types import DEFAULT_WELL_KNOWN, ProtobufOptions
 from kcodec.plan import Limits, Plan
 from kcodec.plan.failure import RowError
-from kcodec.plan.kept import Kept
 from kcodec.plan.programs import Programs
 
 __all__ = ["ProtobufCodec", "ProtobufReader", "ProtobufWriter"]

@@ -4,9 +4,9 @@ import base64
 import re
 from typing import Any
 
+from kcodec._kept import Kept
 from kcodec.errors import CODES, DecodeError, KcodecError
 from kcodec.java.jackson import write_tree
-from kcodec.plan.kept import Kept
 from kcodec.protocol.message.codec import MessageCodec
 from kcodec.protocol.spec.definitions import Definitions
 from kcodec.protocol.spec.message import MessageSpec

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec._kept import Kept
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
 from kcodec.plan import Limits, Plan
-from kcodec.plan.kept import Kept
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
 from kcodec.protocol.message.kernel import kernel

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from kcodec.plan.kept import Kept
+from kcodec._kept import Kept
 
 
 def test_the_oldest_goes_first():
