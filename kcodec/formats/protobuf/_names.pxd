@@ -6,5 +6,6 @@ from kcodec.formats.protobuf._program cimport Names, Op, Text
 from kcodec.wire.status cimport Status
 
 
+cdef int32_t number_at(const Names *names, int32_t number) noexcept nogil
 cdef const Text *find_name(const Names *names, int32_t number) noexcept nogil
 cdef Status put_name(Context *context, const Op *op, Column *column, int64_t index, int32_t number) noexcept nogil

@@ -11,20 +11,27 @@ from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport OK, Status
 
 
-cdef const Text *find_name(const Names *names, int32_t number) noexcept nogil:
+cdef int32_t number_at(const Names *names, int32_t number) noexcept nogil:
+    """Return the position of a number, or -1."""
     cdef int32_t low = 0
     cdef int32_t high = names.count
     cdef int32_t middle
     # Nearly all enums count from 0.
     if 0 <= number < names.count and names.numbers[number] == number:
-        return &names.texts[number]
+        return number
     while low < high:
         middle = (low + high) >> 1
         if names.numbers[middle] < number:
             low = middle + 1
         else:
             high = middle
-    return &names.texts[low] if low < names.count and names.numbers[low] == number else NULL
+    return low if low < names.count and names.numbers[low] == number else -1
+
+
+cdef const Text *find_name(const Names *names, int32_t number) noexcept nogil:
+    """Return the name of a number, or NULL."""
+    cdef int32_t at = number_at(names, number)
+    return NULL if at < 0 else &names.texts[at]
 
 
 cdef int64_t print_number(uint8_t *out, int32_t number) noexcept nogil:

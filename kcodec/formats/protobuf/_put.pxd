@@ -39,6 +39,7 @@ cdef uint8_t *put_items(
 cdef uint8_t *put_entries(
     Writing *writing, const Op *op, const Input *map, int64_t index, uint8_t *out
 ) noexcept nogil
+cdef uint8_t *put_time(const Op *op, int64_t value, uint8_t *out) noexcept nogil
 cdef uint8_t *put_message(Writing *writing, const Message *message, int64_t index, uint8_t *out) noexcept nogil
 
 

@@ -11,6 +11,7 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcmp, memcpy
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
+from kcodec.formats.protobuf._names cimport number_at
 from kcodec.formats.protobuf._program cimport (
     CHECKED, ENTRIES, FIXED32, ITEMS, PACKED, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_ENUM,
     PUT_ENUM_NAME, PUT_FAIL, PUT_FLOAT, PUT_GROUP, PUT_MESSAGE, PUT_SINT, PUT_TEXT,
@@ -86,7 +87,7 @@ cdef bint read_integer(const Op *op, const Input *column, int64_t index, int64_t
     return number <= <int64_t>0xFFFFFFFF
 
 
-cdef int64_t find_name(const Names *names, const uint8_t *data, int64_t size) noexcept nogil:
+cdef int64_t name_at(const Names *names, const uint8_t *data, int64_t size) noexcept nogil:
     """Return the position of a name, or -1."""
     cdef int64_t low = 0
     cdef int64_t high = names.count
@@ -104,19 +105,6 @@ cdef int64_t find_name(const Names *names, const uint8_t *data, int64_t size) no
         else:
             high = middle
     return -1
-
-
-cdef bint is_number(const Names *names, int64_t number) noexcept nogil:
-    cdef int64_t low = 0
-    cdef int64_t high = names.count
-    cdef int64_t middle
-    while low < high:
-        middle = (low + high) >> 1
-        if names.numbers[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return low < names.count and names.numbers[low] == number
 
 
 cdef bint parse_number(const uint8_t *data, int64_t size, int64_t *value) noexcept nogil:
@@ -146,11 +134,11 @@ cdef Status read_enum(const Op *op, const Input *column, int64_t index, int64_t 
         number[0] = load_integer(column, index, &beyond)
         if beyond or not INT32_MIN <= number[0] <= INT32_MAX:
             return OUT_OF_RANGE
-        return OK if not op.flags & STRICT or is_number(op.names, number[0]) else UNKNOWN_SYMBOL
+        return OK if not op.flags & STRICT or number_at(op.names, <int32_t>number[0]) >= 0 else UNKNOWN_SYMBOL
     at = start_of(column, index)
     data = column.data + at
     size = start_of(column, index + 1) - at
-    at = find_name(op.names, data, size)
+    at = name_at(op.names, data, size)
     if likely(at >= 0):
         number[0] = op.names.numbers[at]
         return OK

@@ -13,7 +13,7 @@ from kcodec.formats.protobuf._program cimport (
     CHECKED, FIXED32, PRESENT, PUT_BITS32, PUT_BITS64, PUT_BOOL, PUT_DOUBLE, PUT_FLOAT, PUT_TEXT, PUT_TIME,
     PUT_VARINT32, PUT_VARINT64, VARINT, Op,
 )
-from kcodec.formats.protobuf._put cimport read_number, split_time
+from kcodec.formats.protobuf._put cimport put_time, read_number, split_time
 from kcodec.wire.cursor cimport copy32, likely, popcount64, store_le64, unlikely, unpack8, varint_word, write_varint
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
@@ -154,23 +154,19 @@ cdef bint put_times(
         seconds = split_time(op, times[lanes[at]], &nanos)
         if unlikely(seconds < low) or unlikely(seconds > high) or unlikely(nanos < 0):
             # The varint of a negative number takes ten bytes.
-            if seconds < op.low or seconds > high:
+            body = put_time(op, times[lanes[at]], body - 1)
+            if body == NULL:
                 return False
-            if seconds:
-                body[0] = 0x08
-                body = write_varint(body + 1, <uint64_t>seconds)
-            if nanos:
-                body[0] = 0x10
-                body = write_varint(body + 1, <uint64_t>nanos)
-        else:
-            body[0] = 0x08
-            word = varint_word(<uint64_t>seconds, &size)
-            store_le64(body + 1, word)
-            body += (1 + size) & -<int64_t>(seconds != 0)
-            body[0] = 0x10
-            word = varint_word(<uint64_t>nanos, &size)
-            store_le64(body + 1, word)
-            body += (1 + size) & -<int64_t>(nanos != 0)
+            outs[lanes[at]] = body
+            continue
+        body[0] = 0x08
+        word = varint_word(<uint64_t>seconds, &size)
+        store_le64(body + 1, word)
+        body += (1 + size) & -<int64_t>(seconds != 0)
+        body[0] = 0x10
+        word = varint_word(<uint64_t>nanos, &size)
+        store_le64(body + 1, word)
+        body += (1 + size) & -<int64_t>(nanos != 0)
         out[skip - 1] = <uint8_t>(body - out - skip)
         outs[lanes[at]] = body
     return True
