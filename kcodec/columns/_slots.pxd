@@ -7,6 +7,8 @@ from kcodec.columns._reader cimport Input
 from kcodec.wire.cursor cimport copy32
 
 cdef enum:
+    BLOCK_ROWS = 64
+    LEVELS = 4               # blocks in blocks: rows, the items of their lists, the items of these
     LANES = 512              # values of a block, at most
     MAX_BYTES = 1 << 18      # that a block of rows may take, at most
 

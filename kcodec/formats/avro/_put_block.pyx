@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from kcodec.columns._reader cimport Input, is_valid, start_of
-from kcodec.columns._slots cimport LANES, Slots, begin_items, begin_rows
+from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
 from kcodec.formats.avro._program cimport *
 from kcodec.wire.cursor cimport copy32, likely, load_le64, store_le64, unlikely, write_varint, zigzag64
@@ -23,12 +23,9 @@ cdef enum:
 
 
 cdef bint put_rows(
-    Slots *block, Context *context, const int64_t *costs, const Op *first, const Op *stop, const uint8_t *prefix,
-    int64_t prefix_size
+    Slots *block, Context *context, const int64_t *costs, const Op *first, const Op *stop
 ) noexcept nogil:
     """Write a block of rows into their slots; return whether all went well."""
-    if not begin_rows(block, context.columns, costs, prefix, prefix_size):
-        return False
     return run(block, context, costs, first, stop, block.lanes, block.written, 1)
 
 

@@ -8,62 +8,33 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
-from kcodec.columns._slots cimport MAX_BYTES, Slots, append_rows, begin_rows
+from kcodec.columns._slots cimport Slots
 from kcodec.formats.protobuf._program cimport ProtobufProgram
 from kcodec.formats.protobuf._put cimport Writing, put_message
-from kcodec.formats.protobuf._put_block cimport BLOCK_ROWS, LEVELS, put_fields
-from kcodec.plan._encoder cimport Encoder
+from kcodec.formats.protobuf._put_block cimport put_fields
+from kcodec.plan._slot_encoder cimport SlotEncoder
 from kcodec.wire.status cimport NO_MEMORY
 
 __all__ = ["encode"]
 
-cdef enum:
-    SLOP = 64   # rows are moved as 64 bytes, short values as 32, tags as eight
-
 
 @cython.final
-cdef class ProtobufEncoder(Encoder):
-    cdef bytes prefix
-    cdef const uint8_t *before
+cdef class ProtobufEncoder(SlotEncoder):
     cdef Writing writing
-    cdef Slots blocks[LEVELS]
 
     def __init__(self, array, ProtobufProgram program, prefix, large):
-        cdef int32_t at
-        Encoder.__init__(self, array, [program], None, large)
-        self.prefix = prefix
-        self.before = self.prefix
-        self.around = len(prefix)
-        self.slop = SLOP
-        self.block_rows = BLOCK_ROWS
-        for at in range(self.inputs.count):
-            # At least one, so that what a block takes bounds its items as well.
-            self.costs[at] = max(self.costs[at], 1)
+        SlotEncoder.__init__(self, array, program, prefix, large)
         self.writing.ops = program.ops
         self.writing.messages = program.messages
         self.writing.columns = self.inputs.columns
 
     def __dealloc__(self):
-        cdef int32_t at
         free(self.writing.order)
-        for at in range(LEVELS):
-            free(self.blocks[at].memory)
 
-    cdef bint put_rows(self, int64_t end) noexcept nogil:
-        """Write a block of rows by fields, if they are not too large and nothing fails."""
-        cdef Slots *block = self.blocks
-        if self.builder.needed > MAX_BYTES:
-            return False
-        block.first = self.builder.row
-        block.count = end - block.first
-        if not begin_rows(block, self.inputs.columns, self.costs, self.before, self.around):
-            return False
-        if block.written and not put_fields(
+    cdef bint put_block(self, Slots *block) noexcept nogil:
+        return not block.written or put_fields(
             block, &self.writing, self.costs, self.writing.messages, block.lanes, block.written, 1, 0
-        ):
-            return False
-        append_rows(self.builder, block)
-        return True
+        )
 
     cdef uint8_t *put_row(self, int64_t row, uint8_t *out, int32_t program) noexcept nogil:
         memcpy(out, self.before, self.around)

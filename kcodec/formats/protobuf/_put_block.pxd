@@ -7,8 +7,6 @@ from kcodec.formats.protobuf._program cimport Message
 from kcodec.formats.protobuf._put cimport Writing
 
 cdef enum:
-    BLOCK_ROWS = 64
-    LEVELS = 4       # rows, the items of their lists, the items of these
     MAX_INNER = 6    # messages inside messages
 
 

@@ -1,0 +1,15 @@
+"""Encoders that write blocks of rows column by column, each row into a slot of its own."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+from kcodec.columns._slots cimport LEVELS, Slots
+from kcodec.plan._encoder cimport Encoder
+
+
+cdef class SlotEncoder(Encoder):
+    cdef bytes prefix
+    cdef const uint8_t *before     # the prefix, which every row begins with
+    cdef Slots blocks[LEVELS]
+
+    # What formats do.
+    cdef bint put_block(self, Slots *block) noexcept nogil

@@ -1,0 +1,61 @@
+"""Encoders that write blocks of rows column by column where that goes well, and row by row where anything fails."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+
+from kcodec.columns._slots cimport BLOCK_ROWS, LEVELS, MAX_BYTES, Slots, append_rows, begin_rows
+from kcodec.plan._encoder cimport Encoder
+
+cdef enum:
+    SLOP = 64   # rows are moved as 64 bytes, short values as 32, tags and decimals as whole words
+
+
+cdef class SlotEncoder(Encoder):
+    """Encodes one array by one program, behind a prefix.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        What to encode.
+    program : Program
+        Of its type.
+    prefix : bytes
+        What stands before each value.
+    large : bool
+        Give the result 64-bit offsets.
+    """
+
+    def __init__(self, array, program, prefix, large):
+        cdef int32_t at
+        Encoder.__init__(self, array, [program], None, large)
+        self.prefix = prefix
+        self.before = self.prefix
+        self.around = len(prefix)
+        self.slop = SLOP
+        self.block_rows = BLOCK_ROWS
+        for at in range(self.inputs.count):
+            # At least one, so that what a block takes bounds its items as well.
+            self.costs[at] = max(self.costs[at], 1)
+
+    def __dealloc__(self):
+        cdef int32_t at
+        for at in range(LEVELS):
+            free(self.blocks[at].memory)
+
+    cdef bint put_rows(self, int64_t end) noexcept nogil:
+        """Write a block of rows, if they are not too large and nothing fails."""
+        cdef Slots *block = self.blocks
+        if self.builder.needed > MAX_BYTES:
+            return False
+        block.first = self.builder.row
+        block.count = end - block.first
+        if not begin_rows(block, self.inputs.columns, self.costs, self.before, self.around):
+            return False
+        if not self.put_block(block):
+            return False
+        append_rows(self.builder, block)
+        return True
+
+    cdef bint put_block(self, Slots *block) noexcept nogil:
+        """Write what stands in the slots of a block; return whether all went well."""
+        return False
