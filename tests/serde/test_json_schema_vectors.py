@@ -1,25 +1,16 @@
-"""The JSON lines of what Confluent's serializers and deserializers do.
-
-Every line is answered alike, but for those of `ON_PURPOSE`, each with its reason; a line that is listed there
-and answered alike after all is a failure too.
-"""
+"""The JSON lines of what Confluent's serializers and deserializers do."""
 
 import json
-import re
 from collections import Counter
 
 import pyarrow as pa
 import pytest
-from vector_files import read_vectors
+from serde_lines import deserialized, is_named, lines_of, schema_of, serialized, unused
 
-from kcodec import Serde
-from kcodec.errors import KcodecError
 from kcodec.formats.json.plan import RAW
 from kcodec.java.jackson import read_tree, write_tree
-from kcodec.registry import Config, Metadata, Reference, Schema
-from kcodec.registry.memory import MemoryRegistry
 
-LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("format") == "json"]
+LINES = lines_of("json")
 
 #: Lines (by regular expression on their id) that are answered differently, and why.
 ON_PURPOSE = {
@@ -31,27 +22,6 @@ ON_PURPOSE = {
     "json/metadata": "a version without metadata has that of the one before, as on a server; a mock gives it none",
     "de/json/java-type-missing": "Java looks for the class that a schema names; nothing is ever loaded here",
 }
-
-
-def registered(line):
-    registry = MemoryRegistry()
-    registry.set_config(Config("NONE"))
-    for entry in line["registered"]:
-        found = registry.register(entry["subject"], schema_of(entry))
-        assert (found.id, found.version) == (entry["registered_id"], entry["registered_version"])
-        # Metadata, which a later version inherits, is part of the content.
-        assert found.guid == entry["guid"] or "metadata" in line["registered"][0]
-    return registry
-
-
-def schema_of(entry):
-    metadata = entry.get("metadata")
-    return Schema(
-        entry["schema"],
-        "JSON",
-        [Reference(**each) for each in entry.get("references", ())],
-        metadata and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
-    )
 
 
 def column(line):
@@ -75,62 +45,10 @@ def column(line):
     return pa.array([text])
 
 
-def serialized(line):
-    """What a line says, and what is answered."""
-    registry = registered(line)
-    serde = Serde(
-        "JSON_SR",
-        registry,
-        topic=line["topic"],
-        is_key=line["isKey"],
-        schema=schema_of(line),
-        config=line["config"],
-    )
-    array = column(line)
-    headers_out = []
-    try:
-        for _ in range(line.get("times", 1)):
-            if any(key.endswith("schema.id.serializer") for key in line["config"]):
-                values, headers = serde.serialize_with_headers(array)
-                headers_out = [[serde.header, headers[0].as_py().hex()]]
-            else:
-                values = serde.serialize(array)
-        payload = values[0].as_py()
-        answer = payload if payload is None else payload.hex()
-    except KcodecError:
-        answer = "refused"
-    before = {(entry["subject"], entry["registered_version"]) for entry in line["registered"]}
-    after = sorted(
-        (found.subject, found.version, found.id, found.guid, found.schema.text)
-        for subject in registry.subjects()
-        for found in (registry.get_version(subject, version) for version in registry.versions(subject))
-        if (found.subject, found.version) not in before
-    )
-    expected_after = sorted(
-        (entry["subject"], entry["version"], entry["id"], entry["guid"], entry["schema"])
-        for entry in line["registered_after"]
-    )
-    if "error" in line:
-        return ("refused", expected_after), (answer, after)
-    return (line["bytes"], line["headers_out"], expected_after), (answer, headers_out, after)
-
-
-def deserialized(line):
-    """What a line says, and what is answered."""
-    serde = Serde(
-        "JSON_SR", registered(line), topic=line["topic"], is_key=line["isKey"], config=line["config"]
-    )
-    values = pa.array([None if line["bytes"] is None else bytes.fromhex(line["bytes"])], pa.binary())
-    headers = line.get("headers_in")
-    if headers is not None:
-        headers = [[(name, None if value is None else bytes.fromhex(value)) for name, value in headers]]
-    try:
-        answer = serde.deserialize(values, headers=headers)[0].as_py()
-    except KcodecError:
-        return ("refused" if "error" in line else line["value"]), "refused"
-    if "error" in line:
-        return "refused", answer
-    expected = None if line["value"] is None else json.loads(line["value"])
+def answer_of(line, array, _serde):
+    """Return the line's value and the decoded one, where both have it."""
+    answer = array[0].as_py()
+    expected = json.loads(line["value"])
     if isinstance(answer, dict):
         # Properties that are not there are null.
         answer = {name: value for name, value in answer.items() if value is not None}
@@ -142,8 +60,11 @@ def deserialized(line):
 
 @pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])
 def test_line(impl, line):
-    expected, answer = serialized(line) if line["kind"] == "serialize" else deserialized(line)
-    if any(re.fullmatch(pattern, line["id"]) for pattern in ON_PURPOSE):
+    if line["kind"] == "serialize":
+        expected, answer = serialized(line, column(line), schema=schema_of(line, line))
+    else:
+        expected, answer = deserialized(line, answer_of)
+    if is_named(line, ON_PURPOSE):
         assert answer != expected
     else:
         assert answer == expected
@@ -151,5 +72,4 @@ def test_line(impl, line):
 
 def test_counts():
     assert Counter(line["kind"] for line in LINES) == {"serialize": 86, "deserialize": 31}
-    unused = [each for each in ON_PURPOSE if not any(re.fullmatch(each, line["id"]) for line in LINES)]
-    assert unused == []
+    assert unused(LINES, ON_PURPOSE) == []

@@ -1,26 +1,17 @@
-"""The Protobuf lines of what Confluent's serializers and deserializers do.
-
-Every line is answered alike, but for those of `ON_PURPOSE`, each with its reason; a line that is listed there
-and answered alike after all is a failure too.
-"""
+"""The Protobuf lines of what Confluent's serializers and deserializers do."""
 
 import base64
 import json
-import re
 from collections import Counter
 
 import pyarrow as pa
 import pytest
-from vector_files import read_vectors
+from serde_lines import deserialized, is_named, lines_of, schema_of, serialized, unused
 
-from kcodec import Serde
-from kcodec.errors import KcodecError
 from kcodec.formats.protobuf.codec import ProtobufCodec
 from kcodec.formats.protobuf.schema import ProtobufSchema
-from kcodec.registry import Config, Reference, Schema
-from kcodec.registry.memory import MemoryRegistry
 
-LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("format") == "protobuf"]
+LINES = lines_of("protobuf")
 
 #: Lines that write a map of two entries.
 MAP_ORDER = (
@@ -41,24 +32,10 @@ ON_PURPOSE = {
 }
 
 
-def registered(line):
-    registry = MemoryRegistry()
-    registry.set_config(Config("NONE"))
-    for entry in line["registered"]:
-        found = registry.register(entry["subject"], schema_of(entry))
-        assert (found.id, found.version) == (entry["registered_id"], entry["registered_version"])
-        assert found.guid == entry["guid"]
-    return registry
-
-
-def schema_of(entry):
-    return Schema(entry["schema"], "PROTOBUF", [Reference(**each) for each in entry.get("references", ())])
-
-
 def given(line):
     """The schema as the line's user has it: as text, or with a message, as its descriptor."""
     if line.get("references"):
-        return schema_of(line)
+        return schema_of(line, line)
     source = base64.b64decode(line["descriptor"]) if "descriptor" in line else line["schema"]
     return {"main.proto": source, **line["imports"]} if "imports" in line else source
 
@@ -74,67 +51,10 @@ def column(line):
     return codec.decode([codec.from_json(line["value"]["json"])])
 
 
-def serialized(line):
-    """What a line says, and what is answered."""
-    registry = registered(line)
-    value = line["value"]
-    serde = Serde(
-        "PROTOBUF",
-        registry,
-        topic=line["topic"],
-        is_key=line["isKey"],
-        schema=given(line),
-        message=value and value["message"],
-        config=line["config"],
-    )
-    array = column(line)
-    headers_out = []
-    try:
-        for _ in range(line.get("times", 1)):
-            if any(key.endswith("schema.id.serializer") for key in line["config"]):
-                values, headers = serde.serialize_with_headers(array)
-                headers_out = [[serde.header, headers[0].as_py().hex()]]
-            else:
-                values = serde.serialize(array)
-        payload = values[0].as_py()
-        answer = payload if payload is None else payload.hex()
-    except KcodecError:
-        answer = "refused"
-    before = {(entry["subject"], entry["registered_version"]) for entry in line["registered"]}
-    after = sorted(
-        (found.subject, found.version, found.id, found.guid, found.schema.text)
-        for subject in registry.subjects()
-        for found in (registry.get_version(subject, version) for version in registry.versions(subject))
-        if (found.subject, found.version) not in before
-    )
-    expected_after = sorted(
-        (entry["subject"], entry["version"], entry["id"], entry["guid"], entry["schema"])
-        for entry in line["registered_after"]
-    )
-    if "error" in line:
-        return ("refused", expected_after), (answer, after)
-    return (line["bytes"], line["headers_out"], expected_after), (answer, headers_out, after)
-
-
-def deserialized(line):
-    """What a line says, and what is answered."""
-    serde = Serde(
-        "PROTOBUF", registered(line), topic=line["topic"], is_key=line["isKey"], config=line["config"]
-    )
-    values = pa.array([None if line["bytes"] is None else bytes.fromhex(line["bytes"])], pa.binary())
-    headers = line.get("headers_in")
-    if headers is not None:
-        headers = [[(name, None if value is None else bytes.fromhex(value)) for name, value in headers]]
-    try:
-        answer = serde.deserialize(values, headers=headers).to_pylist()
-    except KcodecError:
-        return ("refused" if "error" in line else line["value"]), "refused"
-    if "error" in line:
-        return "refused", answer
-    if line["value"] is None:
-        return [None], answer
+def answer_of(line, array, serde):
+    """Return the line's value and the decoded one, as Python's."""
     codec = ProtobufCodec(serde.reader_schema, line["value"]["message"])
-    return codec.decode([codec.from_json(line["value"]["json"])]).to_pylist(), answer
+    return codec.decode([codec.from_json(line["value"]["json"])]).to_pylist(), array.to_pylist()
 
 
 def without_order(line, answer):
@@ -148,10 +68,14 @@ def without_order(line, answer):
 
 @pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])
 def test_line(impl, line):
-    expected, answer = serialized(line) if line["kind"] == "serialize" else deserialized(line)
-    if any(re.fullmatch(pattern, line["id"]) for pattern in ON_PURPOSE):
+    if line["kind"] == "serialize":
+        message = line["value"] and line["value"]["message"]
+        expected, answer = serialized(line, column(line), schema=given(line), message=message)
+    else:
+        expected, answer = deserialized(line, answer_of)
+    if is_named(line, ON_PURPOSE):
         assert answer != expected
-        if re.fullmatch(MAP_ORDER, line["id"]):
+        if is_named(line, [MAP_ORDER]):
             assert without_order(line, answer) == without_order(line, expected)
     else:
         assert answer == expected
@@ -159,5 +83,4 @@ def test_line(impl, line):
 
 def test_counts():
     assert Counter(line["kind"] for line in LINES) == {"serialize": 102, "deserialize": 34}
-    unused = [each for each in ON_PURPOSE if not any(re.fullmatch(each, line["id"]) for line in LINES)]
-    assert unused == []
+    assert unused(LINES, ON_PURPOSE) == []

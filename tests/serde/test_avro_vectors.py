@@ -1,10 +1,5 @@
-"""The Avro lines of what Confluent's serializers and deserializers do.
+"""The Avro lines of what Confluent's serializers and deserializers do."""
 
-Every line is answered alike, but for those of `ON_PURPOSE`, each with its reason; a line that is listed there
-and answered alike after all is a failure too.
-"""
-
-import re
 import struct
 from collections import Counter
 
@@ -12,18 +7,14 @@ import pyarrow as pa
 import pytest
 from avro_values import of_vector
 from contracts import comparable
-from vector_files import read_vectors
+from serde_lines import deserialized, is_named, lines_of, schema_of, serialized, unused
 
-from kcodec import Serde
-from kcodec.errors import KcodecError
 from kcodec.formats.avro.codec import AvroCodec
 from kcodec.formats.avro.defaults import varint
 from kcodec.formats.avro.schema import parse
 from kcodec.formats.avro.types import TypeOptions
-from kcodec.registry import Config, Metadata, Reference, Schema
-from kcodec.registry.memory import MemoryRegistry
 
-LINES = [line for line in read_vectors("serde_vectors.jsonl.gz") if line.get("format") == "avro"]
+LINES = lines_of("avro")
 
 #: Lines (by regular expression on their id) that are answered differently, and why.
 ON_PURPOSE = {
@@ -114,102 +105,28 @@ def _plain(value):
     return value
 
 
-def registered(line) -> MemoryRegistry:
-    registry = MemoryRegistry()
-    registry.set_config(Config("NONE"))
-    for entry in line["registered"]:
-        found = registry.register(entry["subject"], schema_of(entry))
-        assert (found.id, found.version) == (entry["registered_id"], entry["registered_version"])
-        assert found.guid == entry["guid"]
-    return registry
-
-
-def schema_of(entry) -> Schema:
-    metadata = entry.get("metadata")
-    return Schema(
-        entry["schema"],
-        references=tuple(Reference(**each) for each in entry.get("references", ())),
-        metadata=metadata
-        and Metadata.of(metadata.get("properties"), metadata.get("tags"), metadata.get("sensitive")),
-    )
-
-
-def serialized(line):
-    """What a line says, and what is answered."""
-    registry = registered(line)
-    given = schema_of(line) if line["api"] == "schema" else None
-    serde = Serde(
-        "AVRO", registry, topic=line["topic"], is_key=line["isKey"], schema=given, config=line["config"]
-    )
-    array = column(line)
-    headers_out = []
-    try:
-        for _ in range(line.get("times", 1)):
-            if (
-                any(key.endswith("schema.id.serializer") for key in line["config"])
-                and line.get("headers") != "null"
-            ):
-                values, headers = serde.serialize_with_headers(array)
-                headers_out = [[serde.header, headers[0].as_py().hex()]] if headers[0].is_valid else []
-            else:
-                values = serde.serialize(array)
-        payload = values[0].as_py()
-        answer = payload if payload is None else payload.hex()
-    except KcodecError:
-        answer = "refused"
-    before = {(entry["subject"], entry["registered_version"]) for entry in line["registered"]}
-    after = [
-        (found.subject, found.version, found.id, found.guid, found.schema.text)
-        for subject in registry.subjects()
-        for found in (registry.get_version(subject, version) for version in registry.versions(subject))
-        if (found.subject, found.version) not in before
-    ]
-    expected_after = [
-        (entry["subject"], entry["version"], entry["id"], entry["guid"], entry["schema"])
-        for entry in line["registered_after"]
-    ]
-    expected = "refused" if "error" in line else line["bytes"]
-    if expected == "refused":
-        return (expected, expected_after), (answer, after)
-    return (expected, line["headers_out"], expected_after), (answer, headers_out, after)
-
-
-def deserialized(line):
-    """What a line says, and what is answered."""
-    registry = registered(line)
-    serde = Serde("AVRO", registry, topic=line["topic"], is_key=line["isKey"], config=line["config"])
-    values = pa.array([None if line["bytes"] is None else bytes.fromhex(line["bytes"])], pa.binary())
-    headers = line.get("headers_in")
-    if headers is not None:
-        headers = [[(name, None if value is None else bytes.fromhex(value)) for name, value in headers]]
-    try:
-        array = serde.deserialize(values, headers=headers)
-    except KcodecError:
-        return ("refused" if "error" in line else line["value"]), "refused"
-    answer = comparable(array)[0]
-    if "error" in line:
-        return "refused", answer
-    if line["value"] is None:
-        return None, answer
+def answer_of(line, array, serde):
+    """Return the line's value and the decoded one, in the form in which both can be compared."""
     text = serde.reader_schema
     named = [entry["schema"] for entry in line["registered"] if entry["schema"] != text]
     schema = parse(text, named if "shop.v1.Cart" in text or '"Cart"' in text else [])
-    return of_vector(schema, line["value"], array.type, TypeOptions()), answer
+    return of_vector(schema, line["value"], array.type, TypeOptions()), comparable(array)[0]
 
 
 @pytest.mark.parametrize("line", LINES, ids=[line["id"] for line in LINES])
 def test_line(impl, line):
-    expected, answer = serialized(line) if line["kind"] == "serialize" else deserialized(line)
-    if any(re.fullmatch(pattern, line["id"]) for pattern in ON_PURPOSE):
+    if line["kind"] == "serialize":
+        given = schema_of(line, line) if line["api"] == "schema" else None
+        expected, answer = serialized(line, column(line), schema=given)
+    else:
+        expected, answer = deserialized(line, answer_of)
+    if is_named(line, ON_PURPOSE):
         assert answer != expected
     else:
         assert answer == expected
 
 
 def test_counts():
-    kinds = Counter(line["kind"] for line in LINES)
-    assert kinds == {"serialize": 121, "deserialize": 72}
-    listed = [line["id"] for line in LINES if any(re.fullmatch(each, line["id"]) for each in ON_PURPOSE)]
-    assert len(listed) == 16
-    unused = [each for each in ON_PURPOSE if not any(re.fullmatch(each, line["id"]) for line in LINES)]
-    assert unused == []
+    assert Counter(line["kind"] for line in LINES) == {"serialize": 121, "deserialize": 72}
+    assert sum(is_named(line, ON_PURPOSE) for line in LINES) == 16
+    assert unused(LINES, ON_PURPOSE) == []
