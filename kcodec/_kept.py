@@ -39,6 +39,7 @@ class Kept(Generic[Key, Value]):
         self._max_weight = max_weight
         self._left = max_weight
         self._values: dict[Key, Value] = {}
+        self._last: tuple[Key, Value] | None = None
         self._lock = fork_safe_lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -53,8 +54,13 @@ class Kept(Generic[Key, Value]):
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return what is kept for a key, or make it; what `make` raises is not kept."""
+        # An Arrow type is compared in no time, but its hash is that of its text.
+        last = self._last
+        if last is not None and last[0] == key:
+            return last[1]
         with self._lock:
             if key in self._values:
+                self._last = key, self._values[key]
                 return self._values[key]
         # Not under the lock: threads that come here at once make the same, and take what was there first.
         made = make()
@@ -66,4 +72,5 @@ class Kept(Generic[Key, Value]):
                     del self._values[oldest]
                     self._left += 0 if self._weight is None else self._weight(oldest)
                 self._values[key] = made
+            self._last = key, self._values[key]
             return self._values[key]

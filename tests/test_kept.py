@@ -49,3 +49,31 @@ def test_threads_share_one():
         thread.join(30)
     assert len(found) == 8
     assert all(each == found[0] for each in found)
+
+
+def test_the_last_key_is_compared_not_hashed():
+    class Counted(str):
+        hashed = 0
+        __slots__ = ()
+
+        def __hash__(self):
+            type(self).hashed += 1
+            return super().__hash__()
+
+        def __eq__(self, other):
+            return super().__eq__(other)
+
+    kept = Kept(2)
+    kept.get(Counted("a"), lambda: 1)
+    before = Counted.hashed
+    assert kept.get(Counted("a"), lambda: 2) == 1
+    assert Counted.hashed == before
+    kept.get(Counted("b"), lambda: 2)
+    assert kept.get(Counted("a"), lambda: 3) == 1
+
+
+def test_the_last_key_does_not_pickle_a_value_twice():
+    kept = Kept(2)
+    kept.get("a", list)
+    again = pickle.loads(pickle.dumps(kept))
+    assert again.get("a", dict) is again.get("a", dict) == []

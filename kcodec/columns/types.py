@@ -2,12 +2,15 @@
 
 import pyarrow as pa
 
+from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 
 __all__ = ["plain_type", "type_at"]
 
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200
+
+_plain_types: Kept[pa.DataType, pa.DataType] = Kept(256)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -16,7 +19,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
     types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds.
     """
-    return _plain(kind, 0)
+    return _plain_types.get(kind, lambda: _plain(kind, 0))
 
 
 def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
