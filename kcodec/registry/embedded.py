@@ -1,21 +1,17 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
 import functools
-import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
-from kcodec._kept import Kept
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
-    DEFAULT_CONTEXT,
     Reference,
     RegisteredSchema,
     Schema,
-    SubjectVersion,
     check_schema,
     check_subject,
     context_of,
@@ -24,42 +20,13 @@ from kcodec.registry.base import (
     qualified,
 )
 from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
-from kcodec.registry.database import Database
-from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import InContext, named_texts
-from kcodec.registry.rules import RuleSet
-from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
+from kcodec.registry.settings import Config
+from kcodec.registry.stored import MAX_VERSION, StoredSchemas, check_version, dump, kept_texts
 
-__all__ = ["Counts", "EmbeddedRegistry", "Registration"]
+__all__ = ["EmbeddedRegistry", "Registration"]
 
-_Setting = TypeVar("_Setting")
-
-_MAX_VERSION = 2**31 - 1
-
-#: Texts whose parsed forms are kept, and the characters of all of them.
-_MAX_KEPT = 100_000
-_MAX_REMEMBERED = 2_000_000
-
-#: Where the settings of the whole registry are kept.
-_GLOBAL = ""
-
-
-class Counts(NamedTuple):
-    """What a registry holds, without what is softly deleted.
-
-    Attributes
-    ----------
-    subjects : int
-        Subjects of all contexts.
-    versions : int
-        Their versions.
-    types : dict of str to int
-        How many schemas there are of each type.
-    """
-
-    subjects: int
-    versions: int
-    types: dict[str, int]
+_texts = kept_texts()
 
 
 class Registration(NamedTuple):
@@ -74,7 +41,7 @@ class Registration(NamedTuple):
     force: bool
 
 
-class EmbeddedRegistry(Database):
+class EmbeddedRegistry(StoredSchemas):
     """A `SchemaRegistry` over an SQLite database.
 
     Every method is one transaction; those that write take the write lock before they read. What a registration goes
@@ -83,7 +50,7 @@ class EmbeddedRegistry(Database):
     checked, the new version is stored.
     """
 
-    # Schemas
+    # Registration
 
     def register(
         self,
@@ -222,7 +189,7 @@ class EmbeddedRegistry(Database):
     ) -> Compatibility:
         """Check whether a schema may become the next version of a subject."""
         if version not in ("latest", -1, None):
-            _check_version(version)
+            check_version(version)
         with self._transaction() as connection:
             subject = self._subject(connection, subject)
             config = self._effective(connection, subject)
@@ -241,197 +208,6 @@ class EmbeddedRegistry(Database):
                 connection, subject, kept, parsed, config, only, all_versions=version is None
             )
 
-    def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
-        """Find a schema by its id; `form` is the server's ``format`` of the text."""
-        context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
-        return self._get("context = ? AND id = ?", (context, schema_id), schema_id, form)
-
-    def schema_ids(self, guid: str) -> list[tuple[str, int]]:
-        """Return the contexts that have a schema, and its ids there."""
-        with self._transaction() as connection:
-            rows = connection.execute(
-                "SELECT context, id FROM schemas WHERE guid = ? ORDER BY context, id", (str(guid).lower(),)
-            )
-            return rows.fetchall()
-
-    def max_id(self, subject: str | None = None) -> int:
-        """Return the highest id that was given in the context of a subject."""
-        context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
-        with self._transaction() as connection:
-            row = connection.execute("SELECT last_id FROM contexts WHERE name = ?", (context,)).fetchone()
-            return 0 if row is None else int(row[0])
-
-    def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
-        """Find a schema by its GUID."""
-        return self._get("guid = ?", (str(guid).lower(),), guid, form)
-
-    def _get(self, condition: str, values: tuple[Any, ...], name: int | str, form: str) -> RegisteredSchema:
-        """Return the first schema that meets a condition; `name` is what a message calls it."""
-        with self._transaction() as connection:
-            row = connection.execute(
-                f"SELECT id, guid, content, context FROM schemas WHERE {condition} ORDER BY context, id",
-                values,
-            ).fetchone()
-            if row is None:
-                raise RegistryError(f"Schema {name} not found", 404, 40403)
-            return self._in_form(RegisteredSchema(row[0], row[1], _load(row[2])), row[3], form)
-
-    def _in_form(self, found: RegisteredSchema, context: str, form: str) -> RegisteredSchema:
-        if not form:
-            return found
-        known = schema_format(found.schema.type)
-        text = known.printed(self._parsed(known, found.schema, context), form)
-        return replace(found, schema=replace(found.schema, text=text))
-
-    def get_version(
-        self,
-        subject: str,
-        version: int | Literal["latest"] = "latest",
-        *,
-        deleted: bool = False,
-        form: str = "",
-    ) -> RegisteredSchema:
-        """Find a version of a subject."""
-        latest = version in ("latest", -1)
-        if not latest:
-            _check_version(version)
-        with self._transaction() as connection:
-            subject = self._subject(connection, subject)
-            self._check_subject_exists(connection, subject, deleted=deleted)
-            if latest:
-                found = next(self._versions(connection, subject, deleted=deleted))
-            else:
-                found = self._row(connection, subject, int(version), deleted=deleted)
-            return self._in_form(found, context_of(subject), form)
-
-    def get_latest_with_metadata(
-        self, subject: str, properties: Mapping[str, str], *, deleted: bool = True
-    ) -> RegisteredSchema:
-        """Find the latest version whose metadata has all these properties; softly deleted ones count unless told."""
-        wanted = set(properties.items())
-        with self._transaction() as connection:
-            subject = self._subject(connection, subject)
-            self._check_subject_exists(connection, subject, deleted=deleted)
-            for found in self._versions(connection, subject, deleted=deleted):
-                if found.schema.metadata is not None and wanted <= set(found.schema.metadata.properties):
-                    return found
-        raise RegistryError("Schema not found", 404, 40403)
-
-    def associated_subjects(self, topic: str, is_key: bool, cluster: str = "-") -> list[str]:
-        """Return nothing: associations are kept by servers."""
-        return []
-
-    # Lists
-
-    def subjects(
-        self,
-        prefix: str = "",
-        *,
-        deleted: bool = False,
-        deleted_only: bool = False,
-        offset: int = 0,
-        limit: int = -1,
-    ) -> list[str]:
-        """Return the subjects that have a version, sorted."""
-        every = "max(deleted)" if deleted_only else "1" if deleted else "NOT min(deleted)"
-        with self._transaction() as connection:
-            rows = connection.execute(
-                "SELECT subject FROM versions WHERE substr(subject, 1, ?) = ? GROUP BY subject "
-                f"HAVING {every} ORDER BY subject LIMIT ? OFFSET ?",
-                (len(prefix), prefix, limit, offset),
-            )
-            return [row[0] for row in rows]
-
-    def versions(
-        self,
-        subject: str,
-        *,
-        deleted: bool = False,
-        deleted_only: bool = False,
-        offset: int = 0,
-        limit: int = -1,
-    ) -> list[int]:
-        """Return the numbers of a subject's versions."""
-        with self._transaction() as connection:
-            subject = self._subject(connection, subject)
-            self._check_subject_exists(connection, subject, deleted=deleted or deleted_only)
-            rows = connection.execute(
-                "SELECT version FROM versions WHERE subject = ? AND (? OR NOT deleted) AND (deleted OR NOT ?) "
-                "ORDER BY version LIMIT ? OFFSET ?",
-                (subject, deleted or deleted_only, deleted_only, limit, offset),
-            )
-            return [row[0] for row in rows]
-
-    def schema_versions(
-        self, schema_id: int, subject: str | None = None, *, deleted: bool = False
-    ) -> list[SubjectVersion]:
-        """Return where a schema of an id is registered."""
-        found = self.get(schema_id, subject)
-        context = DEFAULT_CONTEXT if subject is None else context_of(subject)
-        name = None if subject is None or subject.endswith(":") else check_subject(subject)
-        with self._transaction() as connection:
-            rows = connection.execute(
-                "SELECT subject, version FROM versions JOIN schemas ON key = schema_key WHERE context = ? AND id = ? "
-                "AND (? OR NOT deleted) AND (? IS NULL OR subject = ?) ORDER BY subject, version",
-                (context, found.id, deleted, name, name),
-            )
-            return [SubjectVersion(*row) for row in rows]
-
-    def referenced_by(
-        self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
-    ) -> list[int]:
-        """Return the ids of the schemas that refer to a version."""
-        found = self.get_version(subject, version)
-        with self._transaction() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT id FROM schema_references JOIN versions USING (schema_key) "
-                "JOIN schemas ON key = schema_key WHERE schema_references.subject = ? AND "
-                "schema_references.version = ? AND (? OR NOT deleted) ORDER BY id",
-                (found.subject, found.version, deleted),
-            )
-            return [row[0] for row in rows]
-
-    def contexts(self) -> list[str]:
-        """Return the names of the contexts."""
-        with self._transaction() as connection:
-            names = [row[0] for row in connection.execute("SELECT name FROM contexts")]
-        return sorted({DEFAULT_CONTEXT, *names})
-
-    def counts(self) -> Counts:
-        """Return how much there is.
-
-        Examples
-        --------
-        >>> from kcodec.registry.memory import MemoryRegistry
-        >>> registry = MemoryRegistry()
-        >>> registered = registry.register("orders-value", Schema('"string"'))
-        >>> registry.counts()
-        Counts(subjects=1, versions=1, types={'AVRO': 1})
-        """
-        with self._transaction() as connection:
-            subjects, versions = connection.execute(
-                "SELECT count(DISTINCT subject), count(*) FROM versions WHERE NOT deleted"
-            ).fetchone()
-            # The content begins with the type: see _dump.
-            types = connection.execute(
-                "SELECT substr(content, 3, instr(substr(content, 3), '\"') - 1) AS type, count(*) FROM schemas "
-                "WHERE EXISTS (SELECT 1 FROM versions WHERE schema_key = key AND NOT deleted) GROUP BY type"
-            )
-            return Counts(subjects, versions, dict(types))
-
-    def newest(self, limit: int) -> list[RegisteredSchema]:
-        """Return the schemas that were registered last, each where it was registered first."""
-        with self._transaction() as connection:
-            rows = connection.execute(
-                "SELECT id, guid, content, subject, version FROM schemas JOIN versions ON schema_key = key "
-                "WHERE NOT deleted GROUP BY key HAVING min(version) ORDER BY key DESC LIMIT ?",
-                (limit,),
-            )
-            return [
-                RegisteredSchema(number, identity, _load(content), subject, version)
-                for number, identity, content, subject, version in rows
-            ]
-
     # Deletion
 
     def delete_context(self, name: str) -> None:
@@ -449,7 +225,7 @@ class EmbeddedRegistry(Database):
     ) -> int:
         """Delete a version; its number is not given again while others remain."""
         if version not in ("latest", -1):
-            _check_version(version)
+            check_version(version)
         with self._transaction(write=True) as connection:
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=True)
@@ -504,144 +280,7 @@ class EmbeddedRegistry(Database):
             connection.execute("DELETE FROM settings WHERE subject = ?", (subject,))
         return gone
 
-    # Settings
-
-    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
-        """Return what a subject is set to, or the registry as a whole."""
-        with self._transaction() as connection:
-            if subject is None:
-                return self._config(connection, _GLOBAL).over(DEFAULTS)
-            place = check_subject(subject, whole=False)
-            found = self._config(connection, place)
-            if default_to_global:
-                return self._effective(connection, place)
-            if found == NOTHING:
-                raise RegistryError(
-                    f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
-                )
-            return found
-
-    def set_config(
-        self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
-    ) -> Config:
-        """Set what is given of a configuration, and leave the rest as it is; returns what is given.
-
-        What stands under the ``cleared`` keys of the server is then no longer set.
-        """
-        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
-        with self._transaction(write=True) as connection:
-            kept = config.over(self._config(connection, place).without(cleared))
-            self._set(connection, place, "config", json.dumps(kept.json))
-        return config
-
-    def delete_config(self, subject: str | None = None) -> Config:
-        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
-        with self._transaction(write=True) as connection:
-            found = self._own(self.config, subject, 40408)
-            self._set(
-                connection,
-                _GLOBAL if subject is None else check_subject(subject, whole=False),
-                "config",
-                None,
-            )
-        return found
-
-    def _own(self, ask: Callable[[str | None], _Setting], subject: str | None, missing: int) -> _Setting:
-        """Return what is set and will be dropped."""
-        try:
-            return ask(subject)
-        except RegistryError as error:
-            if error.error_code != missing:
-                raise
-            raise RegistryError(f"Subject '{subject}' not found.", 404, 40401) from None
-
-    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
-        """Return the mode of a subject, or of the registry as a whole."""
-        with self._transaction() as connection:
-            if subject is None:
-                return self._mode(connection, _GLOBAL) or "READWRITE"
-            place = check_subject(subject, whole=False)
-            if default_to_global:
-                return self._effective_mode(connection, place)
-            found = self._mode(connection, place)
-        if found is None:
-            raise RegistryError(
-                f"Subject '{subject}' does not have subject-level mode configured", 404, 40409
-            )
-        return found
-
-    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
-        """Set the mode of a subject, or of the registry as a whole.
-
-        IMPORT takes subjects that have no versions, unless it is forced.
-        """
-        mode = check_mode(mode)
-        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
-        with self._transaction(write=True) as connection:
-            if mode == "IMPORT" and not force and self._effective_mode(connection, place) != "IMPORT":
-                found = connection.execute(
-                    "SELECT 1 FROM versions WHERE NOT deleted AND (subject = ? OR ? = '' OR "
-                    "(substr(?, -1) = ':' AND substr(subject, 1, length(?)) = ?)) LIMIT 1",
-                    (place, place, place, place, place),
-                ).fetchone()
-                if found is not None:
-                    raise RegistryError("Cannot import since found existing subjects", 422, 42205)
-            self._set(connection, place, "mode", mode)
-        return mode
-
-    def delete_mode(self, subject: str | None = None) -> str:
-        """Set a subject back to the mode that holds for all; returns what was set."""
-        with self._transaction(write=True) as connection:
-            found = self._own(self.mode, subject, 40409)
-            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
-            self._set(connection, place, "mode", None)
-        return found
-
-    def _set(self, connection: sqlite3.Connection, place: str, column: str, value: str | None) -> None:
-        connection.execute(
-            f"INSERT INTO settings (subject, {column}) VALUES (?, ?) "
-            f"ON CONFLICT (subject) DO UPDATE SET {column} = excluded.{column}",
-            (place, value),
-        )
-
-    def _config(self, connection: sqlite3.Connection, place: str) -> Config:
-        row = connection.execute("SELECT config FROM settings WHERE subject = ?", (place,)).fetchone()
-        return NOTHING if row is None or row[0] is None else Config.of(json.loads(row[0]))
-
-    def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
-        """Return what holds for a subject: its own, its context's, the registry's, the defaults."""
-        found = self._config(connection, subject)
-        for place in _around(subject):
-            found = found.over(self._config(connection, place))
-        return found.over(DEFAULTS)
-
-    def _mode(self, connection: sqlite3.Connection, place: str) -> str | None:
-        row = connection.execute("SELECT mode FROM settings WHERE subject = ?", (place,)).fetchone()
-        return None if row is None else row[0]
-
-    def _effective_mode(self, connection: sqlite3.Connection, subject: str) -> str:
-        modes = [self._mode(connection, place) for place in (subject, *_around(subject))]
-        if modes[-1] == "READONLY_OVERRIDE":
-            return "READONLY_OVERRIDE"
-        return next((mode for mode in modes if mode is not None), "READWRITE")
-
-    def _check_mode(self, connection: sqlite3.Connection, subject: str, importing: bool = False) -> bool:
-        """Refuse a change that the mode of a subject does not allow; returns whether schemas are imported there."""
-        mode = self._effective_mode(connection, subject)
-        named = f"Subject {subject} in context {context_of(subject)}"
-        if mode.startswith("READONLY"):
-            raise RegistryError(f"{named} is in read-only mode", 422, 42205)
-        if importing and mode != "IMPORT":
-            raise RegistryError(f"{named} is not in import mode", 422, 42205)
-        return mode == "IMPORT"
-
-    # Steps of registration
-
-    def _subject(self, connection: sqlite3.Connection, subject: str) -> str:
-        """Return the name of the subject that is meant: itself, or what it is an alias of."""
-        name = check_subject(subject)
-        alias = self._config(connection, name).alias
-        return name if alias is None else check_subject(qualified(alias, context_of(name)))
+    # Steps
 
     def _canonical(
         self, schema: Schema, context: str, *, config: Config, normalize: bool = False, new: bool = True
@@ -671,15 +310,6 @@ class EmbeddedRegistry(Database):
         schema = replace(kept, text=text)
         guid(schema)
         return schema, parsed
-
-    def _parsed(self, known: SchemaFormat, schema: Schema, context: str) -> Any:
-        """Return the parsed form of a schema as it is kept."""
-        try:
-            if schema.references:
-                return known.parse_known(schema.text, named_texts(InContext(self, context), schema))
-            return _parsed.get((known, schema.text), lambda: known.parse_known(schema.text))
-        except SchemaError as error:
-            invalid(f"Invalid schema: {error}")
 
     def _compatibility(
         self,
@@ -729,7 +359,7 @@ class EmbeddedRegistry(Database):
         self, connection: sqlite3.Connection, context: str, kept: Schema, number: int | None
     ) -> tuple[int, int]:
         """Return the key and the id of a schema in a context, which may be new."""
-        content, identity = _dump(kept), guid(kept)
+        content, identity = dump(kept), guid(kept)
         for key, known, text in connection.execute(
             # Not by the index that has the ids in their order: that is all of the context.
             "SELECT key, id, content FROM schemas INDEXED BY schemas_guid WHERE context = ? AND guid = ? "
@@ -789,12 +419,12 @@ class EmbeddedRegistry(Database):
         version: int | None,
     ) -> RegisteredSchema:
         """Register a schema with the id, and under the version, that it has elsewhere."""
-        if number is None or not 1 <= number <= _MAX_VERSION:
+        if number is None or not 1 <= number <= MAX_VERSION:
             raise RegistryError(
                 f"Subject {subject} in context {context_of(subject)} is in import mode", 422, 42205
             )
         if version is not None:
-            _check_version(version)
+            check_version(version)
         key, number = self._store(connection, context_of(subject), kept, number)
         found = connection.execute(
             "SELECT version, schema_key, deleted FROM versions WHERE subject = ? AND (version = ? OR schema_key = ?)",
@@ -810,75 +440,6 @@ class EmbeddedRegistry(Database):
             if known == version:
                 raise RegistryError(f"Overwrite new schema with id {number} is not permitted.", 422, 42207)
         return self._add_version(connection, subject, kept, key, number, version)
-
-    # Rows
-
-    def _versions(
-        self,
-        connection: sqlite3.Connection,
-        subject: str,
-        *,
-        deleted: bool = False,
-        referring: bool = False,
-    ) -> Iterator[RegisteredSchema]:
-        """Yield the versions of a subject, the latest first; all, or those that refer to others."""
-        only = "AND schema_key IN (SELECT schema_key FROM schema_references)" if referring else ""
-        rows = connection.execute(
-            "SELECT id, guid, content, version FROM versions JOIN schemas ON key = schema_key "
-            f"WHERE subject = ? AND (? OR NOT deleted) {only} ORDER BY version DESC",
-            (subject, deleted),
-        )
-        for schema_id, identity, content, version in rows:
-            yield RegisteredSchema(schema_id, identity, _load(content), subject, version)
-
-    def _row(
-        self, connection: sqlite3.Connection, subject: str, version: int, *, deleted: bool
-    ) -> RegisteredSchema:
-        row = connection.execute(
-            "SELECT id, guid, content FROM versions JOIN schemas ON key = schema_key "
-            "WHERE subject = ? AND version = ? AND (? OR NOT deleted)",
-            (subject, version, deleted),
-        ).fetchone()
-        if row is None:
-            raise RegistryError(f"Version {version} not found.", 404, 40402)
-        return RegisteredSchema(row[0], row[1], _load(row[2]), subject, version)
-
-    def _find(
-        self, connection: sqlite3.Connection, subject: str, kept: Schema, *, deleted: bool = False
-    ) -> RegisteredSchema | None:
-        rows = connection.execute(
-            "SELECT id, guid, version, content FROM schemas INDEXED BY schemas_guid "
-            "CROSS JOIN versions INDEXED BY versions_schema ON key = schema_key WHERE guid = ? AND context = ? "
-            "AND subject = ? AND (? OR NOT deleted) ORDER BY version DESC",
-            (guid(kept), context_of(subject), subject, deleted),
-        )
-        content = _dump(kept)
-        for number, identity, version, text in rows:
-            if text == content:
-                return RegisteredSchema(number, identity, kept, subject, version)
-        return None
-
-    def _find_inlined(
-        self, connection: sqlite3.Connection, subject: str, kept: Schema, *, deleted: bool
-    ) -> RegisteredSchema | None:
-        known = schema_format(kept.type)
-        context = context_of(subject)
-        for found in self._versions(connection, subject, deleted=deleted, referring=True):
-            if (
-                found.schema.type == kept.type
-                and known.resolved(self._parsed(known, found.schema, context)) == kept.text
-            ):
-                return found
-        return None
-
-    def _check_subject_exists(
-        self, connection: sqlite3.Connection, subject: str, *, deleted: bool = False
-    ) -> None:
-        row = connection.execute(
-            "SELECT 1 FROM versions WHERE subject = ? AND (? OR NOT deleted) LIMIT 1", (subject, deleted)
-        ).fetchone()
-        if row is None:
-            raise RegistryError(f"Subject '{subject}' not found.", 404, 40401)
 
     def _delete(self, connection: sqlite3.Connection, subject: str, version: int, permanent: bool) -> None:
         if not permanent:
@@ -917,52 +478,5 @@ def _text(
     return normal, known.parse_known(normal, references)
 
 
-def _characters(key: tuple[Any, ...]) -> int:
-    text: str = key[1]
-    return len(text)
-
-
-_texts: Kept[tuple[Any, ...], tuple[str, Any]] = Kept(_MAX_KEPT, _characters, _MAX_REMEMBERED)
-
-_parsed: Kept[tuple[Any, ...], Any] = Kept(_MAX_KEPT, _characters, _MAX_REMEMBERED)
-
-
-def _around(subject: str) -> tuple[str, ...]:
-    """Return the places whose settings hold for a subject that has none of its own, the nearest first."""
-    context = context_of(subject)
-    return (_GLOBAL,) if context == DEFAULT_CONTEXT else (f":{context}:", _GLOBAL)
-
-
 def _property(schema: Schema, name: str) -> str | None:
     return None if schema.metadata is None else dict(schema.metadata.properties).get(name)
-
-
-def _check_version(version: Any) -> None:
-    if not isinstance(version, int) or not 1 <= version <= _MAX_VERSION:
-        raise RegistryError(
-            f"The specified version '{version}' is not a valid version id. Allowed values are between "
-            '[1, 2^31-1] and the string "latest"',
-            422,
-            42202,
-        )
-
-
-def _dump(schema: Schema) -> str:
-    """Write a schema as the JSON text that the database keeps; equal schemas have equal texts."""
-    metadata, rules = schema.metadata, schema.rules
-    parts = [
-        schema.type,
-        schema.text,
-        [[each.name, each.subject, each.version] for each in schema.references],
-        None if metadata is None else [metadata.properties, metadata.tags, metadata.sensitive],
-    ]
-    return json.dumps(parts if rules is None else [*parts, rules.json])
-
-
-def _load(content: str) -> Schema:
-    kind, text, references, metadata, *rules = json.loads(content)
-    kept = None
-    if metadata is not None:
-        kept = Metadata.of(dict(metadata[0]), dict(metadata[1]), metadata[2])
-    found = RuleSet.of(rules[0]) if rules else None
-    return Schema(text, kind, tuple(Reference(*each) for each in references), kept, found)

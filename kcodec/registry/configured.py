@@ -1,0 +1,157 @@
+"""Configurations and modes of subjects, kept in an SQLite database."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from kcodec.errors import RegistryError
+from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of
+from kcodec.registry.database import Database
+from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
+
+__all__ = ["ConfiguredDatabase"]
+
+_Setting = TypeVar("_Setting")
+
+#: Where the settings of the whole registry are kept.
+_GLOBAL = ""
+
+
+class ConfiguredDatabase(Database):
+    """A database with what its subjects, its contexts and all of it are set to."""
+
+    def config(self, subject: str | None = None, *, default_to_global: bool = False) -> Config:
+        """Return what a subject is set to, or the registry as a whole."""
+        with self._transaction() as connection:
+            if subject is None:
+                return self._config(connection, _GLOBAL).over(DEFAULTS)
+            place = check_subject(subject, whole=False)
+            found = self._config(connection, place)
+            if default_to_global:
+                return self._effective(connection, place)
+            if found == NOTHING:
+                raise RegistryError(
+                    f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
+                )
+            return found
+
+    def set_config(
+        self, config: Config, subject: str | None = None, *, cleared: Iterable[str] = ()
+    ) -> Config:
+        """Set what is given of a configuration, and leave the rest as it is; returns what is given.
+
+        What stands under the ``cleared`` keys of the server is then no longer set.
+        """
+        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+        with self._transaction(write=True) as connection:
+            kept = config.over(self._config(connection, place).without(cleared))
+            self._set(connection, place, "config", json.dumps(kept.json))
+        return config
+
+    def delete_config(self, subject: str | None = None) -> Config:
+        """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
+        with self._transaction(write=True) as connection:
+            found = self._own(self.config, subject, 40408)
+            self._set(
+                connection,
+                _GLOBAL if subject is None else check_subject(subject, whole=False),
+                "config",
+                None,
+            )
+        return found
+
+    def _own(self, ask: Callable[[str | None], _Setting], subject: str | None, missing: int) -> _Setting:
+        """Return what is set and will be dropped."""
+        try:
+            return ask(subject)
+        except RegistryError as error:
+            if error.error_code != missing:
+                raise
+            raise RegistryError(f"Subject '{subject}' not found.", 404, 40401) from None
+
+    def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
+        """Return the mode of a subject, or of the registry as a whole."""
+        with self._transaction() as connection:
+            if subject is None:
+                return self._mode(connection, _GLOBAL) or "READWRITE"
+            place = check_subject(subject, whole=False)
+            if default_to_global:
+                return self._effective_mode(connection, place)
+            found = self._mode(connection, place)
+        if found is None:
+            raise RegistryError(
+                f"Subject '{subject}' does not have subject-level mode configured", 404, 40409
+            )
+        return found
+
+    def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
+        """Set the mode of a subject, or of the registry as a whole.
+
+        IMPORT takes subjects that have no versions, unless it is forced.
+        """
+        mode = check_mode(mode)
+        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+        with self._transaction(write=True) as connection:
+            if mode == "IMPORT" and not force and self._effective_mode(connection, place) != "IMPORT":
+                found = connection.execute(
+                    "SELECT 1 FROM versions WHERE NOT deleted AND (subject = ? OR ? = '' OR "
+                    "(substr(?, -1) = ':' AND substr(subject, 1, length(?)) = ?)) LIMIT 1",
+                    (place, place, place, place, place),
+                ).fetchone()
+                if found is not None:
+                    raise RegistryError("Cannot import since found existing subjects", 422, 42205)
+            self._set(connection, place, "mode", mode)
+        return mode
+
+    def delete_mode(self, subject: str | None = None) -> str:
+        """Set a subject back to the mode that holds for all; returns what was set."""
+        with self._transaction(write=True) as connection:
+            found = self._own(self.mode, subject, 40409)
+            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+            self._set(connection, place, "mode", None)
+        return found
+
+    def _set(self, connection: sqlite3.Connection, place: str, column: str, value: str | None) -> None:
+        connection.execute(
+            f"INSERT INTO settings (subject, {column}) VALUES (?, ?) "
+            f"ON CONFLICT (subject) DO UPDATE SET {column} = excluded.{column}",
+            (place, value),
+        )
+
+    def _config(self, connection: sqlite3.Connection, place: str) -> Config:
+        row = connection.execute("SELECT config FROM settings WHERE subject = ?", (place,)).fetchone()
+        return NOTHING if row is None or row[0] is None else Config.of(json.loads(row[0]))
+
+    def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
+        """Return what holds for a subject: its own, its context's, the registry's, the defaults."""
+        found = self._config(connection, subject)
+        for place in _around(subject):
+            found = found.over(self._config(connection, place))
+        return found.over(DEFAULTS)
+
+    def _mode(self, connection: sqlite3.Connection, place: str) -> str | None:
+        row = connection.execute("SELECT mode FROM settings WHERE subject = ?", (place,)).fetchone()
+        return None if row is None else row[0]
+
+    def _effective_mode(self, connection: sqlite3.Connection, subject: str) -> str:
+        modes = [self._mode(connection, place) for place in (subject, *_around(subject))]
+        if modes[-1] == "READONLY_OVERRIDE":
+            return "READONLY_OVERRIDE"
+        return next((mode for mode in modes if mode is not None), "READWRITE")
+
+    def _check_mode(self, connection: sqlite3.Connection, subject: str, importing: bool = False) -> bool:
+        """Refuse a change that the mode of a subject does not allow; returns whether schemas are imported there."""
+        mode = self._effective_mode(connection, subject)
+        named = f"Subject {subject} in context {context_of(subject)}"
+        if mode.startswith("READONLY"):
+            raise RegistryError(f"{named} is in read-only mode", 422, 42205)
+        if importing and mode != "IMPORT":
+            raise RegistryError(f"{named} is not in import mode", 422, 42205)
+        return mode == "IMPORT"
+
+
+def _around(subject: str) -> tuple[str, ...]:
+    """Return the places whose settings hold for a subject that has none of its own, the nearest first."""
+    context = context_of(subject)
+    return (_GLOBAL,) if context == DEFAULT_CONTEXT else (f":{context}:", _GLOBAL)
