@@ -9,6 +9,10 @@ __all__ = ["IMPLEMENTATIONS", "kernel"]
 
 IMPLEMENTATIONS = ("native", "pure")
 
+#: The variables as `os.environ` keeps them: asking it for one that is missing takes as long as decoding a small column.
+_environment = vars(os.environ)["_data"]
+_VARIABLE = os.environ.encodekey("KCODEC_IMPL")
+
 
 def kernel(name: str, impl: str | None = None) -> ModuleType:
     """Return the module that implements a kernel.
@@ -31,11 +35,12 @@ def kernel(name: str, impl: str | None = None) -> ModuleType:
     ValueError
         If the implementation is not one of `IMPLEMENTATIONS`.
     """
-    return _module(name, impl or os.environ.get("KCODEC_IMPL") or "native")
+    return _module(name, impl or _environment.get(_VARIABLE))
 
 
 @functools.cache
-def _module(name: str, chosen: str) -> ModuleType:
+def _module(name: str, value: str | bytes | None) -> ModuleType:
+    chosen = os.fsdecode(value or "native")
     if chosen not in IMPLEMENTATIONS:
         raise ValueError(f"implementation {chosen!r} is not one of {', '.join(IMPLEMENTATIONS)}")
     suffix = "" if chosen == "native" else "_py"
