@@ -86,6 +86,11 @@ class KafkaRows:
 
     def _numbers(self, array: pa.Array) -> tuple[pa.Array, list[Fault]]:
         size = self.arrow_type.bit_width // 8
+        values = pa.allocate_buffer(size * len(array))
+        fixed = _of_size(array, size)
+        if fixed is not None:
+            _turn(fixed.buffers()[1].slice(size * fixed.offset), values, size, len(array))
+            return pa.Array.from_buffers(self.arrow_type, len(array), [None, values]), []
         binary = array.cast(pa.large_binary())
         fits = pc.equal(pc.binary_length(binary), size)
         is_sized = pc.fill_null(fits, False)
@@ -102,7 +107,6 @@ class KafkaRows:
             ]
         # Every row has the size now, so that the values stand side by side.
         packed = pc.if_else(is_sized, binary, pa.scalar(bytes(size), pa.large_binary()))
-        values = pa.allocate_buffer(size * len(array))
         _turn(packed.buffers()[2], values, size, len(array))
         bitmap = None if is_sized.false_count == 0 else pc.if_else(is_sized, True, None).buffers()[0]
         return pa.Array.from_buffers(self.arrow_type, len(array), [bitmap, values]), faults
@@ -117,13 +121,21 @@ class KafkaRows:
         faults = [fault._replace(code="out_of_range", reason=CODES["out_of_range"]) for fault in lost]
         size = self.arrow_type.bit_width // 8
         values = pa.allocate_buffer(size * len(array))
-        filled = pc.fill_null(numbers, 0)
-        _turn(filled.buffers()[1], values, size, len(array))
         bitmap = None
         if numbers.null_count:
             bitmap = pc.if_else(numbers.is_valid(), True, None).buffers()[0]
+            numbers = pc.fill_null(numbers, 0)
+        _turn(numbers.buffers()[1].slice(size * numbers.offset), values, size, len(array))
         fixed = pa.Array.from_buffers(pa.binary(size), len(array), [bitmap, values])
         return fixed.cast(self._encoded_type), faults
+
+
+def _of_size(array: pa.Array, size: int) -> pa.Array | None:
+    """Return payloads as values of a size; None if there are nulls or others among them."""
+    try:
+        return None if array.null_count else array.cast(pa.binary(size))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
 
 
 def _turn(source: pa.Buffer, target: pa.Buffer, size: int, count: int) -> None:
