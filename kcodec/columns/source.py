@@ -21,8 +21,8 @@ def arrays(values: Any, kind: pa.DataType | None = BYTES) -> tuple[list[pa.Array
     duckdb, and arrays and series of NumPy and pandas.
     """
     if isinstance(values, (list, tuple)):
-        values = _listed(values, kind)
-    elif not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
+        return [_listed(values, kind)], False
+    if not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
         elif hasattr(values, "__arrow_c_stream__"):
