@@ -1,5 +1,7 @@
 """Which partition each record goes to."""
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,16 +56,28 @@ class Partitioner:
         self._batch_bytes = batch_bytes
         self._filled = 0
 
+    def runs(self, ends: Any) -> Iterator[tuple[int, int, int]]:
+        """Yield the partition of each run of records without keys, its first record, and the one behind its last.
+
+        `ends` is a NumPy array: how many bytes there are up to the end of each record.
+        """
+        size, count = self._batch_bytes, len(self._partitions)
+        filled, last = divmod(self._filled + int(ends[-1]), size)
+        rows = np.searchsorted(ends, np.arange(self._filled // size + 1, filled + 1) * size - self._filled)
+        edges = [0, *rows.tolist(), len(ends)]
+        for number, (start, end) in enumerate(pairwise(edges), self._filled // size):
+            if start < end:
+                yield int(self._partitions[number % count]), start, end
+        self._filled = filled % count * size + last
+
     def choose(self, keys: pa.Array, sizes: Any) -> Any:
         """Return the partition of each record, as a NumPy array; `sizes` are the bytes of the records."""
         count = len(self._partitions)
         free = keys.is_null().to_numpy(zero_copy_only=False)
-        if not free.any():
-            return self._partitions[partition_of(keys, count).to_numpy()]
-        ends = self._filled + np.cumsum(sizes * free)
-        sticky = (ends // self._batch_bytes) % count
-        self._filled = int(ends[-1]) % (self._batch_bytes * count)
-        if free.all():
-            return self._partitions[sticky]
-        keyed = partition_of(keys, count).fill_null(0).to_numpy()
-        return self._partitions[np.where(free, sticky, keyed)]
+        numbers = self._partitions[partition_of(keys, count).fill_null(0).to_numpy()]
+        if free.any():
+            ends = np.cumsum(sizes[free])
+            numbers[free] = np.concatenate(
+                [np.full(end - start, number, np.int32) for number, start, end in self.runs(ends)]
+            )
+        return numbers

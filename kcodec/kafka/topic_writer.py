@@ -1,7 +1,9 @@
 """Columns into topics."""
 
 import time
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.producer import Producer
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.schema import HEADERS
-from kcodec.protocol.batch.write import batch_parts
+from kcodec.protocol.batch.write import BatchFields, produced_batches
 
 __all__ = ["Written", "write"]
 
@@ -25,6 +27,8 @@ _PARTS = ("key", "value", "headers", "timestamp")
 _ROWS = 1 << 16
 #: Rows of a partition that are rather sliced than gathered, on average.
 _LONG_RUN = 1 << 9
+#: They compress faster than networks take it.
+_MOST_THREADS = 4
 _MAX_SEQUENCE = 0x7FFFFFFF
 
 
@@ -107,6 +111,7 @@ def write(
         if topic is not None:
             writers[topic] = _Writer(cluster, topic, formats, columns, partition)
         producer = Producer(cluster)
+        outbox = _Outbox(producer)
         try:
             row = 0
             for batch in batches:
@@ -115,18 +120,18 @@ def write(
                         if name not in writers:
                             writers[name] = _Writer(cluster, name, formats, columns, partition)
                         try:
-                            writers[name].write(producer, rows)
+                            writers[name].write(outbox, rows)
                         except EncodeError as error:
                             within = error.row if numbers is None else int(numbers[error.row])
                             raise _at_row(error, row + within) from error
                     row += len(part)
-            producer.flush()
+            outbox.flush()
             producer.end_transaction(True)
         except BaseException:
             _abort(producer)
             raise
         finally:
-            producer.close()
+            outbox.close()
     start: dict[str, dict[int, int]] = {name: {} for name in writers}
     end: dict[str, dict[int, int]] = {name: {} for name in writers}
     for (name, number), (first, last) in sorted(producer.offsets().items()):
@@ -208,24 +213,20 @@ class _Writer:
         self._formats = formats
         self._columns = columns
         self._partition = partition
-        self._settings = settings
         self._partitioner = Partitioner(partitions, settings.batch_bytes)
-        self._sequences = dict.fromkeys(partitions, 0)
         if isinstance(partition, int) and partition not in partitions:
             raise ConfigError(f"partition={partition}: topic {topic!r} has {len(partitions)}")
         for part in columns or ():
             if part not in _PARTS:
                 raise ConfigError(f"columns: {part!r} is not one of {', '.join(_PARTS)}")
 
-    def write(self, producer: Producer, batch: pa.RecordBatch) -> None:
-        """Encode rows and give them to the producer."""
-        table = self._records(batch)
-        numbers = self._numbers(batch, table)
-        groups = list(_by_partition(table, numbers))
-        places = {TopicPartition(self._topic, number) for number, _ in groups}
-        producer.add_to_transaction(places)
-        for number, records in groups:
-            self._send(producer, number, records)
+    def write(self, outbox: "_Outbox", batch: pa.RecordBatch) -> None:
+        """Encode rows and put their batches into the outbox."""
+        records = self._records(batch)
+        groups = list(self._groups(batch, records))
+        outbox.producer.add_to_transaction({TopicPartition(self._topic, number) for number, _ in groups})
+        for number, part in groups:
+            outbox.add(TopicPartition(self._topic, number), part)
 
     def _records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = len(batch)
@@ -239,12 +240,8 @@ class _Writer:
                     headers = _with_header(headers, *header, rows)
         if headers is not None:
             arrays["headers"] = headers
-        now = pa.scalar(time.time_ns() // 1_000_000, pa.int64())
-        timestamps = found.get("timestamp")
-        if timestamps is None:
-            arrays["timestamp"] = pa.repeat(now, rows)
-        else:
-            arrays["timestamp"] = _milliseconds(timestamps, now)
+        if "timestamp" in found:
+            arrays["timestamp"] = _milliseconds(found["timestamp"])
         for name in ("key", "value"):
             if name in arrays and arrays[name].type not in (pa.binary(), pa.large_binary()):
                 arrays[name] = unpack(arrays[name]).cast(pa.large_binary())
@@ -284,71 +281,123 @@ class _Writer:
                 found[part] = pa.StructArray.from_arrays(arrays, fields=fields)
         return found
 
-    def _numbers(self, batch: pa.RecordBatch, table: pa.RecordBatch) -> Any:
-        rows = len(table)
+    def _groups(
+        self, batch: pa.RecordBatch, records: pa.RecordBatch
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the records of each partition in order, in several parts where they stand together in long runs."""
+        if not len(records):
+            return
         if isinstance(self._partition, int):
-            return np.full(rows, self._partition, np.int32)
-        if isinstance(self._partition, str):
-            if self._partition not in batch.schema.names:
-                raise ConfigError(f"partition: the data has no column {self._partition!r}")
-            column = batch.column(self._partition)
-            if not pa.types.is_integer(column.type):
-                raise ConfigError(f"partition: column {self._partition!r} has no integers")
-            given = pc.drop_null(column).cast(pa.int64()).to_numpy()
-            bad = ~np.isin(given, self._partitions)
-            if bad.any():
-                raise ConfigError(
-                    f"partition {given[bad][0]}: topic {self._topic!r} has {len(self._partitions)}"
-                )
-            if not column.null_count:
-                return given.astype(np.int32)
-            chosen = self._chosen(table)
-            chosen[column.is_valid().to_numpy(zero_copy_only=False)] = given
-            return chosen
-        return self._chosen(table)
+            yield self._partition, records
+        elif isinstance(self._partition, str):
+            yield from _by_number(records, self._given(batch, records))
+        elif "key" in records.schema.names and records.column("key").null_count < len(records):
+            yield from _by_number(records, self._partitioner.choose(*_keys_and_sizes(records)))
+        else:
+            for number, start, end in self._partitioner.runs(np.cumsum(_keys_and_sizes(records)[1])):
+                yield number, records.slice(start, end - start)
 
-    def _chosen(self, table: pa.RecordBatch) -> Any:
-        """Return the partitions that records have by their keys."""
-        rows = len(table)
-        names = table.schema.names
-        keys = table.column("key") if "key" in names else pa.nulls(rows, pa.binary())
-        sizes = np.full(rows, 16, np.int64)
-        for name in ("key", "value"):
-            if name in names:
-                sizes += pc.fill_null(pc.binary_length(table.column(name)), 0).to_numpy()
-        return self._partitioner.choose(keys, sizes)
+    def _given(self, batch: pa.RecordBatch, records: pa.RecordBatch) -> Any:
+        """Return the partitions that stand in a column, and where they do not, those that are chosen."""
+        if self._partition not in batch.schema.names:
+            raise ConfigError(f"partition: the data has no column {self._partition!r}")
+        column = batch.column(self._partition)
+        if not pa.types.is_integer(column.type):
+            raise ConfigError(f"partition: column {self._partition!r} has no integers")
+        given = pc.drop_null(column).cast(pa.int64()).to_numpy()
+        bad = ~np.isin(given, self._partitions)
+        if bad.any():
+            raise ConfigError(f"partition {given[bad][0]}: topic {self._topic!r} has {len(self._partitions)}")
+        if not column.null_count:
+            return given.astype(np.int32)
+        chosen = self._partitioner.choose(*_keys_and_sizes(records))
+        chosen[column.is_valid().to_numpy(zero_copy_only=False)] = given
+        return chosen
 
-    def _send(self, producer: Producer, number: int, records: pa.RecordBatch) -> None:
-        rows, settings = len(records), self._settings
-        columns = {name: records.column(name) for name in records.schema.names}
-        if producer.producer_id >= 0:
-            first = self._sequences[number]
-            sequences = (np.arange(first, first + rows, dtype=np.int64) & _MAX_SEQUENCE).astype(np.int32)
-            self._sequences[number] = (first + rows) & _MAX_SEQUENCE
-            columns |= {
-                "sequence": pa.array(sequences),
-                "producer_id": pa.repeat(pa.scalar(producer.producer_id, pa.int64()), rows),
-                "producer_epoch": pa.repeat(pa.scalar(producer.epoch, pa.int16()), rows),
-                "transactional": pa.repeat(pa.scalar(producer.transactional_id is not None), rows),
-            }
-        table = pa.table(columns)
-        place = TopicPartition(self._topic, number)
-        for header, content in batch_parts(
-            table, codec=settings.codec or "zstd", level=settings.level, max_bytes=settings.batch_bytes
+
+class _Outbox:
+    """Where records become batches on their way to the producer; to be closed.
+
+    They are compressed side by side, and leave in their order.
+    """
+
+    def __init__(self, producer: Producer) -> None:
+        settings = producer.settings
+        self.producer = producer
+        self._codec = settings.codec or "zstd"
+        self._level = settings.level
+        self._max_bytes = settings.batch_bytes
+        self._fields = BatchFields(
+            producer_id=producer.producer_id,
+            producer_epoch=producer.epoch,
+            transactional=producer.transactional_id is not None,
+        )
+        #: Of the next record of each partition.
+        self._sequences: dict[TopicPartition, int] = defaultdict(int)
+        self._threads = min(pa.cpu_count(), _MOST_THREADS)
+        self._pool = ThreadPoolExecutor(self._threads, "kcodec-compress") if self._codec != "none" else None
+        self._compressing: deque[tuple[TopicPartition, int, Future[Any]]] = deque()
+
+    def add(self, place: TopicPartition, records: pa.RecordBatch) -> None:
+        """Put the records of a partition behind those that are there."""
+        sequence = self._sequences[place]
+        self._sequences[place] = (sequence + len(records)) & _MAX_SEQUENCE
+        for batch in produced_batches(
+            records,
+            max_bytes=self._max_bytes,
+            now=time.time_ns() // 1_000_000,
+            sequence=sequence if self.producer.producer_id >= 0 else -1,
+            fields=self._fields,
         ):
-            # Producers number the records of each batch from 0; the checksum does not cover it.
-            header[:8] = bytes(8)
-            producer.send(place, (header, content), int.from_bytes(header[57:61], "big"))
+            if self._pool is None:
+                self.producer.send(place, batch.finish("none", None), batch.count)
+                continue
+            finished = self._pool.submit(batch.finish, self._codec, self._level)
+            self._compressing.append((place, batch.count, finished))
+            while self._compressing[0][2].done() or len(self._compressing) > 2 * self._threads:
+                self._send_first()
+                if not self._compressing:
+                    break
+
+    def _send_first(self) -> None:
+        place, count, finished = self._compressing.popleft()
+        self.producer.send(place, finished.result(), count)
+
+    def flush(self) -> None:
+        """Wait until brokers have everything."""
+        while self._compressing:
+            self._send_first()
+        self.producer.flush()
+
+    def close(self) -> None:
+        """End all threads, also those of the producer."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self.producer.close()
 
 
-def _by_partition(table: pa.RecordBatch, numbers: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the records of each partition in order, in several parts where they stand together in long runs."""
+def _keys_and_sizes(records: pa.RecordBatch) -> tuple[pa.Array, Any]:
+    """Return the keys of records, and about how many bytes each record has."""
+    sizes = np.full(len(records), 16, np.int64)
+    for name in ("key", "value"):
+        if name in records.schema.names:
+            sizes += np.diff(_offsets(records.column(name)))
+    keys = records.column("key") if "key" in records.schema.names else pa.nulls(len(records), pa.binary())
+    return keys, sizes
+
+
+def _offsets(column: pa.Array) -> Any:
+    kind = np.int32 if column.type == pa.binary() else np.int64
+    return np.frombuffer(column.buffers()[1], kind, column.offset + len(column) + 1)[column.offset :]
+
+
+def _by_number(table: pa.RecordBatch, numbers: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
     edges = np.flatnonzero(np.diff(numbers)) + 1
     if len(edges) * _LONG_RUN > len(table):
         order = np.argsort(numbers, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
             yield int(numbers[rows[0]]), table.take(pa.array(rows))
-    elif len(table):
+    else:
         starts = [0, *edges.tolist()]
         for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
             yield int(numbers[start]), table.slice(start, end - start)
@@ -359,7 +408,7 @@ def _listed(columns: Mapping[str, Any] | None) -> set[str]:
     return {name for each in (columns or {}).values() if not isinstance(each, str) for name in each}
 
 
-def _milliseconds(timestamps: pa.Array, now: pa.Scalar) -> pa.Array:
+def _milliseconds(timestamps: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(timestamps.type):
         unit, zone = timestamps.type.unit, timestamps.type.tz
         if unit != "ms":
@@ -367,7 +416,7 @@ def _milliseconds(timestamps: pa.Array, now: pa.Scalar) -> pa.Array:
         timestamps = timestamps.cast(pa.int64())
     elif not pa.types.is_integer(timestamps.type):
         raise ConfigError(f"timestamp: a column of {timestamps.type} is none of timestamps or milliseconds")
-    return pc.fill_null(timestamps.cast(pa.int64()), now)
+    return pc.fill_null(timestamps.cast(pa.int64()), pa.scalar(time.time_ns() // 1_000_000, pa.int64()))
 
 
 def _with_header(headers: pa.Array | None, name: str, contents: pa.Array, rows: int) -> pa.Array:

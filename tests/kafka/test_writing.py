@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import kcodec
 from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError, KcodecError
 from kcodec.kafka import partition_of, read, write
+from kcodec.kafka.cluster import TopicPartition
 
 
 def numbers(count, start=0):
@@ -328,13 +329,13 @@ def test_sequences_begin_again_behind_the_largest(fast, monkeypatch):
     from kcodec.kafka import topic_writer
 
     with FakeCluster({"t": 1}) as cluster:
-        init = topic_writer._Writer.__init__
+        init = topic_writer._Outbox.__init__
 
         def near_the_end(self, *given):
             init(self, *given)
-            self._sequences[0] = 0x7FFFFFFF - 100
+            self._sequences[TopicPartition("t", 0)] = 0x7FFFFFFF - 100
 
-        monkeypatch.setattr(topic_writer._Writer, "__init__", near_the_end)
+        monkeypatch.setattr(topic_writer._Outbox, "__init__", near_the_end)
         write(numbers(1_000), "t", servers=cluster.address, config={**fast, **SMALL})
         assert values(cluster) == list(range(1_000))
         assert cluster.records(("t", 0))["sequence"].to_pylist()[100:102] == [0x7FFFFFFF, 0]

@@ -21,9 +21,9 @@ cdef enum:
 
 
 cdef struct Job:
-    const int64_t *offsets
-    const int64_t *timestamps
-    const uint8_t *breaks
+    const int64_t *offsets  # NULL if rows are numbered
+    const int64_t *timestamps   # NULL if all have the same
+    const uint8_t *breaks   # NULL if batches end by their size alone
     const int32_t *edges    # of headers; NULL if there are none
     int64_t rows
     int64_t max_bytes
@@ -50,6 +50,10 @@ cdef inline uint8_t *write(uint8_t *out, Slice *value) noexcept nogil:
     return out + size
 
 
+cdef inline int64_t leap(const int64_t *column, int64_t first, int64_t row) noexcept nogil:
+    return <int64_t>(<uint64_t>column[row] - <uint64_t>column[first])
+
+
 cdef Status run(Job *job, Rows keys, Rows values, Rows header_keys, Rows header_values) noexcept nogil:
     cdef uint8_t *out = job.out
     cdef uint8_t *start = NULL
@@ -63,10 +67,14 @@ cdef Status run(Job *job, Rows keys, Rows values, Rows header_keys, Rows header_
     cdef int64_t last = 0
     cdef int64_t fixed_size
     cdef int64_t body
-    cdef int64_t delta
+    cdef int64_t delta = 0
+    cdef int64_t step
+    cdef bint has_keys = keys is not None
+    key.start = key.end = NULL
     for row in range(job.rows):
         job.row = row
-        keys.slice(row, &key)
+        if has_keys:
+            keys.slice(row, &key)
         values.slice(row, &value)
         fixed_size = 1 + sized(&key) + sized(&value)
         if job.edges != NULL:
@@ -80,22 +88,24 @@ cdef Status run(Job *job, Rows keys, Rows values, Rows header_keys, Rows header_
                 header_values.slice(item, &part)
                 fixed_size += sized(&part)
         fixed_size += zigzag_size(last - headers)
-        if row == 0 or job.breaks[row]:
+        if row == 0 or (job.breaks != NULL and job.breaks[row]):
             out = begin(job, out, &start, first, row)
             first = row
-        delta = <int64_t>(<uint64_t>job.timestamps[row] - <uint64_t>job.timestamps[first])
-        body = fixed_size + zigzag_size(delta) + zigzag_size(job.offsets[row] - job.offsets[first])
+        if job.timestamps != NULL:
+            delta = leap(job.timestamps, first, row)
+        step = row - first if job.offsets == NULL else leap(job.offsets, first, row)
+        body = fixed_size + zigzag_size(delta) + zigzag_size(step)
         if row > first and HEADER + (out - start) + zigzag_size(body) + body > job.max_bytes:
             out = begin(job, out, &start, first, row)
             first = row
-            delta = 0
+            delta = step = 0
             body = fixed_size + 2
         if HEADER + zigzag_size(body) + body > INT32_MAX:
             return SIZE_LIMIT
         out = write_zigzag(out, body)
         out[0] = 0
         out = write_zigzag(out + 1, delta)
-        out = write_zigzag(out, job.offsets[row] - job.offsets[first])
+        out = write_zigzag(out, step)
         out = write(out, &key)
         out = write(out, &value)
         out = write_zigzag(out, last - headers)
@@ -128,9 +138,15 @@ cdef inline uint8_t *begin(Job *job, uint8_t *out, uint8_t **start, int64_t firs
     return out + HEADER
 
 
+cdef int check_rows(bint are_all_there) except -1:
+    if not are_all_there:
+        raise ValueError("columns of different lengths")
+    return 0
+
+
 def encode(keys, values, headers, offsets, timestamps, breaks, max_bytes: int):
     """Write the records of batches, each with room before it for the header of its batch; see the twin."""
-    cdef Rows key_rows = Rows(keys)
+    cdef Rows key_rows = None if keys is None else Rows(keys)
     cdef Rows value_rows = Rows(values)
     cdef Rows header_keys = None
     cdef Rows header_values = None
@@ -139,23 +155,31 @@ def encode(keys, values, headers, offsets, timestamps, breaks, max_bytes: int):
     cdef int64_t i
     cdef int64_t max_size
     memset(&job, 0, sizeof(Job))
-    job.rows = key_rows.length
+    job.rows = value_rows.length
     job.max_bytes = max_bytes
-    offsets, timestamps, breaks = pa.py_buffer(offsets), pa.py_buffer(timestamps), pa.py_buffer(breaks)
-    if value_rows.length != job.rows or min(offsets.size, timestamps.size) // 8 < job.rows or breaks.size < job.rows:
-        raise ValueError("columns of different lengths")
-    job.offsets = <const int64_t *><uintptr_t>offsets.address
-    job.timestamps = <const int64_t *><uintptr_t>timestamps.address
-    job.breaks = <const uint8_t *><uintptr_t>breaks.address
-    max_size = key_rows.bytes_from(0) + value_rows.bytes_from(0) + job.rows * (HEADER + MOST_OF_RECORD)
+    max_size = value_rows.bytes_from(0) + job.rows * (HEADER + MOST_OF_RECORD)
+    if keys is not None:
+        check_rows(key_rows.length == job.rows)
+        max_size += key_rows.bytes_from(0)
+    if offsets is not None:
+        offsets = pa.py_buffer(offsets)
+        check_rows(offsets.size // 8 >= job.rows)
+        job.offsets = <const int64_t *><uintptr_t>offsets.address
+    if timestamps is not None:
+        timestamps = pa.py_buffer(timestamps)
+        check_rows(timestamps.size // 8 >= job.rows)
+        job.timestamps = <const int64_t *><uintptr_t>timestamps.address
+    if breaks is not None:
+        breaks = pa.py_buffer(breaks)
+        check_rows(breaks.size >= job.rows)
+        job.breaks = <const uint8_t *><uintptr_t>breaks.address
     if headers is not None:
         edges, names, contents = headers
         edges = pa.py_buffer(edges)
         header_keys = Rows(names)
         header_values = Rows(contents)
         job.edges = <const int32_t *><uintptr_t>edges.address
-        if edges.size // 4 <= job.rows:
-            raise ValueError("columns of different lengths")
+        check_rows(edges.size // 4 > job.rows)
         for i in range(job.rows):
             if not 0 <= job.edges[i] <= job.edges[i + 1] <= min(header_keys.length, header_values.length):
                 raise ValueError("headers of a row outside the headers")

@@ -14,24 +14,35 @@ _HEADER = 61
 
 
 def encode(
-    keys: pa.Array, values: pa.Array, headers: Any, offsets: Any, timestamps: Any, breaks: Any, max_bytes: int
+    keys: pa.Array | None,
+    values: pa.Array,
+    headers: Any,
+    offsets: Any,
+    timestamps: Any,
+    breaks: Any,
+    max_bytes: int,
 ) -> tuple[pa.Buffer, list[tuple[int, int, int, int]]]:
     """Write the records of batches, each with room before it for the header of its batch.
 
     `headers` are where the headers of each row start and end, all of their keys, and all of their values. `breaks` is
-    not 0 where a batch starts in any case. Returned are the bytes, and for each batch its first row, the row after its
-    last, where its records start and end.
+    not 0 where a batch starts in any case. None stands for null keys, offsets that number the rows, timestamps that are
+    all the same, and batches that end by their size alone. Returned are the bytes, and for each batch its first row,
+    the row after its last, where its records start and end.
     """
-    offsets, timestamps = memoryview(offsets).cast("B").cast("q"), memoryview(timestamps).cast("B").cast("q")
+    rows = len(values)
+    offsets = range(rows) if offsets is None else memoryview(offsets).cast("B").cast("q")
+    timestamps = bytes(8 * rows) if timestamps is None else timestamps
+    timestamps = memoryview(timestamps).cast("B").cast("q")
+    breaks = bytes(rows) if breaks is None else memoryview(breaks)
     texts = _texts(headers)
     out = bytearray()
     batches: list[tuple[int, int, int, int]] = []
     first = start = 0
-    for row, (key, value) in enumerate(zip(_bytes(keys), _bytes(values), strict=True)):
+    for row, (key, value) in enumerate(zip([None] * rows if keys is None else _bytes(keys), _bytes(values), strict=True)):
         content = (key, value, texts[row] if texts else [], offsets, timestamps)
         record = _record(row, first, *content)
         is_full = row > first and _HEADER + len(out) - start + len(record) > max_bytes
-        if row == 0 or memoryview(breaks)[row] or is_full:
+        if row == 0 or breaks[row] or is_full:
             if row:
                 batches.append((first, row, start, len(out)))
             out += bytes(_HEADER)
@@ -40,8 +51,8 @@ def encode(
         if _HEADER + len(record) > 0x7FFFFFFF:
             raise EncodeError(row, None, "", "size_limit", CODES["size_limit"])
         out += record
-    if len(keys):
-        batches.append((first, len(keys), start, len(out)))
+    if rows:
+        batches.append((first, rows, start, len(out)))
     return pa.py_buffer(bytes(out)), batches
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,24 +18,40 @@ from kcodec.errors import CODES, ConfigError, EncodeError
 from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.schema import HEADERS
 
-__all__ = ["batch_parts", "write_batches"]
+__all__ = ["BatchFields", "PlainBatch", "produced_batches", "write_batches"]
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _MAX_INT32 = 0x7FFFFFFF
-#: Columns whose value is that of all records of a batch: Arrow type, value without the column.
-_OF_BATCH: dict[str, tuple[pa.DataType, Any]] = {
-    "timestamp_type": (pa.int8(), 0),
-    "partition_leader_epoch": (pa.int32(), -1),
-    "producer_id": (pa.int64(), -1),
-    "producer_epoch": (pa.int16(), -1),
-    "transactional": (pa.bool_(), False),
-    "control": (pa.bool_(), False),
-    "batch": (pa.int64(), 0),
+
+
+class BatchFields(NamedTuple):
+    """What all records of a batch have in common."""
+
+    timestamp_type: int = 0
+    partition_leader_epoch: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    transactional: bool = False
+    control: bool = False
+
+
+#: Columns whose value is that of all records of a batch.
+_OF_BATCH = {
+    "timestamp_type": pa.int8(),
+    "partition_leader_epoch": pa.int32(),
+    "producer_id": pa.int64(),
+    "producer_epoch": pa.int16(),
+    "transactional": pa.bool_(),
+    "control": pa.bool_(),
+    "batch": pa.int64(),
 }
 #: Columns with other values than those of their type: the lowest, the highest.
 _RANGES = {"offset": (0, (1 << 63) - 1), "timestamp_type": (-1, 1)}
 #: Arrow type, value without the column.
-_NUMBERS = {"sequence": (pa.int32(), -1), **_OF_BATCH}
+_NUMBERS: dict[str, tuple[pa.DataType, Any]] = {
+    "sequence": (pa.int32(), -1),
+    **{name: (kind, BatchFields._field_defaults.get(name, 0)) for name, kind in _OF_BATCH.items()},
+}
 #: Columns of which messages of magic 0 and 1 have nothing.
 _MODERN = ("sequence", "partition_leader_epoch", "producer_id", "producer_epoch", "transactional", "control")
 _COLUMNS = ("offset", "timestamp", "key", "value", "headers", "sequence", "control_type", *_OF_BATCH)
@@ -102,14 +119,71 @@ def write_batches(
     columns = _columns(table, base_offset)
     if magic < 2:
         return _write_messages(columns, codec, level, max_bytes, magic)
-    return b"".join(part for pair in _write_modern(columns, codec, level, max_bytes) for part in pair)
+    return b"".join(part for each in _batches(columns, max_bytes) for part in each.finish(codec, level))
 
 
-def batch_parts(
-    table: Any, *, codec: str = "none", level: int | None = None, max_bytes: int = 1 << 20
-) -> list[tuple[bytearray, Any]]:
-    """Write records as `write_batches` does, as the header and the content of each batch."""
-    return _write_modern(_columns(table, 0), codec, level, max_bytes)
+class PlainBatch(NamedTuple):
+    """A batch whose records are not compressed yet, and have no header."""
+
+    records: memoryview
+    count: int
+    base_offset: int
+    last_offset: int
+    first_timestamp: int
+    latest_timestamp: int
+    sequence: int
+    fields: BatchFields
+
+    def finish(self, codec: str, level: int | None) -> tuple[bytearray, Any]:
+        """Return the header and the content of the batch."""
+        content = self.records if codec == "none" else compress(codec, self.records, level)
+        fields = self.fields
+        attributes = (
+            CODECS.index(codec)
+            | (fields.timestamp_type == 1) << 3
+            | fields.transactional << 4
+            | fields.control << 5
+        )
+        header = bytearray(_HEADER.size)
+        _HEADER.pack_into(
+            header, 0, self.base_offset, _HEADER.size - 12 + len(content), fields.partition_leader_epoch, 2, 0,
+            attributes, self.last_offset - self.base_offset, self.first_timestamp, self.latest_timestamp,
+            fields.producer_id, fields.producer_epoch, self.sequence, self.count,
+        )  # fmt: skip
+        crc32c = kernel("wire._crc32c").of_buffer
+        struct.pack_into(">I", header, 17, crc32c(content, crc32c(memoryview(header)[21:], 0)))
+        return header, content
+
+
+def produced_batches(
+    records: pa.RecordBatch, *, max_bytes: int, now: int, sequence: int, fields: BatchFields
+) -> Iterator[PlainBatch]:
+    """Yield the batches of records as producers send them, each numbered from 0.
+
+    The records have columns ``value``, ``key``, ``headers``, and ``timestamp``, of whole milliseconds; but for the
+    first, any of them; without ``timestamp`` all have that of `now`. `sequence` is that of the first record, -1 if they
+    have none.
+    """
+    given = {name: records.column(name) for name in records.schema.names}
+    timestamps = given.get("timestamp")
+    headers = given.get("headers")
+    data, batches = kernel("protocol.batch._write").encode(
+        given.get("key"),
+        given["value"],
+        None if headers is None else _headers(headers),
+        None,
+        None if timestamps is None else _plain(timestamps),
+        None,
+        max_bytes,
+    )
+    view = memoryview(data).cast("B")
+    for first, last, start, end in batches:
+        count = last - first
+        earliest = latest = now
+        if timestamps is not None:
+            earliest, latest = timestamps[first].as_py(), pc.max(timestamps.slice(first, count)).as_py()
+        at = sequence if sequence < 0 else (sequence + first) & _MAX_INT32
+        yield PlainBatch(view[start:end], count, 0, count - 1, earliest, latest, at, fields)
 
 
 def _columns(table: Any, base_offset: int) -> dict[str, Any]:
@@ -225,9 +299,7 @@ def _breaks(columns: dict[str, Any]) -> bytes:
     return breaks.tobytes()
 
 
-def _write_modern(
-    columns: dict[str, Any], codec: str, level: int | None, max_bytes: int
-) -> list[tuple[bytearray, Any]]:
+def _batches(columns: dict[str, Any], max_bytes: int) -> Iterator[PlainBatch]:
     offsets, timestamps = columns["offset"], columns["timestamp"]
     data, batches = kernel("protocol.batch._write").encode(
         columns["key"],
@@ -238,29 +310,18 @@ def _write_modern(
         _breaks(columns),
         max_bytes,
     )
-    crc32c = kernel("wire._crc32c").of_buffer
     view = memoryview(data).cast("B")
-    parts = []
     for first, last, start, end in batches:
-        records = compress(codec, view[start:end], level) if codec != "none" else view[start:end]
-        one = {name: columns[name][first].as_py() for name in _OF_BATCH}
-        base = offsets[first].as_py()
-        latest = pc.max(timestamps.slice(first, last - first)).as_py()
-        attributes = (
-            CODECS.index(codec)
-            | (one["timestamp_type"] == 1) << 3
-            | one["transactional"] << 4
-            | one["control"] << 5
+        yield PlainBatch(
+            view[start:end],
+            last - first,
+            offsets[first].as_py(),
+            offsets[last - 1].as_py(),
+            timestamps[first].as_py(),
+            pc.max(timestamps.slice(first, last - first)).as_py(),
+            columns["sequence"][first].as_py(),
+            BatchFields(*(columns[name][first].as_py() for name in BatchFields._fields)),
         )
-        header = bytearray(_HEADER.size)
-        _HEADER.pack_into(
-            header, 0, base, _HEADER.size - 12 + len(records), one["partition_leader_epoch"], 2, 0, attributes,
-            offsets[last - 1].as_py() - base, timestamps[first].as_py(), latest, one["producer_id"],
-            one["producer_epoch"], columns["sequence"][first].as_py(), last - first,
-        )  # fmt: skip
-        struct.pack_into(">I", header, 17, crc32c(records, crc32c(memoryview(header)[21:], 0)))
-        parts.append((header, records))
-    return parts
 
 
 def _write_messages(
