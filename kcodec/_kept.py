@@ -39,12 +39,13 @@ class Kept(Generic[Key, Value]):
         self._max_weight = max_weight
         self._left = max_weight
         self._values: dict[Key, Value] = {}
+        #: What was asked for last: to compare keys takes less than the hash of one, such as a long type.
         self._last: tuple[Key, Value] | None = None
         self._lock = fork_safe_lock()
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
-            state = self.__dict__ | {"_values": dict(self._values)}
+            state = self.__dict__ | {"_values": dict(self._values), "_last": None}
         del state["_lock"]
         return state
 
@@ -54,14 +55,12 @@ class Kept(Generic[Key, Value]):
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """Return what is kept for a key, or make it; what `make` raises is not kept."""
-        # An Arrow type is compared in no time, but its hash is that of its text.
         last = self._last
         if last is not None and last[0] == key:
             return last[1]
         with self._lock:
             if key in self._values:
-                self._last = key, self._values[key]
-                return self._values[key]
+                return self._found(key)
         # Not under the lock: threads that come here at once make the same, and take what was there first.
         made = make()
         with self._lock:
@@ -72,5 +71,9 @@ class Kept(Generic[Key, Value]):
                     del self._values[oldest]
                     self._left += 0 if self._weight is None else self._weight(oldest)
                 self._values[key] = made
-            self._last = key, self._values[key]
-            return self._values[key]
+            return self._found(key)
+
+    def _found(self, key: Key) -> Value:
+        value = self._values[key]
+        self._last = key, value
+        return value

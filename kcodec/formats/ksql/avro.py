@@ -15,10 +15,10 @@ from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.ksql.avro_maps import with_maps
 from kcodec.formats.ksql.avro_source import AvroSource, member_name
-from kcodec.formats.ksql.plan import match_fields
-from kcodec.formats.ksql.registered import ColumnDecoder, Reader, missing_field, prepared, read_as
+from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
+from kcodec.formats.ksql.writing import Change, ColumnEncoder, in_utc, missing_field, time_of_day
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 from kcodec.plan.programs import Programs
@@ -288,7 +288,15 @@ class KsqlAvroFormat(AvroFormat):
         self, schema: ParsedSchema, given: ParsedSchema | None, options: Any, limits: Limits
     ) -> SchemaEncoder:
         """Return what writes the columns as a schema, their own or one that was chosen by its id."""
-        return _Encoder(self._rows, schema.root, limits)
+        rows, root = self._rows, schema.root
+        _check(rows.kind, root)
+        written = TypeOptions(large=rows.large, round="truncate" if rows.floor else "error")
+        encoder: SchemaEncoder = (
+            BytesEncoder(root, written, limits)
+            if root.type == "bytes"
+            else AvroEncoder(root, None, written, limits)
+        )
+        return ColumnEncoder(rows.kind, _Target(root), encoder.encode)
 
 
 def _avro_names(kind: SqlType) -> SqlType:
@@ -325,28 +333,6 @@ class _Decoder(SchemaDecoder):
         )
 
 
-class _Encoder(SchemaEncoder):
-    def __init__(self, rows: RowOptions, schema: Schema, limits: Limits) -> None:
-        self._rows = rows
-        self._schema = schema
-        options = TypeOptions(large=rows.large, round="truncate" if rows.floor else "error")
-        self._inner: SchemaEncoder = (
-            BytesEncoder(schema, options, limits)
-            if schema.type == "bytes"
-            else AvroEncoder(schema, None, options, limits)
-        )
-        _check(rows.kind, schema)
-
-    def encode(
-        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
-        """Encode an array of the columns."""
-        plain, lost = prepared(array, self._rows.kind)
-        shaped = _shaped(plain, self._rows.kind, self._schema)
-        encoded, faults = self._inner.encode(shaped, prefix=prefix, large=large, stop=stop)
-        return encoded, sorted([*lost, *faults], key=lambda fault: fault.row) if lost else faults
-
-
 def _check(kind: SqlType, schema: Schema) -> None:
     """Refuse a schema that the columns cannot be written as, with ksqlDB's reasons."""
     record = schema.values[0] if len(schema.values) == 1 else schema
@@ -365,53 +351,44 @@ def _check(kind: SqlType, schema: Schema) -> None:
             )
 
 
-def _shaped(array: pa.Array, kind: SqlType, schema: Schema) -> pa.Array:
-    """Return unpacked columns in the form of a schema: with its names, and maps as lists where it has them so."""
-    target = schema.values[0] if len(schema.values) == 1 else schema
-    if pa.types.is_null(array.type):
-        return array
-    validity = array.buffers()[0] if array.null_count else None
-    if kind.base == "STRUCT" and target.type == "record":
-        fields = {field.name: field.type for field in target.fields}
-        parts, names = [], []
-        for field, place in zip(kind.fields, match_fields(kind.fields, array.type), strict=True):
-            name = _avro_name(field.name)
-            if place is not None:
-                if name not in fields:
-                    raise missing_field(name)
-                parts.append(_shaped(array.field(place), field.type, fields[name]))
-                names.append(name)
-        made = pa.struct([(name, part.type) for name, part in zip(names, parts, strict=True)])
-        return pa.Array.from_buffers(made, len(array), [validity], children=parts)
-    if kind.base == "ARRAY" and target.type == "array":
-        assert target.item is not None
-        items = _shaped(array.values, kind.parts[0], target.item)
-        made = pa.large_list(items.type) if pa.types.is_large_list(array.type) else pa.list_(items.type)
-        return pa.Array.from_buffers(made, len(array), [validity, array.buffers()[1]], children=[items])
-    if kind.base == "MAP":
-        return _entries(array, kind, target, validity)
-    if kind.base == "TIMESTAMP" and pa.types.is_timestamp(array.type) and array.type.tz is None:
-        return array.cast(pa.timestamp(array.type.unit, "UTC"))
-    if kind.base == "TIME" and pa.types.is_integer(array.type):
-        return array.cast(pa.int32())
-    if kind.base == "BYTES" and pa.types.is_fixed_size_binary(array.type) and target.type == "bytes":
-        return array.cast(pa.binary())
-    return array
+class _Target:
+    """A type of Avro that columns are written as; see `kcodec.formats.ksql.writing.Target`."""
 
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema.values[0] if len(schema.values) == 1 else schema
+        self.is_record = self._schema.type == "record"
+        self.is_map = self._schema.type == "map"
 
-def _entries(array: pa.Array, kind: SqlType, target: Schema, validity: pa.Buffer | None) -> pa.Array:
-    assert target.item is not None
-    keys, items = array.values.field(0), array.values.field(1)
-    if target.type == "map":
-        items = _shaped(items, kind.parts[1], target.item)
-        made: pa.DataType = pa.map_(keys.type, items.type)
-        entries = pa.StructArray.from_arrays([keys, items], fields=[made.key_field, made.item_field])
-    else:
-        entry = target.item
-        parts = [
-            _shaped(part, below, field.type)
-            for part, below, field in zip((keys, items), kind.parts, entry.fields, strict=True)
-        ]
-        entries = pa.StructArray.from_arrays(parts, ["key", "value"])
-        made = pa.list_(pa.field("item", entries.type, nullable=False))
-    return pa.Array.from_buffers(made, len(array), [validity, array.buffers()[1]], children=[entries])
+    @property
+    def item(self) -> "_Target | None":
+        """The items of an array."""
+        item = self._schema.item
+        return None if item is None or self._schema.type != "array" else _Target(item)
+
+    @property
+    def entry(self) -> "tuple[_Target, _Target] | None":
+        """The fields of the record that an entry is, or what a map has."""
+        item = self._schema.item
+        if item is None:
+            return None
+        if self.is_map:
+            return _Target(Schema("string")), _Target(item)
+        return (_Target(item.fields[0].type), _Target(item.fields[1].type)) if len(item.fields) == 2 else None
+
+    def field(self, column: str) -> "tuple[str, _Target]":
+        """Return the name and the type of a column's field."""
+        name = _avro_name(column)
+        for field in self._schema.fields:
+            if field.name == name:
+                return name, _Target(field.type)
+        raise missing_field(name)
+
+    def leaf(self, kind: SqlType, given: pa.DataType) -> Change | None:
+        """Return what is done to values of a simple type."""
+        if kind.base == "TIMESTAMP" and pa.types.is_timestamp(given) and given.tz is None:
+            return in_utc
+        if kind.base == "TIME" and pa.types.is_integer(given):
+            return time_of_day
+        if kind.base == "BYTES" and pa.types.is_fixed_size_binary(given) and self._schema.type == "bytes":
+            return lambda array: (array.cast(pa.binary()), [])
+        return None

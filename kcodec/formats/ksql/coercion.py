@@ -5,60 +5,36 @@ types are the same nothing is copied; the rest is what ksqlDB makes of Connect's
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec.errors import CODES, Fault
+from kcodec.errors import Fault
 from kcodec.formats.decimals import DecimalCodec
 from kcodec.formats.json.kernel import kernel as json_kernel
+from kcodec.formats.ksql.faults import of_field, of_items, refused, without_rows
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
 from kcodec.formats.ksql.proto_values import days_of_parts, millis_of_parts
 from kcodec.formats.ksql.source import Reading
-from kcodec.plan.failure import prefix
 from kcodec.plan.node import Form, Node, Op, Plan
 
 __all__ = ["coerced"]
 
 
-class _Lost(NamedTuple):
-    """A value that is no value of the column: its place in the array, its path below, and why."""
-
-    place: int
-    path: str
-    code: str
-    reason: str
-
-
-_Leaf = Callable[[pa.Array, Reading, pa.DataType], tuple[pa.Array, list[_Lost]]]
+_Leaf = Callable[[pa.Array, Reading, pa.DataType], tuple[pa.Array, list[Fault]]]
 
 
 def coerced(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     """Return an array as a type, null where a value is lost, and the faults of these rows."""
     if reading.problem:
-        return pa.nulls(len(array), kind), _refused(array, reading.problem)
+        return pa.nulls(len(array), kind), refused(array.is_valid(), "unresolvable", reading.problem)
     if array.type == kind and reading.is_whole:
         return array, []
-    result, lost = _value(array, reading, kind)
-    if not lost:
-        return result, []
-    first: dict[int, _Lost] = {}
-    for each in lost:
-        first.setdefault(each.place, each)
-    faults = [Fault(row, None, first[row].path, first[row].code, first[row].reason) for row in sorted(first)]
-    bad = np.zeros(len(array), np.bool_)
-    bad[list(first)] = True
-    return pc.if_else(pa.array(bad), pa.scalar(None, kind), result), faults
+    return without_rows(*_value(array, reading, kind))
 
 
-def _refused(array: pa.Array, reason: str) -> list[Fault]:
-    rows = pc.indices_nonzero(array.is_valid()).to_pylist()
-    return [Fault(row, None, "", "unresolvable", reason) for row in rows]
-
-
-def _value(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _value(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     base = reading.kind.base
     if base == "STRUCT":
         return _struct(array, reading, kind)
@@ -75,54 +51,47 @@ def _value(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arr
     return leaf(array, reading, kind)
 
 
-def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     parts: list[pa.Array] = []
-    lost: list[_Lost] = []
+    lost: list[Fault] = []
     for below, field in zip(reading.parts, kind, strict=True):
         if below.field is None:
             parts.append(pa.nulls(len(array), field.type))
         elif below.problem:
             parts.append(pa.nulls(len(array), field.type))
-            places = pc.indices_nonzero(array.is_valid()).to_pylist()
-            lost += [_Lost(place, field.name, "unresolvable", below.problem) for place in places]
+            found = refused(array.is_valid(), "unresolvable", below.problem)
+            lost += of_field(array, found, field.name)
         else:
             part, found = _value(array.field(below.field), below, field.type)
             parts.append(part)
-            if found:
-                valid = array.is_valid()
-                lost += [
-                    each._replace(path=prefix(field.name, each.path))
-                    for each in found
-                    if valid[each.place].as_py()
-                ]
+            lost += of_field(array, found, field.name)
     return pa.Array.from_buffers(kind, len(array), [_validity(array)], children=parts), lost
 
 
-def _list(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _list(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     items = array.values
     part, lost = _items(items, reading.parts[0], kind.value_type)
     buffers = [_validity(array), array.buffers()[1]]
-    return pa.Array.from_buffers(kind, len(array), buffers, children=[part]), _owned(array, lost, "")
+    return pa.Array.from_buffers(kind, len(array), buffers, children=[part]), of_items(array, lost)
 
 
-def _items(items: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _items(items: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     if reading.problem:
         # Of each item, nulls too.
-        lost = [_Lost(place, "", "unresolvable", reading.problem) for place in range(len(items))]
-        return pa.nulls(len(items), kind), lost
+        every = pa.array(np.ones(len(items), np.bool_))
+        return pa.nulls(len(items), kind), refused(every, "unresolvable", reading.problem)
     return _value(items, reading, kind)
 
 
-def _map(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _map(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     entries = array.values
     key, item = entries.field(0), entries.field(1)
     keys, lost = _items(key, reading.parts[0], kind.key_type)
     items, found = _items(item, reading.parts[1], kind.item_type)
-    lost = _owned(array, lost, ".key") + _owned(array, found, ".value")
+    lost = of_items(array, lost, ".key") + of_items(array, found, ".value")
     if keys.null_count:
-        nulls = pc.indices_nonzero(pc.is_null(keys)).to_pylist()
-        missing = [_Lost(place, "", "null_value", "a key of a map is null") for place in nulls]
-        lost = sorted(lost + _owned(array, missing, ".key"))
+        missing = refused(pc.is_null(keys), "null_value", "a key of a map is null")
+        lost = sorted(lost + of_items(array, missing, ".key"))
         keys = pc.fill_null(keys, "" if pa.types.is_string(keys.type) else pa.scalar("", keys.type))
     whole = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
     result = pa.Array.from_buffers(kind, len(array), [_validity(array), _offsets(array)], children=[whole])
@@ -157,19 +126,6 @@ def _without_duplicates(array: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(array.type, len(array), buffers, children=[entries])
 
 
-def _owned(array: pa.Array, lost: list[_Lost], step: str) -> list[_Lost]:
-    """Return what is lost of the items of lists as what is lost of the lists, those that are null aside."""
-    if not lost:
-        return []
-    offsets, valid = array.offsets.to_numpy(), array.is_valid().to_pylist()
-    owners = np.searchsorted(offsets, [each.place for each in lost], "right") - 1
-    return [
-        each._replace(place=owner, path=prefix(f"[{each.place - offsets[owner]}]{step}", each.path))
-        for each, owner in zip(lost, owners.tolist(), strict=True)
-        if 0 <= owner < len(valid) and valid[owner]
-    ]
-
-
 def _validity(array: pa.Array) -> pa.Buffer | None:
     """Return the bitmap of an array that is no slice."""
     assert not array.offset
@@ -179,11 +135,11 @@ def _validity(array: pa.Array) -> pa.Buffer | None:
 # Leaves ---------------------------------------------------------------------------------------------
 
 
-def _cast(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _cast(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     return array.cast(kind), []
 
 
-def _text(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _text(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     """Print numbers and booleans as Java's ``String.valueOf`` does."""
     if not pa.types.is_floating(array.type):
         return array.cast(kind), []
@@ -196,7 +152,7 @@ def _text(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arra
     return pc.if_else(array.is_valid(), plain, None).cast(kind), []
 
 
-def _decimal(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _decimal(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     """Bring decimals, or their unscaled bytes, to the scale of the column."""
     codec = DecimalCodec(kind.scale, kind.precision)
     faults: list[Fault] = []
@@ -204,42 +160,36 @@ def _decimal(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.A
     if is_bytes and reading.scale != kind.scale:
         array, faults = DecimalCodec(reading.scale, 76)._decode(array, False)
     decoded, found = codec._decode(array, False)
-    lost = [_Lost(fault.row, "", fault.code, fault.reason) for fault in sorted([*faults, *found])]
+    lost = [fault._replace(offset=None, path="") for fault in sorted([*faults, *found])]
     return decoded.cast(kind), lost
-
-
-def _refuse(bad: pa.Array, code: str = "out_of_range") -> list[_Lost]:
-    if not pc.any(bad).as_py():
-        return []
-    return [_Lost(place, "", code, CODES[code]) for place in pc.indices_nonzero(bad).to_pylist()]
 
 
 _MAX_MILLIS = (2**63 - 1) // 1000
 
 
-def _timestamp(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _timestamp(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     millis = array.cast(pa.int64())
     bad = pc.or_(pc.greater(millis, _MAX_MILLIS), pc.less(millis, -_MAX_MILLIS))
-    lost = _refuse(bad)
+    lost = refused(bad)
     if lost:
         millis = pc.if_else(bad, None, millis)
     return pc.multiply(millis, 1000).cast(kind), lost
 
 
-def _date(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _date(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     if not pa.types.is_struct(array.type):
         return array.cast(pa.int32()).cast(kind), []
     days, bad = days_of_parts(array)
-    return days.cast(kind), _refuse(bad)
+    return days.cast(kind), refused(bad)
 
 
-def _time(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[_Lost]]:
+def _time(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     if pa.types.is_struct(array.type):
         millis, bad = millis_of_parts(array)
-        return millis.cast(kind), _refuse(bad)
+        return millis.cast(kind), refused(bad)
     millis = array.cast(pa.int32())
     bad = pc.or_(pc.less(millis, 0), pc.greater_equal(millis, MILLIS_PER_DAY))
-    lost = _refuse(bad)
+    lost = refused(bad)
     return (pc.if_else(bad, None, millis) if lost else millis).cast(kind), lost
 
 

@@ -18,9 +18,10 @@ from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.ksql.json_sr_reader import read_document_row
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.plan import code_of, encode_plan, written_type
-from kcodec.formats.ksql.registered import ColumnDecoder, Reader, missing_field, read_as
+from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
+from kcodec.formats.ksql.writing import missing_field
 from kcodec.formats.schema_format import NamedText, SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 from kcodec.plan.node import Form, Node, Op, Plan

@@ -1,19 +1,22 @@
 """ksqlDB's PROTOBUF: the schemas that it registers, and any message read and written as its columns."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec.errors import CODES, Fault, SchemaError
-from kcodec.formats.ksql.plan import match_fields
+from kcodec.columns.nested import rebuild
+from kcodec.errors import Fault, SchemaError
+from kcodec.formats.ksql.faults import refused
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
 from kcodec.formats.ksql.protobuf_source import WRAPPED, FieldSource, MessageSource, oneofs_of
-from kcodec.formats.ksql.registered import ColumnDecoder, Reader, missing_field, prepared, read_as
+from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlType
+from kcodec.formats.ksql.writing import Change, ColumnEncoder, in_millis, in_utc, missing_field, time_of_day
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.text import print_file
@@ -23,7 +26,6 @@ from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
-from kcodec.plan.failure import prefix as prefix_path
 
 __all__ = ["KsqlProtobufFormat", "ProtobufRows", "schema_text"]
 
@@ -242,8 +244,9 @@ def _in_millis(array: pa.Array) -> pa.Array:
             return array
         return pa.Array.from_buffers(kind, len(array), [_validity(array)], children=parts)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
-        items = _in_millis(array.values)
-        return array if items is array.values else _again(array, kind, items)
+        given = array.values
+        items = _in_millis(given)
+        return array if items is given else rebuild(array, [items])
     return array
 
 
@@ -357,101 +360,84 @@ class KsqlProtobufFormat(ProtobufFormat):
         return _Encoder(self._rows, schema, message, self._wrappers, limits)
 
 
-class _Encoder(SchemaEncoder):
+class _Encoder(ColumnEncoder):
+    """The columns as a message; a bare one stands in the only field of a wrapper."""
+
     def __init__(
         self, rows: RowOptions, schema: ProtobufSchema, message: MessageType, wrappers: bool, limits: Limits
     ) -> None:
-        self._rows = rows
-        self._message = message
         self.indexes = tuple(schema.indexes(message.name))
         self._writer = ProtobufWriter(
             message, options=_type_options(rows, wrappers), limits=limits, types=schema.messages
         )
+        is_bare = rows.kind.base != "STRUCT"
+        target = _Target(message.fields[0].message if is_bare else message, rows.floor)
         for field in rows.kind.fields:
-            if field.name not in message.by_name:
-                raise missing_field(field.name)
+            target.field(field.name)
+        super().__init__(rows.kind, target, self._bare if is_bare else self._writer.encode)
 
-    def encode(
-        self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
-    ) -> tuple[pa.Array, list[Fault]]:
-        """Encode an array of the columns."""
-        kind = self._rows.kind
-        plain, lost = prepared(array, kind, millis=True, floor=self._rows.floor)
-        if kind.base == "STRUCT":
-            shaped, faults = _message(plain, kind, self._message)
-        else:
-            part, faults = _value(plain, kind, self._message.fields[0])
-            mask = part.is_null() if part.null_count else None
-            shaped = pa.StructArray.from_arrays([part], ["value"], mask=mask)
-        encoded, found = self._writer.encode(shaped, prefix=prefix, large=large, stop=stop)
-        return encoded, sorted([*lost, *faults, *found], key=lambda fault: fault.row)
+    def _bare(self, array: pa.Array, **how: Any) -> tuple[pa.Array, list[Fault]]:
+        mask = array.is_null() if array.null_count else None
+        return self._writer.encode(pa.StructArray.from_arrays([array], ["value"], mask=mask), **how)
 
 
-def _message(array: pa.Array, kind: SqlType, message: MessageType) -> tuple[pa.Array, list[Fault]]:
-    """Return prepared columns as a struct of a message's fields, with maps as lists of entries where it has such."""
-    if pa.types.is_null(array.type):
-        return array, []
-    parts, names, faults = [], [], []
-    for field, place in zip(kind.fields, match_fields(kind.fields, array.type), strict=True):
-        if place is not None:
-            if field.name not in message.by_name:
-                raise missing_field(field.name)
-            part, lost = _value(array.field(place), field.type, message.by_name[field.name])
-            faults += [fault._replace(path=prefix_path(field.name, fault.path)) for fault in lost]
-            parts.append(part)
-            names.append(field.name)
-    made = pa.struct([(name, part.type) for name, part in zip(names, parts, strict=True)])
-    validity = array.buffers()[0] if array.null_count else None
-    return pa.Array.from_buffers(made, len(array), [validity], children=parts), faults
+class _Target:
+    """A message, or none for scalars, that columns are written as; see `kcodec.formats.ksql.writing.Target`."""
+
+    def __init__(self, message: MessageType | None, floor: bool, is_map: bool = False) -> None:
+        self._message = message
+        self._floor = floor
+        self.is_record = message is not None
+        self.is_map = is_map
+
+    @property
+    def item(self) -> "_Target":
+        """The items of a repeated field."""
+        return self
+
+    @property
+    def entry(self) -> "tuple[_Target, _Target] | None":
+        """The fields of an entry."""
+        return None if self._message is None else (self.field("key")[1], self.field("value")[1])
+
+    def field(self, column: str) -> "tuple[str, _Target]":
+        """Return the name and the type of a column's field."""
+        field = None if self._message is None else self._message.by_name.get(column)
+        if field is None:
+            raise missing_field(column)
+        return column, _Target(field.message, self._floor, field.is_map)
+
+    def leaf(self, kind: SqlType, given: pa.DataType) -> Change | None:
+        """Return what is done to values of a simple type."""
+        changes: list[Change] = []
+        if kind.base in ("TIME", "TIMESTAMP"):
+            changes = [time_of_day if pa.types.is_integer(given) else partial(in_millis, floor=self._floor)]
+        if kind.base == "TIMESTAMP" and given.tz is None:
+            changes.append(in_utc)
+        if kind.base in _PARTS:
+            changes.append(_PARTS[kind.base])
+        return partial(_all, changes) if changes else None
 
 
-def _value(array: pa.Array, kind: SqlType, field: FieldType) -> tuple[pa.Array, list[Fault]]:
-    if pa.types.is_null(array.type):
-        return array, []
-    if kind.base == "STRUCT" and field.message is not None:
-        return _message(array, kind, field.message)
-    if kind.base == "ARRAY":
-        items, lost = _value(array.values, kind.parts[0], field)
-        made = pa.large_list(items.type) if pa.types.is_large_list(array.type) else pa.list_(items.type)
-        return _again(array, made, items), _owned(array, lost, "")
-    if kind.base == "MAP" and field.message is not None:
-        key, item = field.message.by_name["key"], field.message.by_name["value"]
-        keys, _ = _value(array.values.field(0), kind.parts[0], key)
-        items, lost = _value(array.values.field(1), kind.parts[1], item)
-        entries = pa.StructArray.from_arrays([keys, items], ["key", "value"])
-        made = pa.list_(pa.field("item", entries.type, nullable=False))
-        if field.is_map:
-            made = pa.map_(keys.type, items.type)
-            entries = pa.StructArray.from_arrays([keys, items], fields=[made.key_field, made.item_field])
-        return _again(array, made, entries), _owned(array, lost, ".value")
-    if kind.base == "DATE":
-        parts, bad = date_parts(array.cast(pa.date32()))
-        rows = pc.indices_nonzero(bad).to_pylist() if pc.any(bad).as_py() else []
-        return parts, [Fault(row, None, "", "out_of_range", CODES["out_of_range"]) for row in rows]
-    if kind.base == "TIME":
-        return time_parts(array), []
-    if kind.base == "DECIMAL":
-        return decimal_parts(array), []
-    if kind.base == "TIMESTAMP" and array.type.tz is None:
-        return array.cast(pa.timestamp(array.type.unit, "UTC")), []
-    return array, []
+def _dates(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    parts, bad = date_parts(array.cast(pa.date32()))
+    return parts, refused(bad)
 
 
-def _again(array: pa.Array, kind: pa.DataType, items: pa.Array) -> pa.Array:
-    validity = array.buffers()[0] if array.null_count else None
-    return pa.Array.from_buffers(kind, len(array), [validity, array.buffers()[1]], children=[items])
+_PARTS: dict[str, Change] = {
+    "DATE": _dates,
+    "TIME": lambda array: (time_parts(array), []),
+    "DECIMAL": lambda array: (decimal_parts(array), []),
+}
 
 
-def _owned(array: pa.Array, faults: list[Fault], step: str) -> list[Fault]:
-    """Return faults of items as those of the lists that hold them."""
-    if not faults:
-        return []
-    offsets = array.offsets.to_numpy()
-    owners = (offsets.searchsorted([fault.row for fault in faults], "right") - 1).tolist()
-    return [
-        fault._replace(row=owner, path=prefix_path(f"[{fault.row - offsets[owner]}]{step}", fault.path))
-        for fault, owner in zip(faults, owners, strict=True)
-    ]
+def _all(changes: list[Change], array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """Make one change after the other; where one has lost a value, the next one finds null."""
+    faults: list[Fault] = []
+    for change in changes:
+        array, lost = change(array)
+        faults += lost
+    return array, faults
 
 
 # Without a registry -----------------------------------------------------------------------------------

@@ -1,0 +1,215 @@
+"""Columns of a statement in the form in which a registered schema is written: what is the same for all languages.
+
+What has to be done depends on types alone, so it is found out once for each Arrow type; most columns stand as they are.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kcodec._kept import Kept
+from kcodec.columns.casts import cast_rows
+from kcodec.columns.nested import rebuild
+from kcodec.errors import Fault, SchemaError
+from kcodec.formats.ksql.faults import of_field, of_items, refused, without_rows
+from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
+from kcodec.formats.ksql.plan import code_of, match_fields, written_type
+from kcodec.formats.ksql.types import SqlType
+from kcodec.formats.schema_format import SchemaEncoder
+
+__all__ = ["Change", "ColumnEncoder", "Target", "in_millis", "in_utc", "missing_field", "time_of_day"]
+
+#: Makes of an array what is written, and returns what is lost of it; an array that stays is returned itself.
+Change = Callable[[pa.Array], tuple[pa.Array, list[Fault]]]
+
+
+def missing_field(name: str) -> SchemaError:
+    """Return why columns are not written as a schema that was chosen."""
+    return SchemaError(f"Schema from Schema Registry misses field with name: {name}")
+
+
+class Target(Protocol):
+    """A type of a schema that columns are written as.
+
+    Attributes
+    ----------
+    is_record : bool
+        Whether it has fields.
+    entry : tuple of two Targets, optional
+        Of maps: keys and values.
+    is_map : bool
+        Whether maps are such, and no lists of entries.
+    """
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it has fields."""
+
+    @property
+    def is_map(self) -> bool:
+        """Whether maps are such."""
+
+    @property
+    def entry(self) -> "tuple[Target, Target] | None":
+        """Keys and values."""
+
+    @property
+    def item(self) -> "Target | None":
+        """The items of a list."""
+
+    def field(self, column: str) -> "tuple[str, Target]":
+        """Return the name of a column's field, and its type; raise `missing_field` if there is none."""
+
+    def leaf(self, kind: SqlType, given: pa.DataType) -> Change | None:
+        """Return what is done to values of a simple type."""
+
+
+class _Form(NamedTuple):
+    """What becomes of columns of one Arrow type: the type that they are cast to first, and the rest."""
+
+    wanted: pa.DataType
+    change: Change | None
+
+
+class ColumnEncoder(SchemaEncoder):
+    """The columns of a statement, written by `write`, which takes them in the form of the target."""
+
+    def __init__(
+        self, kind: SqlType, target: Target, write: Callable[..., tuple[pa.Array, list[Fault]]]
+    ) -> None:
+        self._kind = kind
+        self._target = target
+        self._write = write
+        self._forms: Kept[pa.DataType, _Form] = Kept()
+
+    def _form(self, given: pa.DataType) -> _Form:
+        wanted = written_type(self._kind, given)
+        return _Form(wanted, _change(self._kind, wanted, self._target))
+
+    def encode(
+        self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Encode an array of the columns."""
+        given = array.type
+        form = self._forms.get(given, lambda: self._form(given))
+        plain, lost = cast_rows(array, form.wanted, code_of)
+        if form.change is not None:
+            changed, found = form.change(plain)
+            plain, found = without_rows(changed, found)
+            lost = [*lost, *found]
+        encoded, faults = self._write(plain, prefix=prefix, large=large, stop=stop)
+        return encoded, sorted([*lost, *faults], key=lambda fault: fault.row) if lost else faults
+
+
+def _change(kind: SqlType, given: pa.DataType, target: Target | None) -> Change | None:
+    """Return what is done to columns of a type from `written_type`; None where they stand as they are."""
+    if pa.types.is_null(given) or target is None:
+        return None
+    if kind.base == "STRUCT":
+        return _struct_change(kind, given, target) if target.is_record else None
+    if kind.base == "ARRAY":
+        below = _change(kind.parts[0], given.value_type, target.item)
+        return None if below is None else partial(_list, below)
+    if kind.base == "MAP":
+        return None if target.entry is None else _map_change(kind, given, target, *target.entry)
+    return target.leaf(kind, given)
+
+
+def _struct_change(kind: SqlType, given: pa.DataType, target: Target) -> Change | None:
+    changes: list[tuple[int, str, Change | None]] = []
+    is_same = True
+    for field, place in zip(kind.fields, match_fields(kind.fields, given), strict=True):
+        # Columns that were missing have been added.
+        assert place is not None
+        name, below = target.field(field.name)
+        made = _change(field.type, given.field(place).type, below)
+        is_same = is_same and name == given.field(place).name
+        changes.append((place, name, made))
+    if is_same and all(made is None for _, _, made in changes):
+        return None
+    return partial(_struct, kind, changes, is_same)
+
+
+def _struct(
+    kind: SqlType, changes: list[tuple[int, str, Change | None]], is_same: bool, array: pa.Array
+) -> tuple[pa.Array, list[Fault]]:
+    parts: dict[int, pa.Array] = {}
+    faults: list[Fault] = []
+    for column, (place, _, change) in zip(kind.fields, changes, strict=True):
+        if change is not None:
+            part = array.field(place)
+            changed, lost = change(part)
+            faults += of_field(array, lost, column.name)
+            if changed is not part:
+                parts[place] = changed
+    if is_same and not parts:
+        return array, faults
+    mask = array.is_null() if array.null_count else None
+    whole = [parts[place] if place in parts else array.field(place) for place, _, _ in changes]
+    return pa.StructArray.from_arrays(whole, [name for _, name, _ in changes], mask=mask), faults
+
+
+def _list(change: Change, array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    given = array.values
+    items, lost = change(given)
+    return array if items is given else rebuild(array, [items]), of_items(array, lost)
+
+
+def _map_change(
+    kind: SqlType, given: pa.DataType, target: Target, key: Target, item: Target
+) -> Change | None:
+    keys = _change(kind.parts[0], given.key_type, key)
+    items = _change(kind.parts[1], given.item_type, item)
+    return None if target.is_map and keys is items is None else partial(_map, keys, items, target.is_map)
+
+
+def _map(
+    keys: Change | None, items: Change | None, is_map: bool, array: pa.Array
+) -> tuple[pa.Array, list[Fault]]:
+    parts, faults = [], []
+    for number, (change, step) in enumerate(((keys, ".key"), (items, ".value"))):
+        part, lost = array.values.field(number), []
+        if change is not None:
+            part, lost = change(part)
+        parts.append(part)
+        faults += of_items(array, lost, step)
+    fields = [pa.field("key", parts[0].type, nullable=not is_map), pa.field("value", parts[1].type)]
+    entries = pa.StructArray.from_arrays(parts, fields=fields)
+    if is_map:
+        return rebuild(array, [entries]), faults
+    made = pa.list_(pa.field("item", entries.type, nullable=False))
+    buffers = array.buffers()[:2]
+    return pa.Array.from_buffers(made, len(array), buffers, offset=array.offset, children=[entries]), faults
+
+
+# What languages do to simple types --------------------------------------------------------------------
+
+
+def in_utc(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """Return local timestamps as those of UTC."""
+    return array.cast(pa.timestamp(array.type.unit, "UTC")), []
+
+
+def time_of_day(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
+    """Return integers as milliseconds of the day, where they are such."""
+    bad = pc.fill_null(pc.or_(pc.less(array, 0), pc.greater(array, MILLIS_PER_DAY)), False)
+    lost = refused(bad)
+    return pc.if_else(bad, None, array).cast(pa.int32()) if lost else array.cast(pa.int32()), lost
+
+
+def in_millis(array: pa.Array, *, floor: bool) -> tuple[pa.Array, list[Fault]]:
+    """Return times that are finer than milliseconds as such; what they lose is a fault, or with `floor` cut off."""
+    kind = array.type
+    is_timestamp = pa.types.is_timestamp(kind)
+    if kind.unit == "ms" or not len(array):
+        return array, []
+    if is_timestamp and kind.unit == "us":
+        numbers = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
+        if np.array_equal(numbers // 1000 * 1000, numbers):
+            return array, []
+    wanted = pa.timestamp("ms", "UTC" if kind.tz else None) if is_timestamp else pa.time32("ms")
+    return cast_rows(array, wanted, code_of, floor=floor)
