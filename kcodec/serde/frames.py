@@ -26,7 +26,7 @@ class Framed:
     """One array of values, with the schema and the start of the payload of each.
 
     The attributes are those of `KeyedFrames`, but `starts` may be None where all payloads start at 0, and keys from
-    the number `headers` on stood in headers.
+    the number `headers` on stood in headers. `used` are the keys that rows have, where that is known.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Framed:
         starts: Any,
         faults: Iterable[Fault] = (),
         headers: int | None = None,
+        used: list[Key] | None = None,
     ) -> None:
         self.values = values
         self.keys = keys
@@ -45,22 +46,21 @@ class Framed:
         self.faults = list(faults)
         self.headers = len(keys) if headers is None else headers
         # Not cached properties: before Python 3.12 these have a lock, which may be held when the process is forked.
-        self._made: tuple[pa.Array, list[Key]] | None = None
+        self._used = used
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def _indices(self) -> tuple[pa.Array, list[Key]]:
-        if self._made is None:
-            indices = _column(self.selector, len(self))
-            used = [self.keys[index] for index in pc.unique(indices).to_pylist() if index >= 0]
-            self._made = indices, used
-        return self._made
+    @property
+    def _indices(self) -> pa.Array:
+        return _column(self.selector, len(self))
 
     @property
     def used(self) -> list[Key]:
         """The keys that rows have, in the order of their first rows."""
-        return self._indices()[1]
+        if self._used is None:
+            self._used = [self.keys[index] for index in pc.unique(self._indices).to_pylist() if index >= 0]
+        return self._used
 
     def in_header(self, index: int) -> bool:
         """Return whether a key stood in a header."""
@@ -71,7 +71,7 @@ class Framed:
         wanted = list(numbers)
         if not wanted:
             return []
-        found = pc.is_in(self._indices()[0], value_set=pa.array(wanted, pa.int32()))
+        found = pc.is_in(self._indices, value_set=pa.array(wanted, pa.int32()))
         rows: list[int] = pc.indices_nonzero(found).to_pylist()
         return rows
 
@@ -108,7 +108,8 @@ def framed_chunks(
 def prefixed(values: pa.Array, indexes: bool) -> Framed:
     """Look for schema ids in prefixes."""
     frames = decode_frames(values, indexes)
-    return Framed(values, list(frames.keys), frames.selector, frames.starts, frames.faults)
+    keys = list(frames.keys)
+    return Framed(values, keys, frames.selector, frames.starts, frames.faults, used=keys)
 
 
 def one_schema(values: pa.Array, key: Key) -> Framed:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.columns.nested import members, unpack
+from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault
 from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
 from kcodec.formats.json_schema.document import write_document
@@ -54,9 +54,7 @@ class DocumentDecoder(SchemaDecoder):
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array, of which all rows that are read at all are read alike."""
-        numbers = np.frombuffer(selector, np.int32)
-        read = np.array([0 if program is not None else -1 for program in programs] + [-1], np.int32)
-        chosen = read[numbers.clip(-1)]
+        chosen = select_rows(selector, [program is not None for program in programs])
         array, faults = self._reader.decode(
             values, selector=chosen, starts=starts, stop=stop and not self._validates
         )

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.columns.nested import rebuild
+from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.faults import refused
 from kcodec.formats.ksql.proto_values import date_parts, decimal_parts, time_parts
@@ -20,7 +21,6 @@ from kcodec.formats.ksql.writing import Change, ColumnEncoder, in_millis, in_utc
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.text import print_file
-from kcodec.formats.protobuf.payloads import select
 from kcodec.formats.protobuf.schema import ProtobufSchema
 from kcodec.formats.protobuf.schema_format import ProtobufFormat
 from kcodec.formats.protobuf.types import ProtobufOptions
@@ -218,7 +218,7 @@ class _MessageDecoder(SchemaDecoder):
 
     def decode(self, values: pa.Array, programs: Any, *, selector: Any, starts: Any, stop: bool) -> Any:
         """Decode an array."""
-        chosen = None if selector is None else select(selector, programs, 0)
+        chosen = None if selector is None else select_rows(selector, [each is not None for each in programs])
         array, faults = self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
         if stop and faults:
             return array, faults

@@ -4,8 +4,8 @@ ksqlDB reads Avro, Protobuf and JSON Schema through Connect's types. So each lan
 (`Source`), and which columns they may be read as, and which columns a schema gives, is the same for all.
 """
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from kcodec.errors import SchemaError
@@ -81,7 +81,7 @@ _CONNECT = {
 }
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Reading:
     """How a type of a schema is read as a SQL type.
 
@@ -97,6 +97,8 @@ class Reading:
         As the parts of `kind`.
     scale : int
         Of a Decimal that is read.
+    is_whole : bool
+        Whether everything in it can be read.
     """
 
     kind: SqlType
@@ -104,11 +106,11 @@ class Reading:
     problem: str = ""
     parts: "tuple[Reading, ...]" = ()
     scale: int = 0
+    is_whole: bool = dataclasses.field(init=False, repr=False, compare=False)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether everything in it can be read."""
-        return not self.problem and all(part.is_whole for part in self.parts)
+    def __post_init__(self) -> None:
+        is_whole = not self.problem and all(part.is_whole for part in self.parts)
+        object.__setattr__(self, "is_whole", is_whole)
 
 
 def reading(kind: SqlType, source: Source, field: str = "", path: str = "") -> Reading:

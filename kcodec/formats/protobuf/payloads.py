@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.compatibility import message_differences
@@ -19,7 +19,7 @@ from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
 
-__all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder", "select"]
+__all__ = ["MessageDecoder", "MessageEncoder", "StructDecoder"]
 
 
 class MessageDecoder(SchemaDecoder):
@@ -62,7 +62,7 @@ class MessageDecoder(SchemaDecoder):
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array, of which all rows that are read at all are of the one message."""
-        chosen = select(selector, programs, 0)
+        chosen = select_rows(selector, [program == 0 for program in programs])
         return self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
 
 
@@ -95,7 +95,7 @@ class StructDecoder(SchemaDecoder):
         for number, reader in enumerate(self._readers.values()):
             column: pa.Array = pa.nulls(len(values), reader.arrow_type)
             if number in programs:
-                chosen = select(selector, programs, number)
+                chosen = select_rows(selector, [program == number for program in programs])
                 column, bad = reader.decode(values, selector=chosen, starts=starts, stop=stop)
                 faults += bad
             columns.append(column)
@@ -137,14 +137,3 @@ def _check(reader: MessageType, writer: MessageType) -> None:
     if found:
         first = found[0]
         raise SchemaError(f"{writer.name} cannot be read: {first.type} at {first.path}: {first.message}")
-
-
-def select(selector: Any, programs: Sequence[Any], number: int) -> Any:
-    """Return the selector of the rows of one program: 0 where it is theirs, -1 where it is not."""
-    numbers = np.frombuffer(selector, np.int32)
-    if all(program == number for program in programs):
-        return np.minimum(numbers, 0)
-    # A negative number picks from the end.
-    table = np.full(len(programs) + 2, -1, np.int32)
-    table[: len(programs)] = [0 if program == number else -1 for program in programs]
-    return table[np.maximum(numbers, -1)]
