@@ -1,6 +1,7 @@
 """ksqlDB's formats whose schemas are in a registry: columns through an embedded one and back."""
 
 import datetime
+import itertools
 import json
 import pickle
 import struct
@@ -558,6 +559,122 @@ def test_defaults_of_properties_stand_for_nulls(impl):
     codec = codec_of("JSON_SR", "A BIGINT, B STRING, C DOUBLE", registry=registry)
     values = [framed(number, body) for body in (b'{"a":null}', b'{"a":1,"b":"y","c":2}')]
     assert codec.decode(values).to_pylist() == [{"A": 5, "B": "x", "C": None}, {"A": 1, "B": "y", "C": 2.0}]
+
+
+ONE_OF = "io.confluent.connect.json.OneOf.field."
+
+
+def test_unions_of_documents(impl):
+    """A value is in the struct of the first member that it is of; Connect's names of these are long."""
+    registry = MemoryRegistry()
+    plain = {"oneOf": [{"type": "null"}, {"type": "integer"}, {"type": "string"}]}
+    objects = {
+        "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}},
+            {"type": "object", "properties": {"a": {"type": "integer"}, "c": {"type": "boolean"}}},
+            {"type": "integer"},
+            {"type": "number"},
+        ]
+    }
+    properties = {"p": plain, "o": objects, "l": {"type": "array", "items": {"type": ["string", "boolean"]}}}
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON", subject="t-value")
+    inferred = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    upper = ONE_OF.upper()
+    assert [str(column) for column in inferred.columns] == [
+        f"`P` STRUCT<`{upper}0` BIGINT, `{upper}1` STRING>",
+        f"`O` STRUCT<`{upper}0` STRUCT<`A` BIGINT, `B` STRING>, `{upper}1` STRUCT<`A` BIGINT, `C` BOOLEAN>, "
+        f"`{upper}2` BIGINT, `{upper}3` DOUBLE>",
+        f"`L` ARRAY<STRUCT<`{upper}0` STRING, `{upper}1` BOOLEAN>>",
+    ]
+    bodies = [
+        b'{"p":7,"o":{"a":1,"c":true},"l":["x",true]}',
+        b'{"p":"7","o":{"a":1},"l":[]}',
+        b'{"p":null,"o":5,"l":[]}',
+        b'{"o":5.5,"l":[]}',
+        b'{"p":1.5,"o":1,"l":[]}',
+        b'{"p":1,"o":"x","l":[]}',
+        b'{"p":1,"o":{"a":"x","b":"y"},"l":[]}',
+        b'{"p":1,"o":null,"l":[]}',
+    ]
+    values = [framed(number, body) for body in bodies]
+
+    def read(compat):
+        codec = KsqlCodec("JSON_SR", registry=registry, topic="t", compat=compat)
+        array, report = codec.decode(values, errors="report")
+        rows = [
+            None if row is None else {name: _set(value) for name, value in row.items()}
+            for row in array.to_pylist()
+        ]
+        return rows, report.select(["row", "path", "code"]).to_pylist()
+
+    rows, report = read(None)
+    assert rows[:4] == [
+        {"P": {0: 7}, "O": {1: {"A": 1, "C": True}}, "L": [{0: "x"}, {1: True}]},
+        {"P": {1: "7"}, "O": {0: {"A": 1, "B": None}}, "L": []},
+        {"P": None, "O": {2: 5}, "L": []},
+        {"P": None, "O": {3: 5.5}, "L": []},
+    ]
+    assert [each["row"] for each in report] == [4, 5, 6, 7]
+    assert [each["code"] for each in report[1:]] == ["json_type", "json_type", "null_value"]
+    lenient, report = read("ksqldb")
+    assert lenient[:4] == rows[:4]
+    assert lenient[6]["O"] == {0: {"A": 0, "B": "y"}}
+    assert [each["row"] for each in report] == [4, 5, 7]
+
+
+def _set(value):
+    """Return the members of a union that are set, by their numbers."""
+    if isinstance(value, list):
+        return [_set(each) for each in value]
+    if value is None:
+        return None
+    return {int(name.rpartition(".")[2]): member for name, member in value.items() if member is not None}
+
+
+def test_members_of_unions_that_are_no_columns(impl):
+    registry = MemoryRegistry()
+    text = {"type": "object", "properties": {"p": {"oneOf": [{"type": "integer"}, {"type": "string"}]}}}
+    number = registered(registry, text, "JSON")
+    codec = codec_of("JSON_SR", f"P STRUCT<`{ONE_OF}1` STRING, OTHER INT>", registry=registry)
+    values = [framed(number, body) for body in (b'{"p":1}', b'{"p":"x"}', b"{}")]
+    assert codec.decode(values, errors="null").to_pylist() == [
+        {"P": {f"{ONE_OF}1": None, "OTHER": None}},
+        {"P": {f"{ONE_OF}1": "x", "OTHER": None}},
+        {"P": None},
+    ]
+    wrong = codec_of("JSON_SR", f"P STRUCT<`{ONE_OF}1` INT>", registry=registry)
+    assert wrong.decode(values, errors="report")[1]["code"].to_pylist() == ["unresolvable"] * 2
+
+
+def test_schemas_that_are_combined(impl):
+    registry = MemoryRegistry()
+    text = {
+        "allOf": [
+            {"$ref": "#/definitions/base"},
+            {"type": "object", "properties": {"b": {"allOf": [{"type": "string"}, {"minLength": 1}]}}},
+        ],
+        "definitions": {"base": {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}},
+    }
+    number = registered(registry, text, "JSON", subject="t-value")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    assert [str(column) for column in codec.columns] == ["`A` BIGINT", "`B` STRING"]
+    assert codec.decode([framed(number, b'{"a":1,"b":"x"}')]).to_pylist() == [{"A": 1, "B": "x"}]
+
+
+@pytest.mark.parametrize("key", ["allOf", "anyOf"])
+def test_combinations_of_combinations(key):
+    """Each of these refers to the next one twice; there is no end of what they come to."""
+    names = [f"d{number}" for number in range(40)]
+    text = {
+        name: {key: [{"$ref": f"#/definitions/{below}"}] * 2} for name, below in itertools.pairwise(names)
+    }
+    registry = MemoryRegistry()
+    document = {"$ref": "#/definitions/d0", "definitions": {**text, names[-1]: {"type": "string"}}}
+    registered(
+        registry, {"type": "object", "properties": {"a": document}, **document}, "JSON", subject="t-value"
+    )
+    with pytest.raises(SchemaError):
+        KsqlCodec("JSON_SR", registry=registry, topic="t")
 
 
 def test_references_of_schemas(impl):

@@ -54,6 +54,8 @@ def _value(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Arr
 def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Array, list[Fault]]:
     parts: list[pa.Array] = []
     lost: list[Fault] = []
+    if reading.union is not None:
+        array, lost = reading.union(array)
     for below, field in zip(reading.parts, kind, strict=True):
         if below.field is None:
             parts.append(pa.nulls(len(array), field.type))

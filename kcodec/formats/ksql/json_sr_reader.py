@@ -13,12 +13,15 @@ from typing import Any
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, fit
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
-from kcodec.java.jackson import JacksonError, node_type, read_tree
+from kcodec.java.jackson import JacksonError, node_type, read_tree, write_tree
 from kcodec.java.numbers import format_java_decimal, narrow_integer, round_to_double
 from kcodec.java.utf8 import replace_surrogates
 from kcodec.plan.failure import RowError
 
-__all__ = ["read_document_row"]
+__all__ = ["NO_MEMBER", "read_document_row"]
+
+#: Why a value is of no member of a union.
+NO_MEMBER = "Did not find matching oneof field for data"
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
@@ -60,6 +63,15 @@ def _within(step: str, node: Any, found: Reading, source: JsonSource) -> Any:
 
 
 def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
+    if found.union is not None:
+        # Taken apart later.
+        return write_tree(node)
+    if source.members is not None:
+        number = source.chosen(node)
+        if number is None:
+            raise RowError("json_type", None, "", NO_MEMBER)
+        name, member = source.fields[number]
+        return {part.field: _value(node, part, member) for part in found.parts if part.field == name}
     if not isinstance(node, dict):
         raise _wrong(node, "Structs should be encoded as JSON objects")
     below = dict(source.fields)

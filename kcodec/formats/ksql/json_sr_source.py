@@ -1,74 +1,158 @@
 """JSON Schemas as Connect's ``JsonSchemaData`` has them: the types of documents, references followed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
-from urllib.parse import unquote
 
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.document import write_document
+from kcodec.formats.json_schema.references import Documents, Resource
 
 __all__ = ["JsonSource"]
 
 _CONNECT = "org.apache.kafka.connect.data"
 
-#: References that lead to references.
+#: What Connect calls the members of a union, by their numbers.
+_MEMBER = "io.confluent.connect.json.OneOf.field."
+
+#: References that lead to references, combinations within combinations.
 _MAX_REFERENCES = 100
+
+#: Schemas that one place is combined of.
+_MAX_PARTS = 1000
+
+#: A schema, and the document that it stands in.
+_Place = tuple[Any, Resource]
 
 
 class JsonSource:
-    """A type of JSON Schema as Connect's ``JsonSchemaData`` has it; see `kcodec.formats.ksql.source.Source`."""
+    """A type of JSON Schema as Connect's ``JsonSchemaData`` has it; see `kcodec.formats.ksql.source.Source`.
+
+    Attributes
+    ----------
+    optional : bool
+        Whether it may be null.
+    """
 
     def __init__(
-        self, node: Any, root: Any, named: Mapping[str, Any], optional: bool = False, depth: int = 0
+        self,
+        node: Any,
+        resource: Resource,
+        documents: Documents,
+        optional: bool = False,
+        parts: list[int] | None = None,
+        depth: int = 0,
     ) -> None:
-        if depth > _MAX_REFERENCES:
-            raise SchemaError("references of the schema go in circles")
-        self.named = named
+        #: Of how many schemas the type of this place was found.
+        self._parts = [0] if parts is None else parts
+        self._parts[0] += 1
+        self._depth = depth
+        if self._parts[0] > _MAX_PARTS or depth > _MAX_REFERENCES:
+            raise SchemaError("references of the schema go in circles, or there are too many for one value")
+        self._documents = documents
         self.optional = optional
-        self.node, self.root = self._followed(node, root)
-        self._take_null(depth)
+        self._choices: list[Any] | None = None
+        self._properties: dict[str, _Place] | None = None
+        self.node, self._resource = self._followed(node, resource)
+        if isinstance(self.node, Mapping):
+            self._combine(self.node)
 
-    def _followed(self, node: Any, root: Any) -> tuple[Any, Any]:
+    def _followed(self, node: Any, resource: Resource) -> tuple[Any, Resource]:
         """Follow references."""
         for _ in range(_MAX_REFERENCES):
+            resource = self._documents.home(node, resource)
             if not isinstance(node, Mapping) or not isinstance(node.get("$ref"), str):
-                return node, root
-            name, _, pointer = node["$ref"].partition("#")
-            if name:
-                found = self.named.get(name)
-                if found is None:
-                    raise SchemaError(f"the reference {name} is not registered with the schema")
-                root = found
-            node = _pointed(root, unquote(pointer), node["$ref"])
+                return node, resource
+            target = self._documents.find(resource, node["$ref"], "#")
+            if target.resource is None:
+                return {}, resource
+            node, resource = target.part("#", node["$ref"]), target.resource
         raise SchemaError("references of the schema go in circles")
 
-    def _take_null(self, depth: int) -> None:
-        """Take the other one of two types of which one is null."""
-        node = self.node
-        if not isinstance(node, Mapping):
+    def _at(self, node: Any, optional: bool = False) -> "JsonSource":
+        """Return what stands in the place of this one."""
+        return JsonSource(
+            node,
+            self._resource,
+            self._documents,
+            optional or self.optional,
+            self._parts,
+            self._depth + 1,
+        )
+
+    def _below(self, node: Any) -> "JsonSource":
+        """Return what stands below this one."""
+        return JsonSource(node, self._resource, self._documents)
+
+    def _combine(self, node: Mapping[str, Any]) -> None:
+        """Take null out of two types, make structs of several, and one type of those that all hold."""
+        choices = [node[key] for key in ("anyOf", "oneOf") if isinstance(node.get(key), list)]
+        together = node.get("allOf")
+        if not choices and together is None and isinstance(node.get("type"), list):
+            self._choose([{**node, "type": kind} for kind in node["type"]])
             return
-        for keyword in ("oneOf", "anyOf"):
-            members = node.get(keyword)
-            if isinstance(members, list):
-                others = [each for each in members if not _is_null(each)]
-                if len(others) == 1 and len(members) <= 2:
-                    optional = self.optional or len(members) == 2
-                    inner = JsonSource(others[0], self.root, self.named, optional, depth + 1)
-                    self.node, self.root, self.optional = inner.node, inner.root, inner.optional
-                return
-        kinds = node.get("type")
-        if isinstance(kinds, list):
-            others = [kind for kind in kinds if kind != "null"]
-            if len(others) == 1:
-                self.optional = self.optional or len(others) < len(kinds)
-                self.node = {**node, "type": others[0]}
+        if isinstance(together, list) or (choices and "properties" in node):
+            parts = [self._at(each) for each in together] if isinstance(together, list) else []
+            own = node.get("properties")
+            found = {name: (each, self._resource) for name, each in own.items()} if _is_object(own) else {}
+            for part in parts:
+                found |= part._places()
+            if found:
+                self._properties = found
+            else:
+                self._narrow(node, parts)
+        elif choices:
+            self._choose(choices[-1])
+
+    def _places(self) -> "dict[str, _Place]":
+        """Return the properties with the documents that they stand in, by their indexes where they have some."""
+        if self._properties is not None:
+            return self._properties
+        if self._choices is not None or not isinstance(self.node, Mapping):
+            return {}
+        properties = self.node.get("properties")
+        ordered: dict[int, tuple[str, Any]] = {}
+        for name, node in properties.items() if _is_object(properties) else ():
+            index = node.get("connect.index") if isinstance(node, Mapping) else None
+            known = isinstance(index, int) and not isinstance(index, bool)
+            ordered[index if known else len(ordered)] = (name, node)  # type: ignore[index]
+        return {name: (node, self._resource) for _, (name, node) in sorted(ordered.items())}
+
+    def _choose(self, members: Sequence[Any]) -> None:
+        others = [each for each in members if not _is_null(each)]
+        optional = self.optional or len(others) < len(members)
+        if len(members) == 2 and len(others) == 1:
+            self.__dict__.update(self._at(others[0], optional).__dict__)
+        else:
+            self.optional = optional
+            self._choices = others
+
+    def _narrow(self, node: Mapping[str, Any], parts: "Sequence[JsonSource]") -> None:
+        """Take the type of what is no object: a combination, or else the number or text that it is."""
+        plain = self._at({key: value for key, value in node.items() if key != "allOf"})
+        found = [
+            part for part in (plain, *parts) if part._choices is not None or part.optional > self.optional
+        ]
+        found += [part for kinds in _NARROW for part in (plain, *parts) if part._kind in kinds]
+        if found:
+            self.__dict__.update(found[0].__dict__)
+        else:
+            self.node = {}
+
+    @property
+    def members(self) -> "list[JsonSource] | None":
+        """The members of a union, of which a value is one; None of other types."""
+        if self._choices is None:
+            return None
+        return [JsonSource(each, self._resource, self._documents, optional=True) for each in self._choices]
 
     @property
     def _kind(self) -> str:
         node = self.node
-        if not isinstance(node, Mapping):
+        if not isinstance(node, Mapping) or self._choices is not None:
             return ""
+        if self._properties is not None:
+            return "object"
         if "enum" in node or "const" in node:
             return "string" if "type" not in node or node["type"] == "string" else str(node["type"])
         kind = node.get("type")
@@ -86,6 +170,8 @@ class JsonSource:
     @property
     def type(self) -> str:
         """Connect's name of the type."""
+        if self._choices is not None:
+            return "struct" if self._choices else ""
         kind = self._kind
         if kind in ("integer", "number"):
             return _NUMBERS.get(self._connect_type or "", "int64" if kind == "integer" else "float64")
@@ -97,17 +183,42 @@ class JsonSource:
             return "map" if self._connect_type == "map" else "struct"
         return "boolean" if kind == "boolean" else ""
 
+    def chosen(self, value: Any) -> int | None:
+        """Return the number of the member of a union that a value of JSON is read as; None if it is of none."""
+        best, most = None, -1
+        for number, each in enumerate(self.members or ()):
+            kind = each.type
+            if kind in _MATCHES:
+                if _MATCHES[kind](value):
+                    return number
+            elif isinstance(value, dict):
+                common = len(value.keys() & {name for name, _ in each.fields})
+                if common > most:
+                    best, most = number, common
+        return best
+
+    @property
+    def is_plain_union(self) -> bool:
+        """Whether the first byte of a value tells which member of a union it is."""
+        found: list[str] = []
+        for each in self.members or ():
+            # Maps take what would be an array, and fail; members of members are told by their properties.
+            kinds = ("array", "object") if each.type == "map" else (_KINDS.get(each.type, "object"),)
+            found += kinds if each._choices is None else ("",)
+        return bool(found) and "" not in found and len(set(found)) == len(found)
+
     @property
     def is_entries(self) -> bool:
         """Whether it is a map that stands as a list of its entries."""
         if self._kind != "array" or self._connect_type != "map":
             return False
-        below = JsonSource(self.node.get("items"), self.root, self.named)
-        return below._kind == "object"
+        return self._below(self.node.get("items"))._kind == "object"
 
     @property
     def logical(self) -> str:
         """Connect's name of the logical type."""
+        if self._choices is not None or self._properties is not None:
+            return ""
         title = self.node.get("title")
         name = title.removeprefix(f"{_CONNECT}.") if isinstance(title, str) else ""
         wanted = {"Decimal": "bytes", "Date": "int32", "Time": "int32", "Timestamp": "int64"}.get(name)
@@ -137,38 +248,34 @@ class JsonSource:
         fits = isinstance(value, _DEFAULTS.get(kind, ())) and isinstance(value, bool) == (kind == "boolean")
         return write_document(value).encode() if fits else b""
 
-    def _inner(self, node: Any) -> "JsonSource":
-        return JsonSource(node, self.root, self.named)
-
     @property
-    def fields(self) -> list[tuple[str, "JsonSource"]]:
-        """The properties, by their indexes where they have some."""
-        properties = self.node.get("properties")
-        ordered: dict[int, tuple[str, Any]] = {}
-        for name, node in properties.items() if isinstance(properties, Mapping) else ():
-            index = node.get("connect.index") if isinstance(node, Mapping) else None
-            known = isinstance(index, int) and not isinstance(index, bool)
-            ordered[index if known else len(ordered)] = (name, node)  # type: ignore[index]
-        return [(name, self._inner(node)) for _, (name, node) in sorted(ordered.items())]
+    def fields(self) -> "list[tuple[str, JsonSource]]":
+        """The properties, by their indexes where they have some; or the members of a union."""
+        if self.members is not None:
+            return [(f"{_MEMBER}{number}", each) for number, each in enumerate(self.members)]
+        return [
+            (name, JsonSource(node, resource, self._documents))
+            for name, (node, resource) in self._places().items()
+        ]
 
     @property
     def key(self) -> "JsonSource":
         """The keys of a map."""
         if self.is_entries:
             return self._entry("key")
-        return self._inner({"type": "string"})
+        return self._below({"type": "string"})
 
     @property
     def item(self) -> "JsonSource":
         """The items of an array, the values of a map."""
         if self.is_entries:
             return self._entry("value")
-        return self._inner(self.node.get("items" if self.type == "array" else "additionalProperties"))
+        return self._below(self.node.get("items" if self.type == "array" else "additionalProperties"))
 
     def _entry(self, name: str) -> "JsonSource":
-        entry = self._inner(self.node["items"])
+        entry = self._below(self.node["items"])
         properties = entry.node.get("properties")
-        return entry._inner(properties.get(name) if isinstance(properties, Mapping) else None)
+        return entry._below(properties.get(name) if isinstance(properties, Mapping) else None)
 
 
 #: Of what type the default of each type is.
@@ -179,21 +286,38 @@ _DEFAULTS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("int8", "int16", "int32", "int64"), (int,)),
     **dict.fromkeys(("float32", "float64"), (int, Decimal)),
 }
+#: The types of combined schemas, in the order in which one of them is taken.
+_NARROW = (("number", "integer"), ("string",))
 _NUMBERS = {name: name for name in ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")}
+
+
+def _is_object(node: Any) -> bool:
+    return isinstance(node, Mapping)
 
 
 def _is_null(node: Any) -> bool:
     return isinstance(node, Mapping) and node.get("type") == "null"
 
 
-def _pointed(root: Any, pointer: str, reference: str) -> Any:
-    node = root
-    for step in pointer.split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, Mapping) and key in node:
-            node = node[key]
-        elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
-        else:
-            raise SchemaError(f"the reference {reference} leads nowhere")
-    return node
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+#: Which values are those of a type, of the members of a union; structs are told by their properties.
+_MATCHES: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), _is_integer),
+    **dict.fromkeys(("float32", "float64"), lambda value: isinstance(value, Decimal) or _is_integer(value)),
+    "boolean": lambda value: isinstance(value, bool),
+    "string": lambda value: isinstance(value, str),
+    # Text is not bytes, and a number that has no fraction is no Decimal.
+    "bytes": lambda value: isinstance(value, Decimal),
+    "array": lambda value: isinstance(value, list),
+    "map": lambda value: isinstance(value, (dict, list)),
+    "": lambda value: False,
+}
+_KINDS = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64", "float32", "float64"), "number"),
+    **{name: name for name in ("boolean", "string", "array")},
+    "bytes": "",
+    "": "",
+}

@@ -5,10 +5,10 @@ ksqlDB reads Avro, Protobuf and JSON Schema through Connect's types. So each lan
 """
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from kcodec.errors import SchemaError
+from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
 
 __all__ = ["DECIMAL_PRECISION", "Reading", "Source", "inferred_columns", "reading"]
@@ -97,8 +97,10 @@ class Reading:
         As the parts of `kind`.
     scale : int
         Of a Decimal that is read.
+    union : callable, optional
+        What reads a union that is given as texts: it returns structs of the members, and faults.
     is_whole : bool
-        Whether everything in it can be read.
+        Whether everything in it is read as it is.
     """
 
     kind: SqlType
@@ -106,10 +108,13 @@ class Reading:
     problem: str = ""
     parts: "tuple[Reading, ...]" = ()
     scale: int = 0
+    union: Callable[[Any], tuple[Any, list[Fault]]] | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
     is_whole: bool = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        is_whole = not self.problem and all(part.is_whole for part in self.parts)
+        is_whole = not self.problem and self.union is None and all(part.is_whole for part in self.parts)
         object.__setattr__(self, "is_whole", is_whole)
 
 

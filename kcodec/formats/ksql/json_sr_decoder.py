@@ -1,0 +1,249 @@
+"""Documents of any JSON Schema as the columns of a statement: types, plans and unions of ksqlDB's JSON_SR."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kcodec.columns.layout import layout
+from kcodec.errors import Fault
+from kcodec.formats.json.kernel import kernel
+from kcodec.formats.json.reread import reread
+from kcodec.formats.ksql.json_sr_reader import NO_MEMBER, read_document_row
+from kcodec.formats.ksql.json_sr_source import JsonSource
+from kcodec.formats.ksql.source import Reading
+from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
+from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.java.jackson import JacksonError, read_tree
+from kcodec.plan.node import Form, Node, Op, Plan
+from kcodec.plan.programs import Programs
+
+__all__ = ["DocumentDecoder", "with_unions"]
+
+_SOURCE_TYPES = {
+    "boolean": pa.bool_(),
+    "float64": pa.float64(),
+    "float32": pa.float32(),
+    "string": pa.string(),
+}
+
+
+def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
+    """Return the type that documents are read as, before they are coerced: with the fields that a reading has."""
+    base = found.kind.base
+    if found.union is not None:
+        return pa.string()
+    if base == "STRUCT":
+        below = dict(source.fields)
+        return pa.struct(
+            [
+                (part.field, _stored(part, below[part.field], large))
+                for part in found.parts
+                if part.field is not None and not part.problem
+            ]
+        )
+    if base == "ARRAY":
+        item = _item(found.parts[0], source.item, large)
+        return pa.large_list(item) if large else pa.list_(item)
+    if base == "MAP":
+        return pa.map_(_item(found.parts[0], source.key, large), _item(found.parts[1], source.item, large))
+    if base == "STRING" and source.type != "string":
+        return _SOURCE_TYPES.get(source.type, pa.int64())
+    return arrow_type(found.kind, large=large)
+
+
+def _item(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
+    # What cannot be read is skipped, but counted.
+    return pa.string() if found.problem else _stored(found, source, large)
+
+
+class _Planned:
+    """Nodes of a reading; columns are taken in their order."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.columns = iter(layout(kind))
+
+    def node(self, found: Reading, source: JsonSource, name: str = "", forms: Form = Form.PLAIN) -> Node:
+        column = next(self.columns)
+        if source.optional:
+            forms |= Form.NULL
+        base = found.kind.base
+        if found.problem:
+            return Node(Op.JSON_TEXT, column.index, name, forms=Form.NULL)
+        if found.union is not None:
+            return Node(Op.JSON_TEXT, column.index, name, forms=forms)
+        if source.members is not None:
+            children = tuple(
+                replace(child, forms=_IN_UNION.get(child.op, child.forms & ~Form.ABSENT) | Form.NULL)
+                for child in self.fields(found, source)
+            )
+            return Node(Op.JSON_UNION, column.index, name, children, forms=forms)
+        if base == "STRUCT":
+            return Node(Op.JSON_OBJECT, column.index, name, self.fields(found, source), forms=forms)
+        if base == "ARRAY":
+            item = self.node(found.parts[0], source.item)
+            return Node(Op.JSON_LIST, column.index, name, (item,), forms=forms)
+        if base == "MAP":
+            key = self.node(found.parts[0], source.key, "key" if source.is_entries else "")
+            item = self.node(found.parts[1], source.item, "value" if source.is_entries else "")
+            if not source.is_entries:
+                return Node(Op.JSON_MAP, column.index, name, (key, item), forms=forms)
+            # Both are always there.
+            entry = (replace(key, forms=key.forms & ~Form.NULL), item)
+            whole = Node(Op.JSON_OBJECT, -1, children=entry)
+            return Node(Op.JSON_LIST, column.index, name, (whole,), forms=forms)
+        made = self.leaf(found.kind, source, column.index, name, forms)
+        default = source.default
+        return replace(made, forms=made.forms | Form.DEFAULT, data=default) if default else made
+
+    def fields(self, found: Reading, source: JsonSource) -> tuple[Node, ...]:
+        below = dict(source.fields)
+        return tuple(
+            self.node(part, below[part.field], part.field, Form.ABSENT)
+            for part in found.parts
+            if part.field is not None and not part.problem
+        )
+
+    def leaf(self, kind: SqlType, source: JsonSource, column: int, name: str, forms: Form) -> Node:
+        if source.type == "boolean":
+            return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
+        if source.type in ("float32", "float64"):
+            return Node(Op.JSON_FLOAT, column, name, forms=forms)
+        if source.type == "string":
+            return Node(Op.JSON_STRING, column, name, forms=forms | Form.SCALAR)
+        if kind.base == "DECIMAL":
+            return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale)
+        if source.type == "bytes":
+            return Node(Op.JSON_BYTES, column, name, forms=forms)
+        factor = 1000 if kind.base == "TIMESTAMP" else 1
+        return Node(
+            Op.JSON_INTEGER, column, name, factor=factor, forms=forms, bounds=_BOUNDS.get(source.type)
+        )
+
+
+_BOUNDS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)}
+
+
+#: Forms of the members of a union, which are of exactly their kinds.
+_IN_UNION = {Op.JSON_INTEGER: Form.CANONICAL, Op.JSON_FLOAT: Form.PLAIN, Op.JSON_STRING: Form.PLAIN}
+
+
+class DocumentDecoder(SchemaDecoder):
+    """Documents of one schema, of which what a reading needs is decoded.
+
+    Compatible rows that the row loop refuses are read again as ksqlDB reads them.
+    """
+
+    def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
+        self.text = ""
+        self.arrow_type = _stored(found, source, rows.large)
+        self.plan = Plan(
+            "KSQL_JSON_SR", "decode", self.arrow_type, _Planned(self.arrow_type).node(found, source)
+        )
+        self._program = Programs(self.plan, rows.limits)
+        self._found = found
+        self._source = source
+        self._compatible = rows.compatible
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Programs:
+        """Return the program."""
+        return self._program
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array; what stands behind a document is left alone, as Jackson does."""
+        module = kernel()
+        compiled = [None if program is None else program.compiled(module) for program in programs]
+        array, faults = module.decode(
+            values,
+            compiled,
+            selector=selector,
+            starts=starts,
+            trailing=True,
+            stop=stop and not self._compatible,
+        )
+        if not faults or not self._compatible:
+            return array, faults
+        begins = None if starts is None else memoryview(starts).cast("B").cast("i")
+
+        def read(data: bytes, row: int) -> Any:
+            body = data if begins is None else data[begins[row] :]
+            return read_document_row(body, self._found, self._source)
+
+        return reread(values, array, faults, read, stop=stop)
+
+
+# Unions -----------------------------------------------------------------------------------------------
+
+
+def with_unions(found: Reading, source: JsonSource, rows: RowOptions) -> Reading:
+    """Return a reading that takes those unions apart by their values of which the first byte does not tell enough."""
+    base = found.kind.base
+    if found.problem or base not in ("STRUCT", "ARRAY", "MAP"):
+        return found
+    if base == "STRUCT":
+        below = dict(source.fields)
+        parts = tuple(
+            part if part.field is None else with_unions(part, below[part.field], rows) for part in found.parts
+        )
+    else:
+        sources = (source.item,) if base == "ARRAY" else (source.key, source.item)
+        parts = tuple(with_unions(part, each, rows) for part, each in zip(found.parts, sources, strict=True))
+    found = replace(found, parts=parts)
+    if source.members is None:
+        return found
+    read = [part for part in parts if part.field is not None and not part.problem]
+    is_plain = source.is_plain_union and len(read) == len(source.members)
+    return found if is_plain and not found.problem else replace(found, union=_Union(found, source, rows))
+
+
+class _Union:
+    """Texts of values, each of which is read as the member of a union that it is of."""
+
+    def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
+        self._source = source
+        self._names = [name for name, _ in source.fields]
+        below = dict(source.fields)
+        self._decoders = {
+            part.field: DocumentDecoder(part, below[part.field], rows)
+            for part in found.parts
+            if part.field is not None and not part.problem
+        }
+
+    def __call__(self, texts: pa.Array) -> tuple[pa.Array, list[Fault]]:
+        """Return structs of the members, and the values that are of none."""
+        faults: list[Fault] = []
+        chosen = np.full(len(texts), -1, np.int32)
+        for place, text in enumerate(texts.to_pylist()):
+            if text is not None:
+                number, fault = self._chosen(text)
+                chosen[place] = number
+                faults += [] if fault is None else [fault._replace(row=place)]
+        members = []
+        for number, name in enumerate(self._names):
+            if name in self._decoders:
+                decoder = self._decoders[name]
+                selector = np.where(chosen == number, 0, -1).astype(np.int32)
+                member, lost = decoder.decode(
+                    texts, [decoder.program(None)], selector=selector, starts=None, stop=False
+                )
+                faults += [fault._replace(offset=None) for fault in lost]
+                members.append((name, member))
+        mask = texts.is_null()
+        return pa.StructArray.from_arrays(
+            [member for _, member in members], [name for name, _ in members], mask=mask
+        ), sorted(faults)
+
+    def _chosen(self, text: str) -> tuple[int, Fault | None]:
+        """Return the number of a value's member; -1 and why if it is of none."""
+        try:
+            value = read_tree(text.encode())
+        except JacksonError as error:
+            return -1, Fault(0, None, "", "json_syntax", str(error))
+        if value is None:
+            return -1, Fault(0, None, "", "null_value", "Invalid null value for required STRUCT field")
+        number = self._source.chosen(value)
+        return (-1, Fault(0, None, "", "json_type", NO_MEMBER)) if number is None else (number, None)
