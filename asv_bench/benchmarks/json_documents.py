@@ -32,7 +32,8 @@ TYPE = pa.struct(
 _WORDS = ["alpha", "beta", "gamma", "kafka", "spark", "arrow", "column", "orchid", "Zürich", "crème", "東京"]
 
 
-def _document(r: random.Random, row: int, shuffled: bool) -> bytes:
+def document(r: random.Random, row: int, order: list[str] | None = None, shuffled: bool = False) -> bytes:
+    """Return a document, with its keys in an order of their own if one is given, or in any."""
     quoted = functools.partial(json.dumps, ensure_ascii=False)
     street = f"{r.randrange(99)} {r.choice(_WORDS)} st"
     address = (
@@ -55,6 +56,8 @@ def _document(r: random.Random, row: int, shuffled: bool) -> bytes:
         ("ratio", repr(round(r.random(), 9))),
         ("device", f'"{r.getrandbits(32):08x}"'),
     ]
+    if order is not None:
+        fields.sort(key=lambda field: order.index(field[0]))
     if shuffled:
         r.shuffle(fields)
     return ("{" + ",".join(f'"{name}":{value}' for name, value in fields) + "}").encode()
@@ -64,4 +67,4 @@ def _document(r: random.Random, row: int, shuffled: bool) -> bytes:
 def documents(rows: int, shuffled: bool = False) -> pa.BinaryArray:
     """Return documents with their keys in a steady order, or shuffled in each."""
     r = random.Random(11)
-    return pa.array([_document(r, row, shuffled) for row in range(rows)], pa.binary())
+    return pa.array([document(r, row, shuffled=shuffled) for row in range(rows)], pa.binary())

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """JSON documents to Arrow and back, and Connect's envelopes: kcodec beside others, in one process and one thread.
 
-    python asv_bench/peers/json.py [--rows 50000] [--rounds 7]
+    python asv_bench/peers/json.py [--rows 50000] [--rounds 7] [--shapes [NAME ...]]
 
-The documents have 15 fields, two of them decimals, and about 300 bytes. All contestants take turns; the best round
-of each counts. pyarrow.json reads one document a line, which its input already is, with its threads switched off.
+All contestants take turns; the median of their rounds counts. pyarrow.json reads one document a line, which its input
+already is, with its threads switched off.
+
+The first table has documents of several shapes (benchmarks/json_shapes.py). simdjson only parses there, without any
+column. The other tables go into one of them, orders: 15 fields, two of them decimals, and about 300 bytes.
 
 Like for like is what gives the same columns for any document: pyarrow.json, and the standard library's json with
 Decimal for numbers that have a point. orjson cannot: it makes a double of every such number before anyone sees its
@@ -23,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import argparse
 import decimal
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -31,20 +33,28 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
+import simdjson
 from benchmarks.json_documents import TYPE, documents
+from benchmarks.json_shapes import SHAPES, shape
+from rounds import Contestants, measure
 
 import kcodec
 
 _DECIMALS = [field.name for field in TYPE if pa.types.is_decimal(field.type)]
 _FLOATS = [field.name for field in TYPE if pa.types.is_floating(field.type)]
-_DOUBLES = pa.struct([field.with_type(pa.float64()) if field.name in _DECIMALS else field for field in TYPE])
 
 
-def _pyarrow(values: pa.BinaryArray) -> Callable[[], Any]:
+def _with_doubles(kind: pa.StructType) -> pa.StructType:
+    """Return a type with doubles for decimals."""
+    fields = [field.with_type(pa.float64()) if pa.types.is_decimal(field.type) else field for field in kind]
+    return pa.struct(fields)
+
+
+def _pyarrow(values: pa.BinaryArray, kind: pa.StructType) -> Callable[[], Any]:
     lines = pa.py_buffer(b"\n".join(values.to_pylist()) + b"\n")
     reading = pyarrow.json.ReadOptions(use_threads=False, block_size=1 << 24)
     parsing = pyarrow.json.ParseOptions(
-        explicit_schema=pa.schema(list(TYPE)), unexpected_field_behavior="ignore"
+        explicit_schema=pa.schema(list(kind)), unexpected_field_behavior="ignore"
     )
     return lambda: pyarrow.json.read_json(pa.BufferReader(lines), reading, parsing).to_struct_array()
 
@@ -71,25 +81,60 @@ def _exactly(rows: list[bytes]) -> pa.Array:
     return pa.array(loaded, TYPE)
 
 
-#: Runs, and how many rows they are of.
-Contestants = dict[str, tuple[Callable[[], Any], int]]
-
-
 def contestants(values: pa.BinaryArray) -> Contestants:
     """Give what decodes."""
     codec = kcodec.JsonCodec(TYPE)
     few = values.slice(0, max(1, len(values) // 10)).to_pylist()
     return {
         "kcodec": (lambda: codec.decode(values), len(values)),
-        "pyarrow.json": (_pyarrow(values), len(values)),
+        "pyarrow.json": (_pyarrow(values, TYPE), len(values)),
         "orjson + pa.array, decimals as doubles": (
-            lambda: pa.array([orjson.loads(row) for row in few], _DOUBLES),
+            lambda: pa.array([orjson.loads(row) for row in few], _with_doubles(TYPE)),
             len(few),
         ),
         "orjson + pa.array, decimals up to 15 digits": (lambda: _by_text(few), len(few)),
         "json + pa.array, any decimals": (lambda: _exactly(few), len(few)),
         "orjson.loads alone": (lambda: [orjson.loads(row) for row in few], len(few)),
     }
+
+
+def of_shape(name: str, rows: int) -> Contestants:
+    """Give what decodes documents of a shape; orjson makes doubles of decimals, which is the least it can do."""
+    kind, values = shape(name, rows)
+    codec, parser = kcodec.JsonCodec(kind), simdjson.Parser()
+    doubles = _with_doubles(kind)
+    few = values.slice(0, max(1, len(values) // 10)).to_pylist()
+
+    def parse() -> None:
+        for row in few:
+            parser.parse(row)
+
+    return {
+        "kcodec": (lambda: codec.decode(values), len(values)),
+        "pyarrow.json": (_pyarrow(values, kind), len(values)),
+        "orjson + pa.array": (lambda: pa.array([orjson.loads(row) for row in few], doubles), len(few)),
+        "simdjson, parsing alone": (parse, len(few)),
+    }
+
+
+def shapes(names: list[str], rows: int, rounds: int) -> None:
+    """Print the table of the shapes."""
+    print(f"| {'shape':14} | bytes | kcodec, ns | GB/s | pyarrow.json | orjson + pa.array | simdjson alone |")
+    print("|---|---|---|---|---|---|---|")
+    for name in names:
+        runs = of_shape(name, rows)
+        values = shape(name, rows).values
+        size = sum(map(len, values.to_pylist())) / len(values)
+        own, *others = measure(runs, rounds).values()
+        # orjson has no exact decimals.
+        exact = not any(pa.types.is_decimal(field.type) for field in shape(name, rows).type)
+        if any(not equal for each, equal in same(runs).items() if exact or each == "pyarrow.json"):
+            raise SystemExit(f"{name}: others give other columns")
+        ratios = [f"{taken / own:.1f}x" for taken in others]
+        print(
+            f"| {name:14} | {size:.0f} | {own:.0f} | {size / own:.2f} | " + " | ".join(ratios) + " |",
+            flush=True,
+        )
 
 
 def encoders(values: pa.BinaryArray) -> Contestants:
@@ -135,18 +180,6 @@ def same(runs: Contestants) -> dict[str, bool]:
     }
 
 
-def measure(runs: Contestants, rounds: int) -> dict[str, float]:
-    """Give the nanoseconds a row of each, in the best of its rounds; the first one only warms up."""
-    best = dict.fromkeys(runs, float("inf"))
-    for turn in range(rounds + 1):
-        for name, (run, rows) in runs.items():
-            begin = time.perf_counter()
-            run()
-            if turn:
-                best[name] = min(best[name], (time.perf_counter() - begin) / rows * 1e9)
-    return best
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(
@@ -154,11 +187,16 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--shapes", nargs="*", choices=SHAPES, help="only the table of shapes, and these")
     arguments = parser.parse_args()
     pa.set_cpu_count(1)
+    print(f"{arguments.rows} documents, median of {arguments.rounds} rounds, one thread")
+    shapes(arguments.shapes or list(SHAPES), arguments.rows, arguments.rounds)
+    if arguments.shapes is not None:
+        return
     steady, shuffled = documents(arguments.rows), documents(arguments.rows, True)
     size = steady.nbytes / arguments.rows - 4
-    print(f"{arguments.rows} documents of {size:.0f} bytes, best of {arguments.rounds} rounds, one thread")
+    print(f"\norders, {size:.0f} bytes")
     for title, runs in (
         ("decode, keys in a steady order", contestants(steady)),
         ("decode, keys shuffled per document", contestants(shuffled)),

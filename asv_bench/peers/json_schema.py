@@ -3,8 +3,8 @@
 
     python asv_bench/peers/json_schema.py [--rows 20000] [--rounds 5]
 
-The documents are those of the JSON benchmarks: 15 fields, about 300 bytes. All contestants take turns; the best round
-of each counts. Columns of ``JsonCodec``, from documents without a frame, show what the schema costs; confluent-kafka's
+The documents are those of the JSON benchmarks: 15 fields, about 300 bytes. All contestants take turns; the median of
+their rounds counts. Columns of ``JsonCodec``, from documents without a frame, show what the schema costs; confluent-kafka's
 ``JSONDeserializer`` makes a dict of each value, and needs ``confluent-kafka[json]``. With validation on, both check
 every document by the schema; the deserializer's own default is on.
 """
@@ -18,18 +18,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import argparse
 import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 from benchmarks.json_documents import TYPE, documents
 from benchmarks.json_schema import FRAME, SCHEMA
+from rounds import Contestants, measure
 
 import kcodec
-
-Contestants = dict[str, tuple[Callable[[], Any], int]]
-
 
 def _deserializer(validate: bool) -> Any:
     """Return confluent-kafka's deserializer of values framed with the id 1."""
@@ -66,18 +62,6 @@ def contestants(rows: int) -> Contestants:
     }
 
 
-def measure(runs: Contestants, rounds: int) -> dict[str, float]:
-    """Return the nanoseconds a row of each, in the best of its rounds; the first one only warms up."""
-    best = dict.fromkeys(runs, float("inf"))
-    for turn in range(rounds + 1):
-        for name, (run, rows) in runs.items():
-            begin = time.perf_counter()
-            run()
-            if turn:
-                best[name] = min(best[name], (time.perf_counter() - begin) / rows * 1e9)
-    return best
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(
@@ -87,7 +71,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     best = measure(contestants(arguments.rows), arguments.rounds)
-    print(f"{arguments.rows} documents, best of {arguments.rounds} rounds, one thread")
+    print(f"{arguments.rows} documents, median of {arguments.rounds} rounds, one thread")
     for name, taken in best.items():
         print(f"{name:40} {taken:9.0f} ns/row")
     by_type, by_schema, plain, theirs, validating, validated = best.values()
