@@ -2,7 +2,9 @@
 # distutils: extra_compile_args = -std=c++17
 """Floating-point numbers from and to text; see the .pxd."""
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
+
+import struct
 
 
 cdef extern from * nogil:
@@ -129,3 +131,28 @@ cdef uint8_t *put_double(double value, uint8_t *out) noexcept nogil:
 
 cdef uint8_t *put_single(float value, uint8_t *out) noexcept nogil:
     return kc_put_real(value, out)
+
+
+cdef extern from "real.h" nogil:
+    enum:
+        KC_LEAST_POWER
+        KC_MOST_POWER
+
+
+cdef bytes powers_text():
+    """Return the 128 most significant bits of the powers of five, as `kc_nearest` takes them."""
+    words = []
+    for power in range(KC_LEAST_POWER, KC_MOST_POWER + 1):
+        five = 5 ** abs(power)
+        size = five.bit_length()
+        if power >= 0:
+            bits = five << 128 >> size
+        else:
+            # Rounded up, where the power is the divisor of a whole number of 64 bits.
+            bits = (1 << (size + 127)) // five + (power >= -27)
+        words += (bits >> 64, bits & 0xFFFF_FFFF_FFFF_FFFF)
+    return struct.pack(f"={len(words)}Q", *words)
+
+
+cdef bytes _powers = powers_text()
+powers_of_five = <const uint64_t *><const uint8_t *>_powers

@@ -322,6 +322,11 @@ static KC_INLINE uint64_t kc_json_others(const uint8_t *at) {
     return (uint64_t)_mm_movemask_epi8(_mm_cmpgt_epi8(moved, _mm_set1_epi8((char)(0x80 + 9)))) | 0x10000;
 }
 
+/* The same of 32 bytes. */
+static KC_INLINE uint64_t kc_json_others32(const uint8_t *at) {
+    return (kc_json_others(at) ^ 0x10000) | kc_json_others(at + 16) << 16;
+}
+
 /* The number of the last `count` of 16 digits. */
 static KC_INLINE int64_t kc_json_last(__m128i text, size_t count) {
     __m128i tens = _mm_set1_epi16(10 * 256 + 1);
@@ -337,6 +342,19 @@ static KC_INLINE int64_t kc_json_last(__m128i text, size_t count) {
     const __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours), _mm_set1_epi32(1 << 16 | 10000));
     const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
     return (int64_t)((halves & UINT32_MAX) * 100000000 + (halves >> 32));
+}
+
+#else
+
+/* A bit for each of 32 bytes that is no digit, and one behind; right up to the first one that is no digit or point. */
+static KC_INLINE uint64_t kc_json_others32(const uint8_t *at) {
+    uint64_t bits = UINT64_C(1) << 32;
+    for (int i = 0; i < 32; i += 8) {
+        const uint64_t digits = kc_load_le64(at + i) ^ (KC_JSON_ONES * '0');
+        const uint64_t others = ((digits + KC_JSON_ONES * 0x76) | digits) & KC_JSON_TOPS;
+        bits |= ((others >> 7) * UINT64_C(0x0102040810204080) >> 56) << i;
+    }
+    return bits;
 }
 
 #endif
@@ -417,6 +435,22 @@ static KC_INLINE int kc_json_quotient_single(int64_t value, int fraction, float 
     (void)powers, (void)value, (void)fraction, (void)result;
     return 0;
 #endif
+}
+
+/* A bit for each of 64 bytes that ends an item of a list of numbers: a comma or a bracket. */
+static KC_INLINE uint64_t kc_json_item_ends(const uint8_t *at) {
+    uint64_t bits = 0;
+    for (int i = 0; i < 64; i += 16) {
+#if defined(KC_JSON_SSE2)
+        const __m128i text = _mm_loadu_si128((const __m128i *)(at + i));
+        const __m128i found =
+            _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8(',')), _mm_cmpeq_epi8(text, _mm_set1_epi8(']')));
+        bits |= (uint64_t)_mm_movemask_epi8(found) << i;
+#else
+        for (int j = i; j < i + 16; j++) bits |= (uint64_t)(at[j] == ',' || at[j] == ']') << j;
+#endif
+    }
+    return bits;
 }
 
 /* ---- literals ---- */

@@ -25,6 +25,7 @@ from kcodec.formats.json._program cimport (
 )
 from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal
 from kcodec.formats.json._row cimport find, is_key, items_t, run
+from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
 from kcodec.wire.cursor cimport likely, load_le32, load_le64, prefetch, unlikely
 from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_tight, json_whole
 from kcodec.wire.status cimport OK
@@ -268,7 +269,11 @@ cdef void read_doubles(Block *block, const Op *op) noexcept nogil:
             at = json_tight(p, block.end[lane], &value, &fraction)
         # Zero may be -0.
         if unlikely(at == NULL) or unlikely(value == 0) or unlikely(not json_quotient(value, fraction, data + lane)):
-            at = read_one(block, op, lane, p)
+            at = NULL
+            if p != NULL:
+                at = json_double(p, block.end[lane], powers_of_five, data + lane)
+            if unlikely(at == NULL):
+                at = read_one(block, op, lane, p)
             if at == NULL:
                 return
         block.at[lane] = at
@@ -332,6 +337,21 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     check_texts(block, column, offsets[0], offsets[block.count], is_inner(least))
 
 
+cdef inline const uint8_t *read_items(
+    const Op *item, Column *items, int64_t *slot, int8_t *least, const uint8_t *p, const uint8_t *end, offset_t *tag
+) noexcept nogil:
+    """Read leaves and the commas between them; return the position behind, NULL if one is not in its common form."""
+    while True:
+        least[0] = min(least[0], <int8_t>p[1])
+        p = read_quickly(item, items, slot[0], p, end, True, tag)
+        if unlikely(p == NULL) or unlikely(p >= end):
+            return NULL
+        slot[0] += 1
+        if p[0] != 44:
+            return p
+        p += 1
+
+
 cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     """Read lists of leaves, row by row."""
     cdef const Op *item = op + 1
@@ -343,6 +363,7 @@ cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     cdef const uint8_t *end
     cdef int64_t lane
     cdef int64_t slot
+    cdef int64_t count = 0
     cdef int8_t least = 0      # of the first bytes of texts
     set_valid(block, op)
     for lane in range(block.count):
@@ -352,18 +373,14 @@ cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
         if p != NULL and p[0] == 91 and end - p >= 2:
             p += 1
             if p[0] != 93:
-                while True:
-                    least = min(least, <int8_t>p[1])
-                    p = read_quickly(item, items, slot, p, end, True, tag)
-                    if unlikely(p == NULL) or unlikely(p >= end):
-                        break
-                    if items.valid != NULL:
-                        items.valid[slot] = 1
-                    slot += 1
-                    if p[0] != 44:
-                        break
-                    p += 1
+                if item.code == DOUBLE:
+                    p = json_doubles(p, end, powers_of_five, <double *>items.data + slot, &count)
+                    slot += count
+                else:
+                    p = read_items(item, items, &slot, &least, p, end, tag)
             if likely(p != NULL) and likely(p < end) and likely(p[0] == 93):
+                if items.valid != NULL:
+                    memset(items.valid + offsets[lane], 1, slot - offsets[lane])
                 offsets[lane + 1] = <offset_t>slot
                 block.at[lane] = p + 1
                 continue

@@ -7,13 +7,14 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from kcodec.columns._builder cimport Column, offset_t
 from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, SINGLE, STRING, Op
+from kcodec.wire._floats cimport json_double, json_single, powers_of_five
 from kcodec.wire.cursor cimport likely, store_le64, unlikely
 from kcodec.wire.json cimport (
     json_plain, json_plain32, json_quotient, json_quotient_single, json_short, json_truth, pow10,
 )
 
 cdef enum:
-    SHORT = 32                # characters that `json_short` never reads
+    SHORT = 32                # characters that none of these numbers has
     NULL_WORD = 0x6C6C756E    # "null"
 
 
@@ -104,4 +105,8 @@ cdef inline const uint8_t *read_quickly(
     at = json_short(p, end, &value, &fraction)
     if likely(at != NULL) and likely(store_number(op.code, op, column, slot, value, fraction, p[0] == 45)):
         return at
+    if op.code == DOUBLE:
+        return json_double(p, end, powers_of_five, <double *>column.data + slot)
+    if op.code == SINGLE:
+        return json_single(p, end, powers_of_five, <float *>column.data + slot)
     return NULL
