@@ -27,8 +27,8 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     Parameters
     ----------
     df : DataFrame
-        With the error column, and as many of the columns of Spark's Kafka source as are there; batch or stream, classic
-        or Connect.
+        With the error column, and as many of the columns of Spark's Kafka source as are there, or those of
+        ``kcodec_kafka``, whose values are decoded; batch or stream, classic or Connect.
     error : str
         The error column: its name, as option ``columnNameOfCorruptRecord`` gave it, if it stands in the data frame or
         in one struct of it; or its path, such as ``order._error``.
@@ -36,8 +36,8 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     Returns
     -------
     DataFrame
-        What Spark's Kafka sink takes: ``key``, ``value`` (the bytes as they were) and ``headers``: those that there
-        were, and as text ``error.code``, ``error.reason``, ``error.path``, ``error.byte`` (within the value),
+        What a Kafka sink takes: ``key`` (unless it was decoded), ``value`` (the bytes as they were) and ``headers``:
+        those that there were, and as text ``error.code``, ``error.reason``, ``error.path``, ``error.byte`` (within the value),
         ``error.schema_id``, ``error.topic``, ``error.partition`` and ``error.offset``, as far as they are known.
 
     Raises
@@ -52,9 +52,16 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     >>> dead_letters(decoded).write.format("kafka").options(**sink).save()              # doctest: +SKIP
     """
     from pyspark.sql import functions as F
+    from pyspark.sql.types import BinaryType, StringType
 
     found, fields = _error_column(df, error)
     there = {name.lower() for name in df.columns}
+    # Keys and values that were decoded in place are no longer bytes: the error has those of the value.
+    raw = {
+        field.name.lower()
+        for field in df.schema.fields
+        if isinstance(field.dataType, BinaryType | StringType)
+    }
     values = {header: found[name] for header, name in _FACTS.items() if name in fields}
     values |= {header: F.col(name) for header, name in _SOURCE.items() if name in there}
     told = F.array(
@@ -68,9 +75,9 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
         headers = F.concat(
             F.coalesce("headers", F.array().cast("array<struct<key:string,value:binary>>")), headers
         )
-    bytes_of = F.col("value") if "value" in there else found["bytes"]
+    bytes_of = F.col("value") if "value" in raw else found["bytes"]
     columns = [bytes_of.alias("value"), headers.alias("headers")]
-    return df.where(found.isNotNull()).select(*(["key"] if "key" in there else []), *columns)
+    return df.where(found.isNotNull()).select(*(["key"] if "key" in raw else []), *columns)
 
 
 def _text(value: "Column") -> "Column":

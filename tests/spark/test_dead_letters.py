@@ -47,6 +47,15 @@ def test_letters_say_where_they_come_from_and_what_is_wrong(spark, error):
     assert told(second)["error.code"] == b"trailing_bytes"
 
 
+def test_values_that_were_decoded_in_place(spark):
+    """As `kcodec_kafka` gives them: the error has the bytes, and a decoded key is none that a sink takes."""
+    decoded = messages(spark).withColumn("value", from_avro("value", SCHEMA, OPTIONS))
+    letters = dead_letters(decoded)
+    assert [(row.key, row.value) for row in letters.collect()] == [(b"b", b"\x80"), (None, b"\x02\x02")]
+    assert told(letters.first())["error.offset"] == b"71"
+    assert dead_letters(decoded.withColumn("key", F.struct("key"))).columns == ["value", "headers"]
+
+
 def test_as_many_columns_as_there_are(spark):
     decoded = messages(spark).select(from_avro("value", SCHEMA, OPTIONS).alias("r")).select("r.*")
     assert [row.value for row in dead_letters(decoded).collect()] == [b"\x80", b"\x02\x02"]
