@@ -91,7 +91,11 @@ _FORMAT = 2
 
 
 class _Session:
-    """A connection, the process that opened it, and the lock its threads take turns by."""
+    """A connection, the process that opened it, and the lock its threads take turns by.
+
+    Beside it stand the rows that it has changed, those of a transaction once that is committed; and, for a file, a
+    connection that changes nothing and sees what others do.
+    """
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -99,6 +103,8 @@ class _Session:
         self.lock = fork_safe_lock(awaited=True)
         self.connection: sqlite3.Connection | None = None
         self.depth = 0
+        self.changed = 0
+        self.watching: sqlite3.Connection | None = None
 
 
 class Database:
@@ -127,9 +133,10 @@ class Database:
         session = self._session
         if session.pid == os.getpid():
             with session.lock:
-                if session.connection is not None:
-                    session.connection.close()
-                    session.connection = None
+                for connection in (session.connection, session.watching):
+                    if connection is not None:
+                        connection.close()
+                session.connection = session.watching = None
 
     def write_ahead(self) -> None:
         """Have changes written beside the file first, from now on by all that use it.
@@ -144,6 +151,14 @@ class Database:
                 self._session.connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.Error as error:
                 raise self._failed(error) from error
+
+    def state(self) -> object:
+        """Return what is not the same any more after anybody has changed anything; None if that cannot be known now.
+
+        It waits for nobody. What is read after this may be newer, never older.
+        """
+        session = self._current()
+        return session, session.changed
 
     def together(self, calls: Sequence[Callable[[], _Result]]) -> list[_Result | RegistryError]:
         """Run calls as one transaction, which is on the disk when this returns.
@@ -171,10 +186,7 @@ class Database:
     @contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
         """Run a block as one transaction; a block within another of the same thread belongs to that."""
-        if self._session.pid != os.getpid():
-            # A connection must not be used, nor closed, in a child of the process that opened it.
-            self._session = self._forked(self._session)
-        session = self._session
+        session = self._current()
         with session.lock:
             if session.depth:
                 if session.connection is None:
@@ -189,6 +201,7 @@ class Database:
                 try:
                     yield session.connection
                     session.connection.execute("COMMIT")
+                    session.changed = session.connection.total_changes
                 except BaseException:
                     if session.connection.in_transaction:
                         session.connection.execute("ROLLBACK")
@@ -197,6 +210,12 @@ class Database:
                     session.depth = 0
             except _REFUSED as error:
                 raise self._failed(error) from error
+
+    def _current(self) -> _Session:
+        if self._session.pid != os.getpid():
+            # A connection must not be used, nor closed, in a child of the process that opened it.
+            self._session = self._forked(self._session)
+        return self._session
 
     def _forked(self, session: _Session) -> _Session:
         new = _Session()

@@ -1,6 +1,7 @@
 """A registry in a file: ``sqlite:///path``."""
 
 import os
+import sqlite3
 
 from kcodec.registry.embedded import EmbeddedRegistry
 
@@ -28,6 +29,20 @@ class SqliteRegistry(EmbeddedRegistry):
 
     def __init__(self, path: str) -> None:
         super().__init__(os.path.abspath(path))
+
+    def state(self) -> object:
+        """Return what is not the same any more after any process has changed the file; None if it is locked."""
+        session = self._current()
+        try:
+            watching = session.watching
+            if watching is None:
+                watching = session.watching = sqlite3.connect(
+                    self._database, timeout=0, isolation_level=None, check_same_thread=False
+                )
+            # The number counts what this connection has seen, and says nothing of another one.
+            return watching, watching.execute("PRAGMA data_version").fetchall()
+        except sqlite3.Error:
+            return None
 
     def __reduce__(self) -> tuple[type["SqliteRegistry"], tuple[str]]:
         return SqliteRegistry, (self._database,)

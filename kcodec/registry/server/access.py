@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import hashlib
 import hmac
 import json
 import logging
@@ -73,6 +72,19 @@ class Access:
             return self._tokens.user(given.strip())
         raise RegistryError("Unauthorized", 401, 40101)
 
+    def remembered(self, authorization: str) -> User | None:
+        """Return who sends a header, if that is known without waiting for anything."""
+        if time.monotonic() - self._looked >= _PAUSE:
+            return None
+        if not authorization:
+            return ANONYMOUS
+        scheme, _, given = authorization.partition(" ")
+        if scheme.lower() != "basic":
+            return None
+        given = given.strip()
+        name, _ = _credentials(given)
+        return User(name) if self._is_right(self._proof(self._users.get(name), given)) else None
+
     @property
     def challenge(self) -> str:
         """What an answer 401 asks for."""
@@ -80,22 +92,25 @@ class Access:
         return ", ".join([*schemes, *(["Bearer"] if self._tokens is not None else [])])
 
     def _basic(self, given: str) -> User:
-        try:
-            name, colon, password = base64.b64decode(given, validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
-            name = colon = password = ""
-        kept = self._users.get(name) if colon else None
-        known = hmac.digest(self._key, f"{kept} {given}".encode(), hashlib.sha256)
-        with self._lock:
-            if kept is not None and self._right.get(known, 0.0) > time.monotonic():
-                return User(name)
+        name, password = _credentials(given)
+        kept = self._users.get(name)
+        proof = self._proof(kept, given)
+        if self._is_right(proof):
+            return User(name)
         if not is_password(password, kept or NOBODY) or kept is None:
             raise RegistryError("Unauthorized", 401, 40101)
         with self._lock:
-            self._right[known] = time.monotonic() + _SECONDS
+            self._right[proof] = time.monotonic() + _SECONDS
             while len(self._right) > _REMEMBERED:
                 self._right.popitem(last=False)
         return User(name)
+
+    def _proof(self, kept: str | None, given: str) -> bytes:
+        """Return what stands for a password that was given, and for what is kept of the right one."""
+        return hmac.digest(self._key, f"{kept} {given}".encode(), "sha256")
+
+    def _is_right(self, proof: bytes) -> bool:
+        return self._right.get(proof, 0.0) > time.monotonic()
 
     def _refresh(self) -> None:
         now = time.monotonic()
@@ -149,3 +164,12 @@ class Access:
         self._tokens: Tokens | None = checked
         self.roles: Roles = roles
         self._right: OrderedDict[bytes, float] = OrderedDict()
+
+
+def _credentials(given: str) -> tuple[str, str]:
+    """Return the name and the password of a header; empty names, which no user has, where it is none."""
+    try:
+        name, colon, password = base64.b64decode(given, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return "", ""
+    return (name, password) if colon else ("", "")

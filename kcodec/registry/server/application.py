@@ -16,13 +16,14 @@ from kcodec.errors import RegistryError
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.access import Access
 from kcodec.registry.server.access_log import log_exchange
+from kcodec.registry.server.answers import Answers
 from kcodec.registry.server.calls import ROUTES
 from kcodec.registry.server.exchange import TYPES, Exchange, Receive, Scope, Send
 from kcodec.registry.server.guard import GuardedRegistry, ServedRegistry, current_user
 from kcodec.registry.server.metrics import CONTENT_TYPE, Metrics
 from kcodec.registry.server.page.app import RegistryPage
 from kcodec.registry.server.request import Request, refuse
-from kcodec.registry.server.roles import ANONYMOUS, Role
+from kcodec.registry.server.roles import ANONYMOUS, Role, User
 from kcodec.registry.server.router import Route, Router, Write
 from kcodec.registry.server.settings import ServerSettings
 from kcodec.registry.server.writer import Writer
@@ -73,6 +74,7 @@ class RegistryApplication:
         self._writer = Writer(writing, self._guarded(writing))
         self._threads = ThreadPoolExecutor(_THREADS, "registry")
         self._metrics = Metrics()
+        self._answers = Answers()
         self._page = RegistryPage(
             self._paged,
             root_path=_PAGE,
@@ -150,8 +152,7 @@ class RegistryApplication:
             if not is_page:
                 exchange.type = _answer_type(exchange.header(b"accept"))
             if self._access is not None:
-                authorization = exchange.header(b"authorization")
-                current_user.set(await self._asked(self._access.user, authorization))
+                current_user.set(await self._user(exchange.header(b"authorization")))
             if is_page:
                 await self._show(exchange, receive, send)
                 return exchange.status, b""
@@ -164,17 +165,33 @@ class RegistryApplication:
                 refuse(415)
             body = await self._body(exchange, receive)
             exchange.phase = "answer"
+            asked = route.method, path, scope["query_string"], body, current_user.get()
+            state = self._state() if route.lasts else None
+            kept = self._answers.find(state, asked)
+            if kept is not None:
+                return 200, kept
             request = Request(names, scope["query_string"], body, context, self._settings)
             found = await self._asked(self._called, route, request)
             if isinstance(found, Write):
                 result = await self._writer.write(found.change)
                 return (204, b"") if result is None else (200, _json(result))
+            self._answers.keep(state, asked, found)
             return 200, found
         except RegistryError as error:
             return error.status or 500, _json({"error_code": error.error_code, "message": str(error)})
         except Exception:
             _log.exception("%s %s failed", method, scope["path"])
             return 500, _json({"error_code": 50001, "message": "Internal Server Error"})
+
+    async def _user(self, authorization: str) -> User:
+        assert self._access is not None
+        found = self._access.remembered(authorization)
+        return await self._asked(self._access.user, authorization) if found is None else found
+
+    def _state(self) -> object:
+        """Return what an answer to a user depends on beside what was asked; None if it cannot be known now."""
+        state = self._registry.state()
+        return state if state is None or self._access is None else (state, self._access.roles)
 
     def _allows(self, scope: Scope, action: Role, subject: str | None) -> bool:
         """Return whether the user of a page may do something."""

@@ -343,7 +343,7 @@ ROUTES = (
     Route("GET", "/subjects/{subject}/versions/{version}/schema", version_text),
     Route("GET", "/subjects/{subject}/versions/{version}/referencedby", referenced_by),
     Route("GET", "/schemas", schemas),
-    Route("GET", "/schemas/types", types),
+    Route("GET", "/schemas/types", types, lasts=False),
     Route("GET", "/schemas/ids/{id}", schema),
     Route("GET", "/schemas/ids/{id}/schema", schema_text),
     Route("GET", "/schemas/ids/{id}/subjects", schema_subjects),

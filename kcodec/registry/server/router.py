@@ -34,11 +34,14 @@ class Route:
         The path, with names in braces for what differs.
     call : callable
         What answers.
+    lasts : bool
+        Whether the answer to a user stays the same until the registry changes.
     """
 
     method: str
     template: str
     call: Call
+    lasts: bool = True
 
 
 @dataclass

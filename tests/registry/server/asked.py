@@ -80,5 +80,17 @@ class Asked:
     def register(self, subject, text='"int"', **body):
         return self("POST", f"/subjects/{quote(subject, safe='')}/versions", {"schema": text, **body})
 
+    def stop(self):
+        """Stop the application, as a server does."""
+
+        async def receive():
+            return {"type": "lifespan.shutdown"}
+
+        async def send(message):
+            assert message == {"type": "lifespan.shutdown.complete"}
+
+        self.loop.run_until_complete(self.application({"type": "lifespan"}, receive, send))
+        self.close()
+
     def close(self):
         self.loop.close()
