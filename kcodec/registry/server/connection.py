@@ -17,16 +17,47 @@ _SEND_SECONDS = 60.0
 _MAX_HEAD = 64 << 10
 
 
+class _JoinedWrites:
+    """A transport that writes together what it is given in a turn of the event loop, as head and body of an answer."""
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def get_write_buffer_size(self) -> int:
+        size: int = self._transport.get_write_buffer_size()
+        return size + sum(map(len, self._parts))
+
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, []
+        if parts and not self._transport.is_closing():
+            self._transport.writelines(parts)
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's protocol, which alone waits for headers, and for who does not take an answer, for ever."""
 
     _deadline: asyncio.TimerHandle | None = None
     _unsent: asyncio.TimerHandle | None = None
+    _begins = False
     _head = 0
 
     def connection_made(self, transport: Any) -> None:
         """Expect a request."""
-        super().connection_made(transport)
+        super().connection_made(_JoinedWrites(transport, self.loop))  # type: ignore[arg-type]
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -38,18 +69,22 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what comes in, unless the headers have become too long."""
         super().data_received(data)
+        if self._begins and self._deadline is None:
+            self._expect()
         self._head = 0 if self._deadline is None else self._head + len(data)
         if self._head > _MAX_HEAD and not self.transport.is_closing():
             self.send_400_response("The headers of the request are too long.")
 
     def on_message_begin(self) -> None:
-        """Expect the headers."""
+        """Expect the headers, which mostly come with the first bytes."""
         super().on_message_begin()
-        self._expect()
+        self._stop()
+        self._begins = True
 
     def on_headers_complete(self) -> None:
         """Take the request."""
         self._stop()
+        self._begins = False
         super().on_headers_complete()
 
     def pause_writing(self) -> None:

@@ -279,6 +279,42 @@ class TestConnections:
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert answer.endswith(b'{"error_code":408,"message":"HTTP 408 Request Timeout"}')
 
+    def test_an_answer_is_written_in_one_piece(self, served, monkeypatch):
+        pieces = []
+
+        class Writing:
+            def __init__(self, transport):
+                self.transport = transport
+
+            def __getattr__(self, name):
+                return getattr(self.transport, name)
+
+            def write(self, data):
+                pieces.append(data)
+                self.transport.write(data)
+
+            def writelines(self, parts):
+                self.write(b"".join(parts))
+
+        made = connection.BoundedProtocol.connection_made
+        monkeypatch.setattr(
+            connection.BoundedProtocol,
+            "connection_made",
+            lambda self, transport: made(self, Writing(transport)),
+        )
+        assert asked(f"{served}/subjects") == (200, [])
+        assert len(pieces) == 1
+        assert pieces[0].startswith(b"HTTP/1.1 200 ")
+        assert pieces[0].endswith(b"\r\n\r\n[]")
+
+    def test_requests_that_are_sent_together(self, served):
+        with connected(served) as client:
+            client.sendall(b"GET /subjects HTTP/1.1\r\nHost: x\r\n\r\n" * 5)
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            answer = received(client)
+        assert answer.count(b"HTTP/1.1 200 ") == 6
+        assert (answer.count(b"\r\n\r\n[]"), answer.endswith(b"\r\n\r\n{}")) == (5, True)
+
     def test_answers_that_nobody_takes(self, monkeypatch):
         monkeypatch.setattr(connection, "_SEND_SECONDS", 0.2)
         registry = MemoryRegistry()
