@@ -35,6 +35,7 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
+        self._counts: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._subjects = self._gauge("subjects", "Subjects of all contexts.")
         self._versions = self._gauge("versions", "Versions of all subjects.")
         self._schemas = self._gauge("schemas", "Schemas of a type.", "type")
@@ -45,8 +46,13 @@ class Metrics:
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(method, route).observe(seconds)
+        kind = method, route, status
+        found = self._counts.get(kind)
+        if found is None:
+            labels = self._requests.labels(method, route, str(status)), self._seconds.labels(method, route)
+            found = self._counts[kind] = labels
+        found[0].inc()
+        found[1].observe(seconds)
 
     def text(self, registry: EmbeddedRegistry) -> bytes:
         """Return all counts, and what a registry holds."""

@@ -1,5 +1,6 @@
 """The server as processes: uvicorn, its workers and what they log."""
 
+import gc
 import json
 import logging
 import os
@@ -78,10 +79,15 @@ def serve(settings: ServerSettings) -> None:
 def application() -> RegistryApplication:
     """Return the application of this process, and have it logged what it does."""
     settings = ServerSettings(**json.loads(os.environ[_VARIABLE]))
-    _log_to(access_log.logger, sys.stdout, "%(message)s")
-    _log_to(logging.getLogger(), sys.stderr, "%(asctime)s %(levelname)s %(message)s")
+    errors = logging.StreamHandler(sys.stderr)
+    errors.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    _log_to(logging.getLogger(), errors)
+    _log_to(access_log.logger, access_log.TurnHandler(sys.stdout))
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     made = RegistryApplication(_opened(settings), settings)
+    # What is loaded by now stays: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
     scheme = "https" if settings.certificate else "http"
     _log.info("%s at %s://%s:%d", settings.url, scheme, settings.host, settings.port)
     return made
@@ -105,9 +111,7 @@ def _check_tls(settings: ServerSettings) -> None:
         raise ConfigError(f"{settings.certificate}: {error}") from None
 
 
-def _log_to(logger: logging.Logger, stream: Any, form: str) -> None:
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(logging.Formatter(form))
+def _log_to(logger: logging.Logger, handler: logging.Handler) -> None:
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False
