@@ -2,11 +2,13 @@
 
 ``python asv_bench/registry_server.py [--rounds 5] [--workers 1]`` starts both on this machine (Apicurio as
 tests/services does, with its schemas in memory) and prints the medians of what each does in a second: registers new
-schemas, gives schemas by id, checks compatibility.
+schemas, gives schemas by id, checks compatibility. Beside it stand the microseconds of processors that a server needs
+for a request, which are about the same on a machine that has other things to do.
 """
 
 import argparse
 import json
+import os
 import selectors
 import socket
 import statistics
@@ -50,8 +52,8 @@ class Client:
         head += f"Content-Type: application/vnd.schemaregistry.v1+json\r\nContent-Length: {len(data)}\r\n\r\n"
         return head.encode() + data
 
-    def run(self, requests: Iterator[bytes], seconds: float) -> float:
-        """Return the requests that are answered with 200 in a second; another answer is an error."""
+    def run(self, requests: Iterator[bytes], seconds: float) -> tuple[int, float]:
+        """Return the requests that are answered with 200, and the seconds it took; another answer is an error."""
         selector = selectors.DefaultSelector()
         for _ in range(CONNECTIONS):
             connection = socket.create_connection(self.place)
@@ -72,7 +74,7 @@ class Client:
         for key in list(selector.get_map().values()):
             key.fileobj.close()
         selector.close()
-        return count / (now - start)
+        return count, now - start
 
     @staticmethod
     def _is_whole(data: bytearray) -> bool:
@@ -89,8 +91,8 @@ class Client:
 class Server:
     """A server with its own subjects, and the requests of each kind."""
 
-    def __init__(self, name: str, url: str) -> None:
-        self.name, self.client, self.url = name, Client(url), url
+    def __init__(self, name: str, url: str, pid: int) -> None:
+        self.name, self.client, self.url, self.pid = name, Client(url), url, pid
         self.mark, self.number = uuid.uuid4().hex[:8], 0
         self.ids = []
         for subject in range(SUBJECTS):
@@ -107,6 +109,12 @@ class Server:
         request.add_header("Content-Type", "application/vnd.schemaregistry.v1+json")
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
+
+    def measure(self, requests: Iterator[bytes], seconds: float) -> tuple[float, float]:
+        """Return the requests of a second, and the microseconds of processors for each."""
+        before = used(self.pid)
+        count, took = self.client.run(requests, seconds)
+        return count / took, 1e6 * (used(self.pid) - before) / count
 
     def register(self) -> Iterator[bytes]:
         """Yield registrations of new schemas under new subjects."""
@@ -130,13 +138,24 @@ class Server:
             yield self.client.request("GET", f"/schemas/ids/{self.ids[self.number % len(self.ids)]}")
 
     def compatibility(self) -> Iterator[bytes]:
-        """Yield checks of schemas that are new to the server."""
+        """Yield checks of some hundred schemas that are not registered."""
         while True:
             self.number += 1
             subject = self.number % SUBJECTS
-            body = {"schema": order(13 + self.number % 7, f"Order{subject}")}
-            path = f"/compatibility/subjects/{self.mark}-{subject}-value/versions/latest"
-            yield self.client.request("POST", path, body)
+            yield self.check(subject, order(13 + self.number % 7, f"Order{subject}"))
+
+    def compatibility_new(self) -> Iterator[bytes]:
+        """Yield checks of schemas that the server has never seen."""
+        while True:
+            self.number += 1
+            subject = self.number % SUBJECTS
+            text = order(13, f"Order{subject}").replace("field_12", f"field_{self.mark}_{self.number}")
+            yield self.check(subject, text)
+
+    def check(self, subject: int, text: str) -> bytes:
+        """Return a check of a schema."""
+        path = f"/compatibility/subjects/{self.mark}-{subject}-value/versions/latest"
+        return self.client.request("POST", path, {"schema": text})
 
 
 KINDS: dict[str, Callable[[Server], Iterator[bytes]]] = {
@@ -144,7 +163,19 @@ KINDS: dict[str, Callable[[Server], Iterator[bytes]]] = {
     "register again": Server.register_again,
     "by id": Server.by_id,
     "compatibility": Server.compatibility,
+    "compatibility, new": Server.compatibility_new,
 }
+
+
+def used(pid: int) -> float:
+    """Return the seconds of processors that a process and its children have used."""
+    place = Path(f"/proc/{pid}")
+    fields = (place / "stat").read_text().rpartition(")")[2].split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    children = [
+        child for task in (place / "task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return own + sum(used(int(child)) for child in children)
 
 
 def start_ours(url: str, workers: int) -> tuple[subprocess.Popen, str]:
@@ -154,7 +185,7 @@ def start_ours(url: str, workers: int) -> tuple[subprocess.Popen, str]:
     port = free_port()
     command = [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", url, "--port", str(port)]
     command += ["--workers", str(workers)]
-    environment = {**__import__("os").environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     until(lambda: listens(port))
     return process, f"http://127.0.0.1:{port}"
@@ -175,11 +206,11 @@ def main() -> None:
         started = []
         try:
             urls = {"sqlite": f"sqlite:///{folder}/schemas.db", "memory": "memory://bench"}
-            servers = [Server("Apicurio", apicurio_url)]
+            servers = [Server("Apicurio", apicurio_url, apicurio.pid)]
             for name, url in urls.items():
                 process, address = start_ours(url, given.workers if name == "sqlite" else 1)
                 started.append(process)
-                servers.append(Server(f"kcodec {name}", address))
+                servers.append(Server(f"kcodec {name}", address, process.pid))
             measure(servers, given.rounds, given.seconds)
         finally:
             for process in started:
@@ -194,15 +225,19 @@ def measure(servers: list[Server], rounds: int, seconds: float) -> None:
         for server in servers:
             # A JVM needs time to become fast.
             server.client.run(requests(server), 5 * seconds if server is servers[0] else seconds)
-        found = {server.name: [] for server in servers}
+        rates, times = ({server.name: [] for server in servers} for _ in range(2))
         for _ in range(rounds):
             for server in servers:
-                found[server.name].append(server.client.run(requests(server), seconds))
-        first = found[servers[0].name]
-        for name, rates in found.items():
-            ratio = statistics.median(rate / other for rate, other in zip(rates, first, strict=True))
+                rate, time_each = server.measure(requests(server), seconds)
+                rates[server.name].append(rate)
+                times[server.name].append(time_each)
+        first = rates[servers[0].name]
+        for name, own in rates.items():
+            ratio = statistics.median(rate / other for rate, other in zip(own, first, strict=True))
             print(
-                f"{kind:15} {name:15} {statistics.median(rates):8,.0f} requests/s  {ratio:5.2f}", flush=True
+                f"{kind:18} {name:15} {statistics.median(own):8,.0f} requests/s  {ratio:5.2f}  "
+                f"{statistics.median(times[name]):6,.0f} µs",
+                flush=True,
             )
 
 
