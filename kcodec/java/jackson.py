@@ -106,6 +106,13 @@ def quote(text: str, *, escape_surrogates: bool = True) -> str:
     return f'"{(_UNSAFE_BYTES if escape_surrogates else _UNSAFE).sub(_escape, text)}"'
 
 
+#: Writes the same, but for numbers with a fraction and some control characters.
+_python_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+#: What may be one of these: a number that Java writes in its own way, or a character with a hexadecimal letter.
+_OTHERWISE = re.compile(r"\d[.e]|NaN|Infinity|\\u")
+
+
 def write_tree(root: Any, *, escape_surrogates: bool = False) -> str:
     """Write a tree as compact JSON, as ``JsonNode.toString`` does; its depth costs no recursion.
 
@@ -114,6 +121,15 @@ def write_tree(root: Any, *, escape_surrogates: bool = False) -> str:
     >>> write_tree({"b": [Decimal("1.50"), None], "a": "x"})
     '{"b":[1.50,null],"a":"x"}'
     """
+    if not escape_surrogates:
+        try:
+            text = _python_json(root)
+        except (TypeError, ValueError, RecursionError):
+            # Decimals, mappings of other kinds, deep trees.
+            pass
+        else:
+            if not _OTHERWISE.search(text):
+                return text
     parts: list[str] = []
     # What is still to be written, the last first: nodes, and tuples of text.
     stack: list[tuple[str, ...] | list[Any]] = [[root]]

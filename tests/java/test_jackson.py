@@ -107,6 +107,12 @@ DOCUMENTS = st.recursive(
 )
 
 
+@given(DOCUMENTS)
+def test_trees_are_written_alike_whoever_writes_them(tree):
+    # Python's encoder takes no decimals.
+    assert write_tree([tree, Decimal(1)]) == f"[{write_tree(tree)},1]"
+
+
 def answer(read):
     try:
         return repr(read())

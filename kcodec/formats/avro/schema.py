@@ -468,6 +468,8 @@ def _full_name(name: str, space: str) -> str:
 
 def _check_name(name: str, path: str) -> None:
     """Apply Avro Java's rule: a letter or underscore, then letters, digits and underscores, of any script."""
+    if name.isascii() and name.isidentifier():
+        return
     for i, letter in enumerate(name):
         if ord(letter) > 0xFFFF or not (letter == "_" or letter.isalpha() or (i and letter.isdecimal())):
             raise SchemaError(f"{path}: {_show(name)} is not a name")

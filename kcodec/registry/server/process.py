@@ -29,6 +29,9 @@ _VARIABLE = "KCODEC_REGISTRY_SERVER"
 #: Seconds that requests have to end after a signal to stop.
 _GRACE = 10
 
+#: Objects after which the collector of garbage looks for cycles.
+_YOUNG_OBJECTS = 50_000
+
 _log = logging.getLogger("kcodec.registry.server")
 
 
@@ -85,9 +88,10 @@ def application() -> RegistryApplication:
     _log_to(access_log.logger, access_log.TurnHandler(sys.stdout))
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     made = RegistryApplication(_opened(settings), settings)
-    # What is loaded by now stays: the collector need not look at it again and again.
+    # What is loaded by now stays. The many objects of a schema that is compared are no reason to look for cycles.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)
     scheme = "https" if settings.certificate else "http"
     _log.info("%s at %s://%s:%d", settings.url, scheme, settings.host, settings.port)
     return made
