@@ -64,9 +64,9 @@ def _with_id_alone(send):
 
 
 @contextmanager
-def running(application, settings):
-    """Run an application; gives its address."""
-    config = uvicorn.Config(application, **{**options(settings), "port": 0})
+def running(application, settings, loop="auto"):
+    """Run an application on one of uvicorn's event loops; gives its address."""
+    config = uvicorn.Config(application, **{**options(settings), "port": 0, "loop": loop})
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

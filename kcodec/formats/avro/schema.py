@@ -251,7 +251,8 @@ class _Parser:
             raise SchemaError(f"{path}: the schema is nested deeper than {MAX_NESTING} levels")
         if isinstance(node, str):
             return self.reference(node, space, path)
-        if isinstance(node, Sequence) and not isinstance(node, (bytes, bytearray)):
+        # The types of parsed JSON first: abstract classes take their time.
+        if isinstance(node, (list, Sequence)) and not isinstance(node, (bytes, bytearray)):
             union = Schema("union")
             self.made.append(union)
             self.unions.append((union, path))
@@ -259,7 +260,7 @@ class _Parser:
                 self.schema(branch, space, f"{path}[{i}]", depth + 1) for i, branch in enumerate(node)
             ]
             return union
-        if not isinstance(node, Mapping):
+        if not isinstance(node, (dict, Mapping)):
             raise SchemaError(f"{path}: a schema is a name, an object or a list, not {_show(node)}")
         kind = node.get("type", _MISSING)
         if kind is _MISSING:
@@ -341,7 +342,7 @@ class _Parser:
         seen: set[str] = set()
         for i, item in enumerate(fields):
             where = f"{path}.fields[{i}]"
-            if not isinstance(item, Mapping):
+            if not isinstance(item, (dict, Mapping)):
                 raise SchemaError(f"{where}: a field is an object, not {_show(item)}")
             name = _text(item, "name", where)
             if name is None:

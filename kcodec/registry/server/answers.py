@@ -1,5 +1,6 @@
 """Answers that are given again as long as nothing has changed."""
 
+from collections import OrderedDict
 from collections.abc import Hashable
 
 __all__ = ["Answers"]
@@ -31,7 +32,8 @@ class Answers:
         self._max_size = max_size
         self._size = 0
         self._state: object = None
-        self._kept: dict[tuple[Hashable, ...], bytes] = {}
+        # The first of a dict is found slowly once others before it are gone.
+        self._kept: OrderedDict[tuple[Hashable, ...], bytes] = OrderedDict()
 
     def find(self, state: object, asked: tuple[Hashable, ...]) -> bytes | None:
         """Return the answer to what is asked in a state, if it is kept; those of another state are dropped.
@@ -53,8 +55,7 @@ class Answers:
             return
         self._size += size
         while self._size > self._max_size:
-            oldest = next(iter(self._kept))
-            self._size -= self._weight(oldest, self._kept.pop(oldest))
+            self._size -= self._weight(*self._kept.popitem(last=False))
         self._kept[asked] = answer
 
     def _weight(self, asked: tuple[Hashable, ...], answer: bytes) -> int:

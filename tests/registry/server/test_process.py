@@ -230,14 +230,14 @@ def test_a_signal_lets_requests_end(tmp_path):
     assert [status for status, _ in found] in ([200], [])
 
 
-@pytest.fixture
-def served():
-    """A server in this process, and its address."""
+@pytest.fixture(params=["auto", "asyncio"])
+def served(request):
+    """A server in this process, with uvloop and without, and its address."""
     registry = MemoryRegistry()
     settings = ServerSettings(
         registry.url, access_log=False, timeout=0.5, idle_timeout=0.5, max_connections=50
     )
-    with running(RegistryApplication(registry, settings), settings) as url:
+    with running(RegistryApplication(registry, settings), settings, request.param) as url:
         yield url
 
 
