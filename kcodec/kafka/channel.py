@@ -13,6 +13,7 @@ import itertools
 import socket
 import ssl
 import struct
+import sys
 import time
 from collections import deque
 from contextlib import suppress
@@ -32,6 +33,8 @@ __all__ = ["Channel", "Sent"]
 
 _API_VERSIONS = 18
 _HEADER = struct.Struct(">hhih")
+#: Parts that are sent by one call.
+_MOST_PARTS = 64
 
 #: Codecs of all channels: there is one for each message and version.
 _CODECS: Kept[tuple[str, int], MessageCodec] = Kept(128)
@@ -166,13 +169,23 @@ class Channel:
         return sent
 
     def _send_all(self, parts: list[Any]) -> None:
+        deadline = time.monotonic() + self._timeout
+        # Small parts go as one packet.
+        if sum(len(part) for part in parts) <= 1 << 16:
+            parts = [b"".join(parts)]
+        left = [memoryview(part).cast("B") for part in parts]
         try:
-            self._socket.settimeout(self._timeout)
-            # Small parts go as one packet.
-            if sum(len(part) for part in parts) <= 1 << 16:
-                parts = [b"".join(parts)]
-            for part in parts:
-                self._socket.sendall(part)
+            while left:
+                self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+                # Neither TLS nor Windows has a call for several.
+                if isinstance(self._socket, ssl.SSLSocket) or sys.platform == "win32":
+                    count = self._socket.send(left[0])
+                else:
+                    count = self._socket.sendmsg(left[:_MOST_PARTS])
+                while left and count >= len(left[0]):
+                    count -= len(left.pop(0))
+                if count:
+                    left[0] = left[0][count:]
         except (OSError, ssl.SSLError, ValueError) as error:
             self.close()
             raise self._failed("cannot send", error) from None

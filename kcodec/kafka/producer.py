@@ -5,6 +5,7 @@ are not sent; all that were under way are sent again in their order. With an ide
 broker recognise those that it has already.
 """
 
+import itertools
 import struct
 import threading
 import time
@@ -23,6 +24,9 @@ _OUT_OF_ORDER = 45
 _FENCED = (47, 90)
 _HEADER = struct.Struct(">hi")
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
+#: Connections to each broker, which takes the requests of one only one after the other; the batches of a partition stay
+#: on one.
+_CONNECTIONS = 2
 #: Bytes of batches that wait for their brokers, before who writes has to wait.
 _MOST_WAITING = 32 << 20
 
@@ -70,7 +74,7 @@ class Producer:
         self.error: BaseException | None = None
         self.stopped = False
         self._logs: dict[TopicPartition, _Log] = {}
-        self._senders: dict[int, _Sender] = {}
+        self._senders: dict[int, list[_Sender]] = {}
         self._waiting_bytes = 0
         self._in_transaction: set[TopicPartition] = set()
         if self.settings.is_idempotent:
@@ -182,7 +186,7 @@ class Producer:
             self.stopped = True
             self.lock.notify_all()
         self.cluster.close()
-        for sender in list(self._senders.values()):
+        for sender in itertools.chain(*self._senders.values()):
             sender.thread.join(5)
 
     def _check(self) -> None:
@@ -194,10 +198,13 @@ class Producer:
     def _assign(self, log: _Log) -> None:
         """Hand a partition to the thread of its leader; without one, any thread looks for it."""
         leader = self.cluster.leader(log.place).broker
-        sender = self._senders.get(leader)
-        if sender is None:
-            sender = self._senders[leader] = _Sender(self, leader)
+        senders = self._senders.setdefault(leader, [])
+        if len(senders) < _CONNECTIONS:
+            sender = _Sender(self, leader, len(senders))
+            senders.append(sender)
             sender.thread.start()
+        else:
+            sender = min(senders, key=lambda each: len(each.logs))
         log.sender = sender
         sender.logs.append(log)
 
@@ -267,16 +274,19 @@ def _fatal(error: KafkaError) -> KafkaError:
 
 
 class _Sender:
-    """The thread that sends to one broker."""
+    """The thread of one connection to a broker, of which there are several."""
 
-    def __init__(self, producer: Producer, number: int) -> None:
+    def __init__(self, producer: Producer, number: int, connection: int) -> None:
         self.producer = producer
         self.number = number
+        self.connection = connection
         self.logs: list[_Log] = []
         self.channel: Channel | None = None
         #: Requests under way, oldest first, each with its batches.
         self.requests: deque[tuple[Sent | None, list[tuple[_Log, Batch]]]] = deque()
-        self.thread = threading.Thread(target=self._run, name=f"kcodec-produce-{number}", daemon=True)
+        self.thread = threading.Thread(
+            target=self._run, name=f"kcodec-produce-{number}-{connection}", daemon=True
+        )
 
     def _run(self) -> None:
         producer = self.producer
@@ -315,7 +325,7 @@ class _Sender:
             if not log.waiting or log.returned or log.not_before or len(log.flying) >= most:
                 continue
             batch = log.waiting[0]
-            if found and size + batch.size > settings.request_bytes * 4:
+            if found and size + batch.size > settings.request_bytes:
                 break
             found.append((log, log.waiting.popleft()))
             log.flying.append(batch)
@@ -366,7 +376,7 @@ class _Sender:
             if self.requests and (self.channel is None or not self.channel.is_open):
                 raise KafkaError(f"broker {self.number}: the connection is lost")
             if not self.requests:
-                self.channel = producer.cluster.channel(self.number, "produce")
+                self.channel = producer.cluster.channel(self.number, ("produce", self.connection))
             assert self.channel is not None
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:

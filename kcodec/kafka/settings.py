@@ -243,8 +243,8 @@ class Settings:
     in_flight: int = 5
     codec: str | None = None
     level: int | None = None
-    batch_bytes: int = 1_000_000
-    request_bytes: int = 1_048_576
+    batch_bytes: int = 500_000
+    request_bytes: int = 1 << 19
     transactional_id: str | None = None
     transaction_timeout_ms: int = 60_000
     registry: str | None = field(default=None, repr=False)

@@ -281,9 +281,7 @@ class _Writer:
                 found[part] = pa.StructArray.from_arrays(arrays, fields=fields)
         return found
 
-    def _groups(
-        self, batch: pa.RecordBatch, records: pa.RecordBatch
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _groups(self, batch: pa.RecordBatch, records: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield the records of each partition in order, in several parts where they stand together in long runs."""
         if not len(records):
             return

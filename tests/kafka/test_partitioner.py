@@ -61,3 +61,21 @@ def test_records_without_a_key_fill_batches():
     assert chosen == [0, 0, keyed, 1, 1, 2, 2]
     # The next ones go on in the batch that was begun.
     assert partitioner.choose(pa.nulls(2, pa.binary()), np.array([50, 20])).tolist() == [2, 0]
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 250), min_size=1, max_size=30), min_size=1, max_size=4),
+    st.integers(1, 4),
+    st.integers(1, 300),
+)
+def test_runs_are_batches_of_one_partition_after_the_other(columns, count, size):
+    partitioner, filled = Partitioner([10 + number for number in range(count)], size), 0
+    for sizes in columns:
+        found = [
+            number for number, start, end in partitioner.runs(np.cumsum(sizes)) for _ in range(start, end)
+        ]
+        expected = []
+        for each in sizes:
+            filled += each
+            expected.append(10 + filled // size % count)
+        assert found == expected

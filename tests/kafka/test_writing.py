@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import kcodec
 from kcodec.errors import ConfigError, EncodeError, KafkaError, KafkaTimeoutError, KcodecError
-from kcodec.kafka import partition_of, read, write
+from kcodec.kafka import partition_of, producer, read, write
 from kcodec.kafka.cluster import TopicPartition
 
 
@@ -164,6 +164,27 @@ def test_records_without_a_key_are_spread(fast):
         assert sorted(value for each in spread for value in each) == list(range(5_000))
         assert min(map(len, spread)) > 1_000
         assert all(each == sorted(each) for each in spread)
+
+
+def test_partitions_of_a_broker_share_its_connections(fast, monkeypatch):
+    """A broker takes the requests of a connection one after the other; the batches of a partition stay on one."""
+    sent = {}
+    send = producer._Sender._send
+
+    def noted(self, found):
+        for log, _ in found:
+            sent.setdefault(log.place.partition, set()).add((self.number, self.connection))
+        assert len(found) == 1 or sum(batch.size for _, batch in found) <= 9_000
+        send(self, found)
+
+    monkeypatch.setattr(producer._Sender, "_send", noted)
+    config = {**fast, **SMALL, "max.request.size": 9_000}
+    with FakeCluster({"t": 6}, brokers=2) as cluster:
+        write(numbers(6_000), "t", servers=cluster.address, config=config, codec="none")
+        assert all(len(connections) == 1 for connections in sent.values())
+        used = [connection for connections in sent.values() for connection in connections]
+        assert sorted(set(used)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+        assert max(map(used.count, used)) == 2
 
 
 @pytest.mark.parametrize("fault", ["lost answer", "lost request", "error", "stale"])

@@ -38,7 +38,9 @@ def encode(
     out = bytearray()
     batches: list[tuple[int, int, int, int]] = []
     first = start = 0
-    for row, (key, value) in enumerate(zip([None] * rows if keys is None else _bytes(keys), _bytes(values), strict=True)):
+    for row, (key, value) in enumerate(
+        zip([None] * rows if keys is None else _bytes(keys), _bytes(values), strict=True)
+    ):
         content = (key, value, texts[row] if texts else [], offsets, timestamps)
         record = _record(row, first, *content)
         is_full = row > first and _HEADER + len(out) - start + len(record) > max_bytes

@@ -2,15 +2,26 @@
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from vector_files import read_vectors
 
 from kcodec import ConfigError, EncodeError
 from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.headers import list_batches
 from kcodec.protocol.batch.read import read_batches
-from kcodec.protocol.batch.write import write_batches
+from kcodec.protocol.batch.write import BatchFields, produced_batches, write_batches
 
 VECTORS = [vector for vector in read_vectors("kafka_record_batches.jsonl.gz") if "bad/" not in vector["id"]]
+
+
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+KINDS = {
+    "producer_id": pa.int64(),
+    "producer_epoch": pa.int16(),
+    "transactional": pa.bool_(),
+    "timestamp": pa.int64(),
+}
 
 
 def same(left: pa.Table, right: pa.Table, *, batch: bool) -> bool:
@@ -106,6 +117,48 @@ def test_columns_of_any_layout(impl):
     assert write_batches(batch) == write_batches(pa.table({"value": [b"x"]}))
 
 
+@given(
+    rows=st.lists(
+        st.tuples(st.none() | st.binary(max_size=9), st.none() | st.binary(max_size=300)), max_size=40
+    ),
+    times=st.none() | st.integers(-5, 1 << 50),
+    sequence=st.sampled_from([-1, 0, 0x7FFFFFFF - 3]),
+    max_bytes=st.integers(1, 900),
+    codec=st.sampled_from(["none", "zstd"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_batches_of_producers_are_those_of_columns(impl, rows, times, sequence, max_bytes, codec):
+    columns = {
+        "value": pa.array([value for _, value in rows], pa.binary()),
+        "headers": pa.array([[("h", value)] if key else [] for key, value in rows], HEADERS),
+    }
+    if any(key is not None for key, _ in rows):
+        columns["key"] = pa.array([key for key, _ in rows], pa.large_binary())
+    if times is not None:
+        columns["timestamp"] = pa.array([times + 7 * row for row in range(len(rows))], pa.int64())
+    fields = BatchFields(producer_id=5, producer_epoch=3, transactional=True)
+    batches = produced_batches(
+        pa.RecordBatch.from_pydict(columns), max_bytes=max_bytes, now=77, sequence=sequence, fields=fields
+    )
+    offset, found = 0, b""
+    for each in batches:
+        header, content = each.finish(codec, None)
+        assert header[:8] == bytes(8)
+        header[:8] = offset.to_bytes(8, "big")
+        found += bytes(header) + bytes(content)
+        offset += each.count
+    if sequence >= 0:
+        columns["sequence"] = pa.array(
+            [(sequence + row) & 0x7FFFFFFF for row in range(len(rows))], pa.int32()
+        )
+    same = {"producer_id": [5], "producer_epoch": [3], "transactional": [True], "timestamp": [77]}
+    columns = {**{name: value * len(rows) for name, value in same.items()}, **columns}
+    table = pa.table(
+        columns, pa.schema([(name, getattr(each, "type", KINDS.get(name))) for name, each in columns.items()])
+    )
+    assert found == write_batches(table, codec=codec, max_bytes=max_bytes)
+
+
 def test_what_is_refused(impl):
     with pytest.raises(ConfigError, match="column 'vlaue' is not one of offset, "):
         write_batches(pa.table({"vlaue": [b""]}))
@@ -167,9 +220,6 @@ def test_what_is_refused(impl):
 def test_what_older_messages_do_not_have(impl, magic, name, value):
     with pytest.raises(ConfigError, match=f"magic {magic} has no {name.removesuffix('_type')}"):
         write_batches(pa.table({name: [value]}), magic=magic)
-
-
-HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 
 @pytest.mark.parametrize(
