@@ -348,10 +348,10 @@ class _Outbox:
             fields=self._fields,
         ):
             if self._pool is None:
-                self.producer.send(place, batch.finish("none", None), batch.count)
+                self.producer.send(place, batch.finish("none", None), batch.rows)
                 continue
             finished = self._pool.submit(batch.finish, self._codec, self._level)
-            self._compressing.append((place, batch.count, finished))
+            self._compressing.append((place, batch.rows, finished))
             while self._compressing[0][2].done() or len(self._compressing) > 2 * self._threads:
                 self._send_first()
                 if not self._compressing:

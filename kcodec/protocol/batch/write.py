@@ -126,7 +126,7 @@ class PlainBatch(NamedTuple):
     """A batch whose records are not compressed yet, and have no header."""
 
     records: memoryview
-    count: int
+    rows: int
     base_offset: int
     last_offset: int
     first_timestamp: int
@@ -148,7 +148,7 @@ class PlainBatch(NamedTuple):
         _HEADER.pack_into(
             header, 0, self.base_offset, _HEADER.size - 12 + len(content), fields.partition_leader_epoch, 2, 0,
             attributes, self.last_offset - self.base_offset, self.first_timestamp, self.latest_timestamp,
-            fields.producer_id, fields.producer_epoch, self.sequence, self.count,
+            fields.producer_id, fields.producer_epoch, self.sequence, self.rows,
         )  # fmt: skip
         crc32c = kernel("wire._crc32c").of_buffer
         struct.pack_into(">I", header, 17, crc32c(content, crc32c(memoryview(header)[21:], 0)))
@@ -178,12 +178,12 @@ def produced_batches(
     )
     view = memoryview(data).cast("B")
     for first, last, start, end in batches:
-        count = last - first
+        rows = last - first
         earliest = latest = now
         if timestamps is not None:
-            earliest, latest = timestamps[first].as_py(), pc.max(timestamps.slice(first, count)).as_py()
+            earliest, latest = timestamps[first].as_py(), pc.max(timestamps.slice(first, rows)).as_py()
         at = sequence if sequence < 0 else (sequence + first) & _MAX_INT32
-        yield PlainBatch(view[start:end], count, 0, count - 1, earliest, latest, at, fields)
+        yield PlainBatch(view[start:end], rows, 0, rows - 1, earliest, latest, at, fields)
 
 
 def _columns(table: Any, base_offset: int) -> dict[str, Any]:

@@ -146,7 +146,7 @@ def test_batches_of_producers_are_those_of_columns(impl, rows, times, sequence, 
         assert header[:8] == bytes(8)
         header[:8] = offset.to_bytes(8, "big")
         found += bytes(header) + bytes(content)
-        offset += each.count
+        offset += each.rows
     if sequence >= 0:
         columns["sequence"] = pa.array(
             [(sequence + row) & 0x7FFFFFFF for row in range(len(rows))], pa.int32()
