@@ -59,7 +59,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     except TypeError:
         # Before Spark 4.2.
         arrow = to_arrow_schema(spark)
-    scan = Scan(topics, config, given, columns, key, value, rows.permissive, arrow)
+    scan = Scan(topics, config, given, columns, pickle.dumps((key, value)), rows.permissive, arrow)
     return pickle.dumps(scan), spark
 
 

@@ -5,27 +5,27 @@ import logging
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kcodec import kafka
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
 from kcodec.kafka.settings import Settings
-from kcodec.kafka.topic_reader import note_lost
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.options import Bound, Given
-from kcodec_spark.kafka.payload import Payload
+
+if TYPE_CHECKING:
+    from kcodec_spark.kafka.payload import Payload
 
 __all__ = ["Scan", "load"]
 
 logger = logging.getLogger("kcodec")
 
-#: Plans that a worker keeps, with the schemas that it has fetched; workers serve one task after another.
+#: Plans that a worker keeps; workers serve one task after another.
 _KEPT = 32
 _STREAMED = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 
@@ -39,8 +39,8 @@ class Scan:
     config: Mapping[str, Any] = field(repr=False)
     given: Given
     columns: tuple[str, ...]
-    key: Payload | None
-    value: Payload | None
+    #: What decodes keys and values, pickled: only tasks need it, not the process that finds the offsets of a stream.
+    payloads: bytes = field(repr=False)
     is_permissive: bool
     #: As Spark takes the columns.
     schema: pa.Schema
@@ -81,7 +81,10 @@ class Scan:
         ranges, lost = plan_ranges(
             cluster, partitions, start.at, None if end is None else end.at, cluster.settings.isolation
         )
-        note_lost(lost, ReadReport())
+        if lost:
+            from kcodec.kafka.topic_reader import note_lost
+
+            note_lost(lost, ReadReport())
         if start.is_time and start.unmatched == "error":
             self._check_matched(cluster, partitions, start, ranges)
         return ranges
@@ -102,11 +105,14 @@ class Scan:
         """Read a part of a partition; None stands for nothing, where Spark wants a part of it."""
         if part is None:
             return
-        found = kafka.read(
+        from kcodec.kafka.topic_reader import read
+
+        key, value = _payloads(self.payloads)
+        found = read(
             Range(*part),
             config=self.config,
-            key=self.key,
-            value=self.value,
+            key=key,
+            value=value,
             columns=list(self.columns),
             errors="report" if self.is_permissive else "raise",
         )
@@ -121,6 +127,13 @@ class Scan:
 def load(scan: bytes) -> Scan:
     """Return a scan that was pickled, once for each process."""
     found: Scan = pickle.loads(scan)
+    return found
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _payloads(pickled: bytes) -> tuple["Payload | None", "Payload | None"]:
+    """Return what decodes keys and values, with the schemas that it has fetched, once for each process."""
+    found: tuple[Payload | None, Payload | None] = pickle.loads(pickled)
     return found
 
 
