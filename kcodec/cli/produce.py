@@ -39,30 +39,30 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 
 
 def _run(given: argparse.Namespace) -> int:
-    from kcodec.cli.row_input import read_rows
+    from kcodec.cli.row_input import open_rows
     from kcodec.kafka.topic_writer import write
 
     options = KafkaOptions(given)
     value = _with_schema(options.payload("value", given.value), options, given.schema)
-    rows = read_rows(given.file, given.topic, options, value)
-    columns: dict[str, Any] | None = None
-    if given.key_field is not None:
-        columns = {
-            "key": given.key_field,
-            "value": [name for name in rows.schema.names if name != "value"] or "value",
-        }
     try:
-        written = write(
-            rows,
-            given.topic,
-            key=options.payload("key", given.key),
-            value=value,
-            columns=columns,
-            partition=given.partition,
-            codec=given.codec,
-            transactional_id=given.transactional_id,
-            config=options.config,
-        )
+        with open_rows(given.file, given.topic, options, value) as rows:
+            columns: dict[str, Any] | None = None
+            if given.key_field is not None:
+                columns = {
+                    "key": given.key_field,
+                    "value": [name for name in rows.schema.names if name != "value"] or "value",
+                }
+            written = write(
+                rows,
+                given.topic,
+                key=options.payload("key", given.key),
+                value=value,
+                columns=columns,
+                partition=given.partition,
+                codec=given.codec,
+                transactional_id=given.transactional_id,
+                config=options.config,
+            )
     except (DecodeError, ConfigError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -35,6 +36,7 @@ class RecordOutput:
         self._file = file
         self._writer: Any = None
         self._schema: pa.Schema | None = None
+        self._writing: Future[None] | None = None
         if format == "parquet":
             if file is None:
                 raise ConfigError("-o parquet needs --output FILE")
@@ -46,8 +48,10 @@ class RecordOutput:
     def __enter__(self) -> RecordOutput:  # noqa: PYI034 (Self is of Python 3.11)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._stack:
+            if self._writing is not None and kind is None:
+                self._writing.result()
 
     def begin(self, schema: pa.Schema) -> None:
         """Write what stands before all records; a file then is one even if there is none."""
@@ -56,6 +60,8 @@ class RecordOutput:
 
             assert self._file is not None
             self._writer = self._stack.enter_context(pq.ParquetWriter(self._file, schema, compression="zstd"))
+            # One batch is written while the next is read; this ends before the file does.
+            self._thread = self._stack.enter_context(ThreadPoolExecutor(1, "kcodec-parquet"))
         elif self._format == "csv":
             import pyarrow.csv as csv
 
@@ -66,7 +72,9 @@ class RecordOutput:
     def write(self, batch: pa.RecordBatch) -> None:
         """Write records."""
         if self._format == "parquet":
-            self._writer.write_batch(batch)
+            if self._writing is not None:
+                self._writing.result()
+            self._writing = self._thread.submit(self._writer.write_batch, batch)
             return
         if self._format == "csv":
             assert self._schema is not None

@@ -1,8 +1,9 @@
 """Rows of a file, or of the standard input: Parquet, lines of JSON, or lines of bytes."""
 
 import sys
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,44 +13,44 @@ from kcodec.formats.json.codec import JsonCodec
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.settings import Settings
 
-__all__ = ["read_rows"]
+__all__ = ["open_rows"]
 
 _STANDARD_INPUT = "-"
 _LINES = 50_000
 
 
-def read_rows(file: str, topic: str, options: KafkaOptions, value: Any) -> pa.RecordBatchReader:
-    """Return the rows of a file as batches, which are read as they are written.
+@contextmanager
+def open_rows(file: str, topic: str, options: KafkaOptions, value: Any) -> Iterator[pa.RecordBatchReader]:
+    """Open a file, and return its rows as batches, which are read as they are written.
 
     `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes.
     """
     if file.endswith(".parquet"):
         import pyarrow.parquet as pq
 
-        opened = pq.ParquetFile(file)
-        return pa.RecordBatchReader.from_batches(opened.schema_arrow, opened.iter_batches())
-    if value is None:
-        return _lines_of_bytes(file, options)
-    return _lines_of_json(file, topic, options, value)
+        with pq.ParquetFile(file) as opened:
+            yield pa.RecordBatchReader.from_batches(opened.schema_arrow, opened.iter_batches())
+        return
+    # The file first: neither a broker nor a registry is asked for one that is not there.
+    with nullcontext(sys.stdin.buffer) if file == _STANDARD_INPUT else open(file, "rb") as lines:
+        if value is None:
+            yield _lines_of_bytes(file, _grouped(lines), options)
+        else:
+            yield _lines_of_json(_grouped(lines), topic, options, value)
 
 
-def _open(file: str) -> BinaryIO:
-    return sys.stdin.buffer if file == _STANDARD_INPUT else open(file, "rb")
-
-
-def _lines(file: str) -> Iterator[list[bytes]]:
+def _grouped(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
     found = []
-    with _open(file) as opened:
-        for line in opened:
-            found.append(line.rstrip(b"\r\n"))
-            if len(found) == _LINES:
-                yield found
-                found = []
+    for line in lines:
+        found.append(line.rstrip(b"\r\n"))
+        if len(found) == _LINES:
+            yield found
+            found = []
     if found:
         yield found
 
 
-def _lines_of_bytes(file: str, options: KafkaOptions) -> pa.RecordBatchReader:
+def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOptions) -> pa.RecordBatchReader:
     schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
     parses_key = options.flag("parse.key")
     separator = options.properties.get("key.separator", "\t").encode()
@@ -57,7 +58,7 @@ def _lines_of_bytes(file: str, options: KafkaOptions) -> pa.RecordBatchReader:
 
     def batches() -> Iterator[pa.RecordBatch]:
         number = 0
-        for lines in _lines(file):
+        for lines in groups:
             keys: list[bytes | None] = [None] * len(lines)
             values: list[bytes | None] = list(lines)
             if parses_key:
@@ -76,7 +77,9 @@ def _lines_of_bytes(file: str, options: KafkaOptions) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _lines_of_json(file: str, topic: str, options: KafkaOptions, value: Any) -> pa.RecordBatchReader:
+def _lines_of_json(
+    groups: Iterable[list[bytes]], topic: str, options: KafkaOptions, value: Any
+) -> pa.RecordBatchReader:
     """Read lines of JSON as the type of the schema that they are written with."""
     kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
     if kind is None:
@@ -86,7 +89,7 @@ def _lines_of_json(file: str, topic: str, options: KafkaOptions, value: Any) -> 
 
     def batches() -> Iterator[pa.RecordBatch]:
         number = 0
-        for lines in _lines(file):
+        for lines in groups:
             lines = [line for line in lines if line.strip()]
             try:
                 found = codec.decode(lines)

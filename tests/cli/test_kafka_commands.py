@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -143,6 +145,14 @@ def test_consume_as_others_print(run, filled, tmp_path):
     assert run(*avro, "-o", "parquet")[::2] == (2, "kcodec consume: -o parquet needs --output FILE\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk")
+def test_a_file_that_cannot_be_written(run, filled, cluster):
+    rows = pa.table({"value": [os.urandom(1_000) for _ in range(3_000)]})
+    write(rows, "orders", servers=cluster.address, config={**FAST, "batch.size": 50_000})
+    status, _, errors = run("consume", "orders", "-o", "parquet", "--output", "/dev/full")
+    assert (status, "No space left" in errors) == (2, True)
+
+
 def test_consume_what_is_damaged(run, filled, cluster):
     write(pa.table({"value": [b"\2bad bytes"]}), "orders", partition=1, servers=cluster.address, config=FAST)
     status, out, errors = run(
@@ -223,6 +233,14 @@ def test_produce_lines_of_bytes(run, cluster):
         {"key": b"a", "value": b"1"}, {"key": None, "value": b"2"}, {"key": b"c", "value": None},
     ]  # fmt: skip
     assert run("produce", "orders", *keys, stdin=b"none\n")[2].endswith("line 1 has no key separator\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--value", "avro")])
+@pytest.mark.parametrize("name", ["missing.jsonl", "missing.parquet"])
+def test_a_file_that_is_not_there_asks_nobody(run, tmp_path, more, name):
+    nobody = ("-b", "127.0.0.1:1", "--registry", f"sqlite:///{tmp_path}/empty.db")
+    status, _, errors = run("produce", "orders", *nobody, *more, "--file", tmp_path / name)
+    assert (status, errors.startswith("kcodec produce: "), "No such file" in errors) == (2, True, True)
 
 
 def test_topics(run, filled, cluster):
