@@ -392,7 +392,9 @@ def _offsets(column: pa.Array) -> Any:
 def _by_number(table: pa.RecordBatch, numbers: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
     edges = np.flatnonzero(np.diff(numbers)) + 1
     if len(edges) * _LONG_RUN > len(table):
-        order = np.argsort(numbers, kind="stable")
+        # Short numbers are sorted by their digits.
+        short = numbers.astype(np.uint16) if numbers.max() < 1 << 16 else numbers
+        order = np.argsort(short, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
             yield int(numbers[rows[0]]), table.take(pa.array(rows))
     else:
