@@ -646,6 +646,38 @@ def test_members_of_unions_that_are_no_columns(impl):
     assert wrong.decode(values, errors="report")[1]["code"].to_pylist() == ["unresolvable"] * 2
 
 
+def test_unions_and_maps_are_written_as_the_chosen_schema_has_them(impl):
+    registry = MemoryRegistry()
+    properties = {
+        "p": {"oneOf": [{"type": "null"}, {"type": "integer"}, {"type": "string"}]},
+        "m": {"type": "object", "connect.type": "map", "additionalProperties": {"type": "integer"}},
+        "n": {
+            "type": "array",
+            "connect.type": "map",
+            "items": {"properties": {"key": {"type": "string"}, "value": {"type": "integer"}}},
+        },
+    }
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    rows = [
+        {"p": {f"{ONE_OF}0": 7}, "m": [("k", 1)], "n": [("k", 1)]},
+        {"p": {f"{ONE_OF}1": "x"}, "m": [], "n": []},
+        {"p": None, "m": None, "n": None},
+        {"p": {f"{ONE_OF}0": 7, f"{ONE_OF}1": "x"}, "m": [], "n": []},
+    ]
+    array = pa.array(rows, codec.arrow_type)
+    written, report = codec.encode(array, errors="report")
+    assert written.to_pylist() == [
+        framed(number, b'{"p":7,"m":{"k":1},"n":[{"key":"k","value":1}]}'),
+        framed(number, b'{"p":"x","m":{},"n":[]}'),
+        framed(number, b'{"p":null,"m":null,"n":null}'),
+        None,
+    ]
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 3, "path": "p", "code": "union_members"}
+    ]
+
+
 def test_schemas_that_are_combined(impl):
     registry = MemoryRegistry()
     text = {
@@ -675,6 +707,87 @@ def test_combinations_of_combinations(key):
     )
     with pytest.raises(SchemaError):
         KsqlCodec("JSON_SR", registry=registry, topic="t")
+
+
+def test_defaults_of_connect_stand_for_nulls(impl):
+    """The default of a nullable field's type is what Connect's struct has for its null; not so that of the field."""
+
+    def field(name, default, kind, /, **more):
+        return {
+            "name": name,
+            "type": ["null", {"type": kind, "connect.default": default, **more}],
+            "default": None,
+        }
+
+    registry = MemoryRegistry()
+    point = {
+        "name": "Point",
+        "fields": [{"name": "x", "type": "int"}, {"name": "y", "type": ["null", "string"]}],
+    }
+    fields = [
+        field("a", 42, "int"),
+        field("b", "é", "string"),
+        field("c", 1.5, "double"),
+        field("d", True, "boolean"),
+        field("e", "\u0001\u00f4", "bytes"),
+        field("f", "\u0001\u00f4", "bytes", logicalType="decimal", precision=4, scale=2),
+        field("g", 3, "int", logicalType="date"),
+        field("h", 5000, "long", logicalType="timestamp-millis"),
+        field("i", [1, 2], "array", items="int"),
+        field("j", {"x": 1}, "record", **point),
+        field("k", "no list", "array", items="int"),
+        field("l", {"k": 1}, "map", values="long"),
+        {"name": "m", "type": ["int", "null"], "default": 7},
+    ]  # fmt: skip
+    schema = {"type": "record", "name": "R", "fields": fields}
+    number = registered(registry, schema)
+    codec = codec_of(
+        "AVRO",
+        "A STRING, B STRING, C DOUBLE, D BOOLEAN, E BYTES, F DECIMAL(6, 3), G DATE, H TIMESTAMP, I ARRAY<BIGINT>, "
+        "J STRUCT<X BIGINT, Y STRING>, K ARRAY<INT>, L MAP<STRING, BIGINT>, M INT",
+        registry=registry,
+    )
+    nulls = bytes(12) + b"\x02"
+    given = b"\x02\x02" + bytes(11) + b"\x02"
+    expected = {
+        "A": "42",
+        "B": "é",
+        "C": 1.5,
+        "D": True,
+        "E": b"\x01\xf4",
+        "F": Decimal("5.000"),
+        "G": datetime.date(1970, 1, 4),
+        "H": datetime.datetime(1970, 1, 1, 0, 0, 5, tzinfo=UTC),
+        "I": [1, 2],
+        "J": {"X": 1, "Y": None},
+        "K": None,
+        "L": [("k", 1)],
+        "M": None,
+    }
+    values = [framed(number, nulls), None, framed(number, given)]
+    assert codec.decode(values).to_pylist() == [expected, None, {**expected, "A": "1"}]
+    small = codec_of("AVRO", "F DECIMAL(2, 2)", registry=registry)
+    assert small.decode(values, errors="report")[1].select(["row", "path", "code"]).to_pylist() == [
+        {"row": row, "path": "F", "code": "decimal_precision"} for row in (0, 2)
+    ]
+
+
+def test_defaults_of_lists_and_objects_stand_for_nulls(impl):
+    registry = MemoryRegistry()
+    properties = {
+        "a": {"type": "array", "items": {"type": "integer"}, "default": [1, 2]},
+        "b": {"type": "object", "properties": {"x": {"type": "string"}}, "default": {"x": "y"}},
+        "c": {"type": "array", "items": {"type": "integer"}},
+    }
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    for compat in (None, "ksqldb"):
+        columns = "A ARRAY<BIGINT>, B STRUCT<X STRING>, C ARRAY<BIGINT>"
+        codec = codec_of("JSON_SR", columns, registry=registry, compat=compat)
+        values = [
+            framed(number, body) for body in (b"{}", b'{"a":null,"b":null}', b'{"a":[],"b":{},"c":[3]}')
+        ]
+        given = {"A": [1, 2], "B": {"X": "y"}, "C": None}
+        assert codec.decode(values).to_pylist() == [given, given, {"A": [], "B": {"X": None}, "C": [3]}]
 
 
 def test_references_of_schemas(impl):

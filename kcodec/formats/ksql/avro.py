@@ -14,9 +14,9 @@ from kcodec.formats.avro.schema import Field, Schema, canonical, parse
 from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.ksql.avro_maps import with_maps
-from kcodec.formats.ksql.avro_source import AvroSource, member_name
+from kcodec.formats.ksql.avro_source import AvroSource, member_name, with_default
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
-from kcodec.formats.ksql.source import Reading
+from kcodec.formats.ksql.source import Reading, annotated
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
 from kcodec.formats.ksql.writing import Change, ColumnEncoder, in_utc, missing_field, time_of_day
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
@@ -269,7 +269,8 @@ class KsqlAvroFormat(AvroFormat):
         inner = TypeOptions(rows.large, MAX_NESTING, union_members="type", union_prefix="")
 
         def make(writer: ParsedSchema, indexes: tuple[int, ...]) -> Reader:
-            found = read_as(named, AvroSource(writer.root))
+            source = AvroSource(writer.root)
+            found = annotated(read_as(named, source), source, with_default)
             root = reader_schema(found, writer.root)
             if writer.root.type == "bytes":
                 # These payloads have no length before them, and are what they are.

@@ -1,10 +1,18 @@
 """Schemas of Avro as Connect's ``AvroData`` has them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
 
 from kcodec.formats.avro.schema import Schema
+from kcodec.formats.ksql.source import Reading
+from kcodec.java.jackson import write_tree
+from kcodec.java.numbers import narrow_integer
 
-__all__ = ["AvroSource", "member_name"]
+__all__ = ["AvroSource", "member_name", "with_default"]
 
 _CONNECT = "org.apache.kafka.connect.data"
 
@@ -113,6 +121,86 @@ _TYPES = {
     "record": "struct",
     "union": "struct",
 }
+
+
+_NATURAL = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bytes": pa.binary(),
+    "fixed": pa.binary(),
+    "string": pa.string(),
+    "enum": pa.string(),
+}
+
+
+def with_default(found: Reading, source: AvroSource) -> Reading:
+    """Return a reading with the ``connect.default`` of its type, if that is of the type."""
+    value = source.schema.props.get("connect.default")
+    if value is None:
+        return found
+    try:
+        default = pa.scalar(_natural(value, source.schema), _natural_type(found, source))
+    except (KeyError, ValueError, TypeError, AttributeError, pa.ArrowException):
+        return found
+    return replace(found, default=default)
+
+
+def _natural_type(found: Reading, source: AvroSource) -> pa.DataType:
+    base = found.kind.base
+    if base == "STRUCT":
+        fields = dict(source.fields)
+        return pa.struct(
+            [
+                (part.field, _natural_type(part, fields[part.field]))
+                for part in found.parts
+                if part.field in fields
+            ]
+        )
+    if base == "ARRAY":
+        return pa.list_(_natural_type(found.parts[0], source.item))
+    if base == "MAP":
+        return pa.map_(pa.string(), _natural_type(found.parts[1], source.item))
+    return _NATURAL[source.schema.type]
+
+
+def _natural(value: Any, schema: Schema) -> Any:
+    """Return a default as Connect takes it, which hardly asks for the type of JSON that it is."""
+    schema = schema.values[0] if len(schema.values) == 1 else schema
+    kind = schema.type
+    if value is None:
+        return None
+    if kind in ("int", "long"):
+        bits = {"int8": 8, "int16": 16}.get(
+            str(schema.props.get("connect.type")), 32 if kind == "int" else 64
+        )
+        number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+        return narrow_integer(Decimal(str(value)), bits) if number else 0
+    if kind in ("float", "double"):
+        return (
+            float(value) if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool) else 0.0
+        )
+    if kind == "boolean":
+        return (
+            value.strip() == "true"
+            if isinstance(value, str)
+            else isinstance(value, (int, float)) and bool(value)
+        )
+    if kind in ("string", "enum"):
+        return (
+            value if isinstance(value, str) else "" if isinstance(value, (dict, list)) else write_tree(value)
+        )
+    if kind in ("bytes", "fixed"):
+        return value.encode("latin-1")
+    if kind == "array" and schema.item is not None and isinstance(value, list):
+        return [_natural(each, schema.item) for each in value]
+    if kind == "map" and schema.item is not None and isinstance(value, dict):
+        return [(key, _natural(each, schema.item)) for key, each in value.items()]
+    if kind == "record" and isinstance(value, dict):
+        return {field.name: _natural(value.get(field.name), field.type) for field in schema.fields}
+    raise ValueError(f"{value!r} is no default of {kind}")
 
 
 def member_name(schema: Schema) -> str:

@@ -64,7 +64,18 @@ def _struct(array: pa.Array, reading: Reading, kind: pa.DataType) -> tuple[pa.Ar
             found = refused(array.is_valid(), "unresolvable", below.problem)
             lost += of_field(array, found, field.name)
         else:
-            part, found = _value(array.field(below.field), below, field.type)
+            given = array.field(below.field)
+            part, found = _value(given, below, field.type)
+            if below.default is not None and given.null_count:
+                missing = pc.and_(array.is_valid(), given.is_null())
+                stands, wrong = _value(
+                    pa.array([below.default.as_py()], below.default.type), below, field.type
+                )
+                part = pc.if_else(missing, stands[0], part)
+                found = [
+                    *found,
+                    *(each for fault in wrong for each in refused(missing, fault.code, fault.reason)),
+                ]
             parts.append(part)
             lost += of_field(array, found, field.name)
     return pa.Array.from_buffers(kind, len(array), [_validity(array)], children=parts), lost

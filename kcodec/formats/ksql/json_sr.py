@@ -12,10 +12,11 @@ from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json_schema.document import write_document
 from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
-from kcodec.formats.ksql.json_sr_decoder import DocumentDecoder, with_unions
+from kcodec.formats.ksql.json_sr_decoder import DocumentDecoder, annotation
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.plan import code_of, encode_plan, written_type
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
+from kcodec.formats.ksql.source import annotated
 from kcodec.formats.ksql.types import RowOptions, SqlType
 from kcodec.formats.ksql.writing import missing_field
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
@@ -141,7 +142,7 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
 
         def make(writer: JsonSchema, indexes: tuple[int, ...]) -> Reader:
             source = self.source(writer)
-            found = with_unions(read_as(rows, source), source, rows)
+            found = annotated(read_as(rows, source), source, annotation(rows))
             decoder = DocumentDecoder(found, source, rows)
             # How unions are read, and what stands for nulls, is said by the schema alone.
             said = "" if found.is_whole else f" {write_document(writer.document)} {writer.documents.named}"
@@ -163,7 +164,7 @@ class _Encoder(SchemaEncoder):
         for field in rows.kind.fields if rows.wrapped else ():
             if field.name not in known:
                 raise missing_field(field.name)
-        self._entries = _entries(rows.kind, source)
+        self._source = source
 
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool
@@ -174,27 +175,8 @@ class _Encoder(SchemaEncoder):
         plain, lost = cast_rows(array, kind, code_of)
 
         def make() -> Programs:
-            return Programs(
-                encode_plan(rows.kind, kind, floor=rows.floor, entries=self._entries), self._limits
-            )
+            return Programs(encode_plan(rows.kind, kind, floor=rows.floor, source=self._source), self._limits)
 
         program = self._programs.get(kind, make).compiled(module)
         encoded, faults = module.encode(plain, program, prefix=prefix, large=large, stop=stop)
         return encoded, sorted([*lost, *faults], key=lambda fault: fault.row) if lost else faults
-
-
-def _entries(kind: SqlType, source: JsonSource) -> bool:
-    """Return whether the maps of a schema are lists of entries, as those of ksqlDB are; not if the first one is not."""
-    if kind.base == "MAP":
-        return source.is_entries
-    if kind.base == "ARRAY" and source.type == "array":
-        return not kind.has_map or _entries(kind.parts[0], source.item)
-    if kind.base == "STRUCT" and source.type == "struct":
-        below = dict(source.fields)
-        found = [
-            _entries(each.type, below[each.name])
-            for each in kind.fields
-            if each.type.has_map and each.name in below
-        ]
-        return all(found)
-    return True

@@ -1,6 +1,6 @@
 """Documents of any JSON Schema as the columns of a statement: types, plans and unions of ksqlDB's JSON_SR."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,17 @@ from kcodec.columns.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.reread import reread
-from kcodec.formats.ksql.json_sr_reader import NO_MEMBER, read_document_row
+from kcodec.formats.ksql.json_sr_reader import NO_MEMBER, default_of, read_document_row
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
 from kcodec.formats.schema_format import SchemaDecoder
 from kcodec.java.jackson import JacksonError, read_tree
+from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.plan.programs import Programs
 
-__all__ = ["DocumentDecoder", "with_unions"]
+__all__ = ["DocumentDecoder", "annotation"]
 
 _SOURCE_TYPES = {
     "boolean": pa.bool_(),
@@ -67,14 +68,14 @@ class _Planned:
 
     def node(self, found: Reading, source: JsonSource, name: str = "", forms: Form = Form.PLAIN) -> Node:
         column = next(self.columns)
-        if source.optional:
+        if source.optional or found.default is not None:
             forms |= Form.NULL
         base = found.kind.base
         if found.problem:
             return Node(Op.JSON_TEXT, column.index, name, forms=Form.NULL)
         if found.union is not None:
             return Node(Op.JSON_TEXT, column.index, name, forms=forms)
-        if source.members is not None:
+        if source.is_union:
             children = tuple(
                 replace(child, forms=_IN_UNION.get(child.op, child.forms & ~Form.ABSENT) | Form.NULL)
                 for child in self.fields(found, source)
@@ -179,25 +180,24 @@ class DocumentDecoder(SchemaDecoder):
 # Unions -----------------------------------------------------------------------------------------------
 
 
-def with_unions(found: Reading, source: JsonSource, rows: RowOptions) -> Reading:
-    """Return a reading that takes those unions apart by their values of which the first byte does not tell enough."""
-    base = found.kind.base
-    if found.problem or base not in ("STRUCT", "ARRAY", "MAP"):
-        return found
-    if base == "STRUCT":
-        below = dict(source.fields)
-        parts = tuple(
-            part if part.field is None else with_unions(part, below[part.field], rows) for part in found.parts
-        )
-    else:
-        sources = (source.item,) if base == "ARRAY" else (source.key, source.item)
-        parts = tuple(with_unions(part, each, rows) for part, each in zip(found.parts, sources, strict=True))
-    found = replace(found, parts=parts)
-    if source.members is None:
-        return found
-    read = [part for part in parts if part.field is not None and not part.problem]
-    is_plain = source.is_plain_union and len(read) == len(source.members)
-    return found if is_plain and not found.problem else replace(found, union=_Union(found, source, rows))
+def annotation(rows: RowOptions) -> Callable[[Reading, JsonSource], Reading]:
+    """Return what says which unions are read as texts, and what stands for the nulls of lists, maps and structs."""
+
+    def annotate(found: Reading, source: JsonSource) -> Reading:
+        if found.kind.base not in ("STRUCT", "ARRAY", "MAP"):
+            return found
+        if not source.is_union:
+            try:
+                value = default_of(found, source)
+                default = None if value is None else pa.scalar(value, _stored(found, source, rows.large))
+            except (RowError, pa.ArrowException, ValueError, TypeError):
+                return found
+            return replace(found, default=default)
+        read = [part for part in found.parts if part.field is not None and not part.problem]
+        is_plain = source.is_plain_union and len(read) == len(source.members)
+        return found if is_plain else replace(found, union=_Union(found, source, rows))
+
+    return annotate
 
 
 class _Union:

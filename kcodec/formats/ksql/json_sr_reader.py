@@ -18,7 +18,7 @@ from kcodec.java.numbers import format_java_decimal, narrow_integer, round_to_do
 from kcodec.java.utf8 import replace_surrogates
 from kcodec.plan.failure import RowError
 
-__all__ = ["NO_MEMBER", "read_document_row"]
+__all__ = ["NO_MEMBER", "default_of", "read_document_row"]
 
 #: Why a value is of no member of a union.
 NO_MEMBER = "Did not find matching oneof field for data"
@@ -35,13 +35,19 @@ def read_document_row(data: bytes, found: Reading, source: JsonSource) -> Any:
     return _value(tree, found, source)
 
 
+def default_of(found: Reading, source: JsonSource) -> Any:
+    """Return the default of a list, map or struct; None where the schema has none."""
+    value = source.node.get("default")
+    return None if value is None else _value(value, found, source)
+
+
 def _value(node: Any, found: Reading, source: JsonSource) -> Any:
     if found.problem:
         return None
     if node is None or node is ...:
         if source.default:
             return _leaf(json.loads(source.default, parse_float=Decimal), found, source)
-        if node is ... or source.optional:
+        if node is ... or source.optional or found.default is not None:
             return None
         raise RowError("null_value", None, "", f"Invalid null value for required {source.type.upper()} field")
     base = found.kind.base
@@ -66,7 +72,7 @@ def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
     if found.union is not None:
         # Taken apart later.
         return write_tree(node)
-    if source.members is not None:
+    if source.is_union:
         number = source.chosen(node)
         if number is None:
             raise RowError("json_type", None, "", NO_MEMBER)

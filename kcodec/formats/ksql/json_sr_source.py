@@ -94,7 +94,11 @@ class JsonSource:
         if isinstance(together, list) or (choices and "properties" in node):
             parts = [self._at(each) for each in together] if isinstance(together, list) else []
             own = node.get("properties")
-            found = {name: (each, self._resource) for name, each in own.items()} if _is_object(own) else {}
+            found = (
+                {name: (each, self._resource) for name, each in own.items()}
+                if isinstance(own, Mapping)
+                else {}
+            )
             for part in parts:
                 found |= part._places()
             if found:
@@ -112,7 +116,7 @@ class JsonSource:
             return {}
         properties = self.node.get("properties")
         ordered: dict[int, tuple[str, Any]] = {}
-        for name, node in properties.items() if _is_object(properties) else ():
+        for name, node in properties.items() if isinstance(properties, Mapping) else ():
             index = node.get("connect.index") if isinstance(node, Mapping) else None
             known = isinstance(index, int) and not isinstance(index, bool)
             ordered[index if known else len(ordered)] = (name, node)  # type: ignore[index]
@@ -140,11 +144,16 @@ class JsonSource:
             self.node = {}
 
     @property
-    def members(self) -> "list[JsonSource] | None":
-        """The members of a union, of which a value is one; None of other types."""
-        if self._choices is None:
-            return None
-        return [JsonSource(each, self._resource, self._documents, optional=True) for each in self._choices]
+    def is_union(self) -> bool:
+        """Whether it is one of several types."""
+        return self._choices is not None
+
+    @property
+    def members(self) -> "list[JsonSource]":
+        """The types of a union."""
+        return [
+            JsonSource(each, self._resource, self._documents, optional=True) for each in self._choices or ()
+        ]
 
     @property
     def _kind(self) -> str:
@@ -186,7 +195,7 @@ class JsonSource:
     def chosen(self, value: Any) -> int | None:
         """Return the number of the member of a union that a value of JSON is read as; None if it is of none."""
         best, most = None, -1
-        for number, each in enumerate(self.members or ()):
+        for number, each in enumerate(self.members):
             kind = each.type
             if kind in _MATCHES:
                 if _MATCHES[kind](value):
@@ -201,7 +210,7 @@ class JsonSource:
     def is_plain_union(self) -> bool:
         """Whether the first byte of a value tells which member of a union it is."""
         found: list[str] = []
-        for each in self.members or ():
+        for each in self.members:
             # Maps take what would be an array, and fail; members of members are told by their properties.
             kinds = ("array", "object") if each.type == "map" else (_KINDS.get(each.type, "object"),)
             found += kinds if each._choices is None else ("",)
@@ -251,7 +260,7 @@ class JsonSource:
     @property
     def fields(self) -> "list[tuple[str, JsonSource]]":
         """The properties, by their indexes where they have some; or the members of a union."""
-        if self.members is not None:
+        if self.is_union:
             return [(f"{_MEMBER}{number}", each) for number, each in enumerate(self.members)]
         return [
             (name, JsonSource(node, resource, self._documents))
@@ -289,10 +298,6 @@ _DEFAULTS: dict[str, tuple[type, ...]] = {
 #: The types of combined schemas, in the order in which one of them is taken.
 _NARROW = (("number", "integer"), ("string",))
 _NUMBERS = {name: name for name in ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")}
-
-
-def _is_object(node: Any) -> bool:
-    return isinstance(node, Mapping)
 
 
 def _is_null(node: Any) -> bool:

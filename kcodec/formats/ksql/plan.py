@@ -5,6 +5,7 @@ ksqlDB would give another form are refused too (`Form.CANONICAL`), so that they 
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -180,40 +181,44 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
     return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
 
 
-def encode_plan(kind: SqlType, given: pa.DataType, *, floor: bool = False, entries: bool = False) -> Plan:
+def encode_plan(kind: SqlType, given: pa.DataType, *, floor: bool = False, source: Any = None) -> Plan:
     """Plan how columns, of a type from `written_type`, are written as JSON.
 
-    With `floor`, times are cut off; with `entries`, maps are lists of objects of a key and a value.
+    With `floor`, times are cut off. The `source` is the JSON Schema that they are written as, if there is one: a
+    `kcodec.formats.ksql.json_sr_source.JsonSource`.
     """
-    return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given), floor, entries).node(kind, "", 0))
+    return Plan("KSQL_JSON", "encode", given, _Encoder(layout(given), floor).node(kind, "", 0, source))
 
 
 class _Encoder:
     """Nodes of the columns of what is given."""
 
-    def __init__(self, columns: tuple[Column, ...], floor: bool, entries: bool) -> None:
+    def __init__(self, columns: tuple[Column, ...], floor: bool) -> None:
         self.columns = columns
         self.floor = floor
-        self.entries = entries
 
-    def node(self, kind: SqlType, name: str, column: int) -> Node:
+    def node(self, kind: SqlType, name: str, column: int, source: Any) -> Node:
         at = self.columns[column]
         if pa.types.is_null(at.type):
             return Node(Op.JSON_NULL, column, name, forms=Form.NULL)
         if kind.base == "STRUCT":
+            below = {} if source is None or source.type != "struct" else dict(source.fields)
             children = tuple(
-                self.node(field.type, field.name, at.children[place])
+                self.node(field.type, field.name, at.children[place], below.get(field.name))
                 for field, place in zip(kind.fields, match_fields(kind.fields, at.type), strict=True)
                 if place is not None
             )
-            return Node(Op.JSON_OBJECT, column, name, children, forms=Form.NULL | Form.ESCAPED)
+            op = Op.JSON_UNION if source is not None and source.is_union else Op.JSON_OBJECT
+            return Node(op, column, name, children, forms=Form.NULL | Form.ESCAPED)
         if kind.base == "ARRAY":
-            item = self.node(kind.parts[0], "", at.children[0])
+            item = self.node(kind.parts[0], "", at.children[0], source and source.item)
             return Node(Op.JSON_LIST, column, name, (item,), forms=Form.NULL)
         if kind.base == "MAP":
-            names = ("key", "value") if self.entries else ("", "")
-            entry = tuple(map(self.node, kind.parts, names, at.children))
-            if self.entries:
+            entries = source is not None and source.is_entries
+            names = ("key", "value") if entries else ("", "")
+            sources = (None, None) if source is None else (source.key, source.item)
+            entry = tuple(map(self.node, kind.parts, names, at.children, sources))
+            if entries:
                 whole = Node(Op.JSON_OBJECT, -1, children=entry, forms=Form.ESCAPED)
                 return Node(Op.JSON_LIST, column, name, (whole,), forms=Form.NULL)
             return Node(Op.JSON_MAP, column, name, entry, forms=Form.NULL | Form.ESCAPED)

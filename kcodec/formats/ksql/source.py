@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.types import MAX_NESTING, SqlColumn, SqlField, SqlType
 
-__all__ = ["DECIMAL_PRECISION", "Reading", "Source", "inferred_columns", "reading"]
+__all__ = ["DECIMAL_PRECISION", "Reading", "Source", "annotated", "inferred_columns", "reading"]
 
 #: Types that the columns of a schema may come to.
 _MAX_TYPES = 10_000
@@ -97,6 +97,8 @@ class Reading:
         As the parts of `kind`.
     scale : int
         Of a Decimal that is read.
+    default : pyarrow.Scalar, optional
+        What stands for its null as a field of a struct, in some type that it is read from.
     union : callable, optional
         What reads a union that is given as texts: it returns structs of the members, and faults.
     is_whole : bool
@@ -108,14 +110,15 @@ class Reading:
     problem: str = ""
     parts: "tuple[Reading, ...]" = ()
     scale: int = 0
+    default: Any = None
     union: Callable[[Any], tuple[Any, list[Fault]]] | None = dataclasses.field(
         default=None, repr=False, compare=False
     )
     is_whole: bool = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        is_whole = not self.problem and self.union is None and all(part.is_whole for part in self.parts)
-        object.__setattr__(self, "is_whole", is_whole)
+        is_plain = not self.problem and self.default is None and self.union is None
+        object.__setattr__(self, "is_whole", is_plain and all(part.is_whole for part in self.parts))
 
 
 def reading(kind: SqlType, source: Source, field: str = "", path: str = "") -> Reading:
@@ -157,6 +160,21 @@ def _fields(kind: SqlType, source: Source, path: str) -> tuple[Reading, ...]:
         # ksqlDB reads all of them, one after the other.
         found[column.name] = before if before is not None and before.problem else made
     return tuple(found.get(each.name) or Reading(each.type, None) for each in kind.fields)
+
+
+def annotated(found: Reading, source: Any, annotate: "Callable[[Reading, Any], Reading]") -> Reading:
+    """Return a reading with what a language says of it and of its parts beside their types."""
+    if found.problem or found.field is None:
+        return found
+    base = found.kind.base
+    below: list[Any] = []
+    if base == "STRUCT":
+        fields = dict(source.fields)
+        below = [fields.get(part.field) for part in found.parts]
+    elif base in ("ARRAY", "MAP"):
+        below = [source.item] if base == "ARRAY" else [source.key, source.item]
+    parts = tuple(annotated(part, each, annotate) for part, each in zip(found.parts, below, strict=True))
+    return annotate(dataclasses.replace(found, parts=parts), source)
 
 
 def inferred_columns(

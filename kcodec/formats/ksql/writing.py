@@ -170,13 +170,14 @@ def _map_change(
 def _map(
     keys: Change | None, items: Change | None, is_map: bool, array: pa.Array
 ) -> tuple[pa.Array, list[Fault]]:
-    parts, faults = [], []
+    parts: list[pa.Array] = []
+    faults: list[Fault] = []
     for number, (change, step) in enumerate(((keys, ".key"), (items, ".value"))):
-        part, lost = array.values.field(number), []
+        part = array.values.field(number)
         if change is not None:
             part, lost = change(part)
+            faults += of_items(array, lost, step)
         parts.append(part)
-        faults += of_items(array, lost, step)
     fields = [pa.field("key", parts[0].type, nullable=not is_map), pa.field("value", parts[1].type)]
     entries = pa.StructArray.from_arrays(parts, fields=fields)
     if is_map:
