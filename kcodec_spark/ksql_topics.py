@@ -86,16 +86,9 @@ def read_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> read_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")          # doctest: +SKIP
     """
-    frame, found, given = _records(spark.read, spark, statement, servers, variables, options, source)
-    return select_ksql(
-        frame,
-        found,
-        registry=registry,
-        options=given,
-        compat=compat,
-        timezone=timezone,
-        wide_decimals=wide_decimals,
-    )
+    how: dict[str, Any] = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    records = _records(spark.read, spark, statement, servers, variables, options, source)
+    return select_ksql(*records[:2], registry=registry, options=records[2], **how)
 
 
 def readStream_ksql(
@@ -119,16 +112,9 @@ def readStream_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> readStream_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")    # doctest: +SKIP
     """
-    frame, found, given = _records(spark.readStream, spark, statement, servers, variables, options, source)
-    return select_ksql(
-        frame,
-        found,
-        registry=registry,
-        options=given,
-        compat=compat,
-        timezone=timezone,
-        wide_decimals=wide_decimals,
-    )
+    how: dict[str, Any] = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    records = _records(spark.readStream, spark, statement, servers, variables, options, source)
+    return select_ksql(*records[:2], registry=registry, options=records[2], **how)
 
 
 def _records(

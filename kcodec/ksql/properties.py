@@ -7,51 +7,14 @@ from typing import Any
 from kcodec.errors import SchemaError, near, one_line
 from kcodec.formats.ksql.delimited import delimiter_of
 from kcodec.formats.ksql.format import FORMATS
+from kcodec.formats.ksql.windows import milliseconds
 from kcodec.java.numbers import narrow_integer, parse_java_integer
 
-__all__ = ["check_properties", "milliseconds", "typed"]
+__all__ = ["check_properties", "typed"]
 
 _CLASSES = {str: "String", bool: "Boolean", float: "Double", Decimal: "BigDecimal"}
 _WINDOWS = ("SESSION", "HOPPING", "TUMBLING")
 _NULLABLE = ("OPTIONAL", "WRAPPER")
-#: Nanoseconds of the units of durations.
-_UNITS = {
-    "NANOSECONDS": 1,
-    "MICROSECONDS": 10**3,
-    "MILLISECONDS": 10**6,
-    "SECONDS": 10**9,
-    "MINUTES": 60 * 10**9,
-    "HOURS": 3600 * 10**9,
-    "DAYS": 86400 * 10**9,
-}
-_MOST = (1 << 63) - 1
-
-
-def milliseconds(duration: str) -> int:
-    """Return the milliseconds of a duration such as ``10 SECONDS``, or raise `SchemaError`.
-
-    >>> milliseconds("10 SECONDS"), milliseconds("1 hour")
-    (10000, 3600000)
-    """
-    shown = f"Invalid duration: '{one_line(duration, 80)}'."
-    # Java splits at each blank, and forgets empty parts at the end.
-    parts = "".join(" " if each in "\t\n\v\f\r" else each for each in duration).split(" ")
-    while parts and not parts[-1]:
-        parts.pop()
-    if len(parts) != 2:
-        raise SchemaError(f"{shown} Expected 2 tokens, got: {len(parts) or 1}")
-    try:
-        size = parse_java_integer(parts[0], 64)
-    except ValueError:
-        raise SchemaError(f"{shown} Not numeric: '{one_line(parts[0], 80)}'") from None
-    unit = parts[1].upper()
-    scale = _UNITS.get(unit if unit.endswith("S") else unit + "S")
-    if scale is None:
-        units = ", ".join(_UNITS)
-        raise SchemaError(
-            f"{shown} Unknown time unit: '{one_line(unit, 80)}' Supported time units are: {units}"
-        )
-    return max(-_MOST - 1, min(_MOST, size * scale)) // 10**6
 
 
 def _text(name: str, value: Any) -> str:
@@ -105,20 +68,15 @@ def _nullable(name: str, value: Any) -> str:
     return str(value)
 
 
-def _duration(name: str, value: Any) -> str:
-    try:
-        milliseconds(_text(name, value))
-    except SchemaError as error:
-        raise SchemaError(f"Configuration {name} is invalid: {error}") from None
-    return str(value)
+def _checked(check: Callable[[str], Any]) -> Callable[[str, Any], str]:
+    def read(name: str, value: Any) -> str:
+        try:
+            check(_text(name, value))
+        except ValueError as error:
+            raise SchemaError(f"Configuration {name} is invalid: {error}") from None
+        return str(value)
 
-
-def _delimiter(name: str, value: Any) -> str:
-    try:
-        delimiter_of(_text(name, value))
-    except ValueError as error:
-        raise SchemaError(f"Configuration {name} is invalid: {error}") from None
-    return str(value)
+    return read
 
 
 def _format(name: str, value: Any) -> str:
@@ -141,8 +99,8 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "TIMESTAMP": _text,
     "TIMESTAMP_FORMAT": _text,
     "WRAP_SINGLE_VALUE": _boolean,
-    "KEY_DELIMITER": _delimiter,
-    "VALUE_DELIMITER": _delimiter,
+    "KEY_DELIMITER": _checked(delimiter_of),
+    "VALUE_DELIMITER": _checked(delimiter_of),
     "KEY_SCHEMA_ID": _integer(32, "a 32-bit integer"),
     "VALUE_SCHEMA_ID": _integer(32, "a 32-bit integer"),
     "KEY_SCHEMA_FULL_NAME": _text,
@@ -151,7 +109,7 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "KEY_PROTOBUF_NULLABLE_REPRESENTATION": _nullable,
     "VALUE_PROTOBUF_NULLABLE_REPRESENTATION": _nullable,
     "WINDOW_TYPE": _window,
-    "WINDOW_SIZE": _duration,
+    "WINDOW_SIZE": _checked(milliseconds),
     "SOURCE_CONNECTOR": _text,
     "SOURCED_BY_CONNECTOR": _text,
 }

@@ -9,8 +9,9 @@ from typing import Any
 from kcodec.errors import ConfigError, SchemaError, one_line
 from kcodec.formats.ksql.format import FORMATS
 from kcodec.formats.ksql.types import Parser, SqlColumn, StatementError, quoted_text
+from kcodec.formats.ksql.windows import milliseconds
 from kcodec.java.datetimes import DateTimePattern
-from kcodec.ksql.properties import check_properties, milliseconds, typed
+from kcodec.ksql.properties import check_properties, typed
 from kcodec.serde.ksql import KsqlCodec
 
 __all__ = ["INFERRED", "SYSTEM_COLUMNS", "Statement"]

@@ -72,14 +72,8 @@ def read(
         While it is read.
     """
     settings = Settings.of(config, servers)
-    records = Records(
-        statement,
-        registry=_registry(registry, settings),
-        variables=variables,
-        compat=compat,
-        timezone=timezone,
-        wide_decimals=wide_decimals,
-    )
+    how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    records = _records(statement, settings, registry, variables, **how)
     found = kafka.read(
         records.statement.topic,
         servers=servers,
@@ -131,14 +125,8 @@ def follow(
         As `read` does.
     """
     settings = Settings.of(config, servers, group=group)
-    records = Records(
-        statement,
-        registry=_registry(registry, settings),
-        variables=variables,
-        compat=compat,
-        timezone=timezone,
-        wide_decimals=wide_decimals,
-    )
+    how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    records = _records(statement, settings, registry, variables, **how)
     isolation = check_isolation(isolation, settings)
     cluster = Cluster(settings)
     try:
@@ -226,7 +214,7 @@ def write(
         For columns that the stream or table has not, for a read-only one, and what `read` raises.
     """
     settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
-    records = Records(statement, registry=_registry(registry, settings), variables=variables)
+    records = _records(statement, settings, registry, variables)
     return kafka.write(
         _written(records, data),
         records.statement.topic,
@@ -238,13 +226,13 @@ def write(
     )
 
 
-def _registry(given: Any, settings: Settings) -> Any:
-    """Return the registry that is given, or the one that the settings name."""
-    if isinstance(given, str):
-        return registries.open(given, dict(settings.registry_config) or None)
-    if given is None and settings.registry is not None:
-        return registries.open(settings.registry, dict(settings.registry_config) or None)
-    return given
+def _records(statement: Any, settings: Settings, registry: Any, variables: Any, **how: Any) -> Records:
+    """Return the records of a statement, with the registry that is given, or the one that the settings name."""
+    if registry is None:
+        registry = settings.registry
+    if isinstance(registry, str):
+        registry = registries.open(registry, dict(settings.registry_config) or None)
+    return Records(statement, registry=registry, variables=variables, **how)
 
 
 def _written(records: Records, data: Any) -> pa.RecordBatchReader:

@@ -8,7 +8,6 @@ session    key, end of the window, start of the window
 Both times are milliseconds in 8 bytes, big-endian, as Kafka Streams writes them.
 """
 
-import re
 import sys
 from typing import NamedTuple
 
@@ -16,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec._impl import kernel
-from kcodec.errors import CODES, ConfigError, Fault
+from kcodec.errors import CODES, ConfigError, Fault, SchemaError, one_line
+from kcodec.java.numbers import parse_java_integer
 
-__all__ = ["COLUMNS", "Windowed", "Windows", "windows_of"]
+__all__ = ["COLUMNS", "Windowed", "Windows", "milliseconds", "windows_of"]
 
 #: The pseudo columns of windowed keys.
 COLUMNS = ("WINDOWSTART", "WINDOWEND")
@@ -26,14 +26,16 @@ COLUMNS = ("WINDOWSTART", "WINDOWEND")
 _TIME = ("TUMBLING", "HOPPING")
 _SESSION = "SESSION"
 _MAX = (1 << 63) - 1
-_MILLIS = {
-    "MILLISECOND": 1,
-    "SECOND": 1000,
-    "MINUTE": 60_000,
-    "HOUR": 3_600_000,
-    "DAY": 86_400_000,
+#: Nanoseconds of the units of durations.
+_UNITS = {
+    "NANOSECONDS": 1,
+    "MICROSECONDS": 10**3,
+    "MILLISECONDS": 10**6,
+    "SECONDS": 10**9,
+    "MINUTES": 60 * 10**9,
+    "HOURS": 3600 * 10**9,
+    "DAYS": 86400 * 10**9,
 }
-_DURATION = re.compile(r"\s*([0-9]{1,18})\s+([A-Z]+?)S?\s*", re.IGNORECASE)
 
 
 class Windowed(NamedTuple):
@@ -142,12 +144,38 @@ def windows_of(kind: str | None, size: int | str | None) -> Windows | None:
 
 
 def _millis(size: int | str) -> int:
-    if isinstance(size, int) and not isinstance(size, bool) and 0 < size <= _MAX:
-        return size
-    found = _DURATION.fullmatch(size) if isinstance(size, str) else None
-    unit = _MILLIS.get(found[2].upper()) if found else None
-    if found is None or unit is None or not 0 < int(found[1]) * unit <= _MAX:
-        raise ConfigError(
-            f"Error in WITH clause property 'WINDOW_SIZE': {size!r} is no duration: Example valid value: '10 SECONDS'"
+    shown = "Error in WITH clause property 'WINDOW_SIZE'"
+    try:
+        found = milliseconds(size) if isinstance(size, str) else size
+    except SchemaError as error:
+        raise ConfigError(f"{shown}: {error}: Example valid value: '10 SECONDS'") from None
+    if type(found) is not int or not 0 < found <= _MAX:
+        raise ConfigError(f"{shown}: {size!r} is no duration: Example valid value: '10 SECONDS'")
+    return found
+
+
+def milliseconds(duration: str) -> int:
+    """Return the milliseconds of a duration such as ``10 SECONDS``, or raise `SchemaError`.
+
+    >>> milliseconds("10 SECONDS"), milliseconds("1 hour")
+    (10000, 3600000)
+    """
+    shown = f"Invalid duration: '{one_line(duration, 80)}'."
+    # Java splits at each blank, and forgets empty parts at the end.
+    parts = "".join(" " if each in "\t\n\v\f\r" else each for each in duration).split(" ")
+    while parts and not parts[-1]:
+        parts.pop()
+    if len(parts) != 2:
+        raise SchemaError(f"{shown} Expected 2 tokens, got: {len(parts) or 1}")
+    try:
+        size = parse_java_integer(parts[0], 64)
+    except ValueError:
+        raise SchemaError(f"{shown} Not numeric: '{one_line(parts[0], 80)}'") from None
+    unit = parts[1].upper()
+    scale = _UNITS.get(unit if unit.endswith("S") else unit + "S")
+    if scale is None:
+        units = ", ".join(_UNITS)
+        raise SchemaError(
+            f"{shown} Unknown time unit: '{one_line(unit, 80)}' Supported time units are: {units}"
         )
-    return int(found[1]) * unit
+    return max(-_MAX - 1, min(_MAX, size * scale)) // 10**6
