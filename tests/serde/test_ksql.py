@@ -165,6 +165,21 @@ def test_integers_that_are_no_times(impl, name):
     ]
 
 
+def test_a_date_that_is_not_written_costs_its_row(impl):
+    codec = codec_of("PROTOBUF", "E DATE, A ARRAY<DATE>, X INT")
+    day, early = datetime.date(2024, 2, 29), -10_000_000
+    kind = pa.struct([("E", pa.date32()), ("A", pa.list_(pa.date32())), ("X", pa.int32())])
+    rows = [{"E": day, "A": [day]}, {"E": early, "A": []}, {"E": day, "A": [day, early]}, None]
+    array = pa.array(rows, kind)
+    for start in (0, 1):
+        written, report = codec.encode(array[start:], errors="report")
+        assert [each is None for each in written.to_pylist()] == [False, True, True, True][start:]
+        assert report.select(["row", "path", "code"]).to_pylist() == [
+            {"row": row - start, "path": path, "code": "out_of_range"}
+            for row, path in ((1, "E"), (2, "A[1]"))
+        ]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_times_may_be_cut_off(impl, name):
     codec = codec_of(name, "A TIMESTAMP, T TIME", round="truncate")
