@@ -6,7 +6,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t, uintptr
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.columns._rows cimport Rows, Slice
+from kcodec.columns._rows cimport OFFSETS32, Rows, Slice
 from kcodec.wire.cursor cimport load_be32, load_be64, load_le64, prefetch
 from kcodec.wire.frame cimport (
     GUID_SIZE, LEVELS, read_frame, read_indexes, write_guid, write_id, write_indexes,
@@ -26,6 +26,7 @@ cdef enum:
     BAD_FRAME = -2
     RECENT = 16       # frames whose keys are at hand, by four bits of a hash
     BATCH = 64        # rows that are asked for at once
+    AHEAD = 24        # rows after which one is asked for, where they are alike
 
 
 cdef struct Key:
@@ -160,6 +161,25 @@ cdef inline uint64_t leading(const uint8_t *start, bint indexes) noexcept nogil:
     return word & (0xFFFFFFFFFFFFULL if (word >> 40 & 0xFF) == 0 else 0xFFFFFFFFFFFFFFULL)
 
 
+cdef int64_t alike(
+    Rows rows, bint indexes, uint64_t bits, int32_t number, int32_t size, int32_t *selector, int32_t *starts,
+    int64_t row,
+) noexcept nogil:
+    """Step over rows that all have the same frame; return the first one of another."""
+    cdef const int32_t *offsets = <const int32_t *>rows.offsets + rows.first
+    cdef const uint8_t *at
+    while row < rows.length:
+        at = rows.data + offsets[row]
+        if row + AHEAD < rows.length:
+            prefetch(rows.data + offsets[row + AHEAD])
+        if rows.limit - at < 8 or offsets[row + 1] - offsets[row] < size or leading(at, indexes) != bits:
+            break
+        selector[row] = number
+        starts[row] = size
+        row += 1
+    return row
+
+
 cdef int64_t scan(
     Rows rows, _Keys keys, bint indexes, int32_t *selector, int32_t *starts, int64_t row
 ) noexcept nogil:
@@ -176,11 +196,16 @@ cdef int64_t scan(
     cdef int32_t[RECENT] sizes
     cdef uint64_t bits = 0
     cdef uint64_t place = 0
+    cdef bint is_plain = rows.layout == OFFSETS32 and rows.validity == NULL and rows.data != NULL
     cdef int64_t count
     cdef int64_t bytes
     cdef int64_t at
     memset(recent, -1, sizeof(recent))
     while row < rows.length:
+        if is_plain and recent[place] == bits:
+            row = alike(rows, indexes, bits, numbers[place], sizes[place], selector, starts, row)
+            if row == rows.length:
+                break
         count = rows.fill(row, values, BATCH, INT64_MAX, &bytes)
         for at in range(count):
             prefetch(values[at].start)
