@@ -2,9 +2,53 @@
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+#: With the pages that are not in the folder.
+ALL_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES]
+
+
+class Block(NamedTuple):
+    """A block of a page, between fences: its language, and where and what it is."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def fenced(page: Path) -> list[Block]:
+    """Return all blocks of a page."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
+        for found in re.finditer(r"^ *```(.*)\n((?:.*\n)*?) *```$", text, re.MULTILINE)
+    ]
+
+
+def commands(page: Path) -> list[str]:
+    """Return what the page's ``sh`` and ``console`` blocks tell to type, a command each, without comments."""
+    found = []
+    for block in fenced(page):
+        if block.language == "sh":
+            lines = block.text.replace("\\\n", " ").splitlines()
+        elif block.language == "console":
+            # What has no prompt is printed.
+            lines = [line[2:] for line in block.text.splitlines() if line.startswith("$ ")]
+        else:
+            continue
+        found += [command for line in lines if (command := re.sub(r"\s+#.*", "", line).strip())]
+    return found
+
+
+def is_run(command: str) -> bool:
+    """Return whether tests/services/test_docs_commands.py runs a command; test_docs_commands.py checks the others."""
+    return command.split()[0] in ("kcodec", "curl")
 
 
 def blocks(page: Path) -> list[str]:

@@ -13,8 +13,8 @@ from kcodec.protocol.spec.message import MessageSpec
 
 __all__ = ["Definitions", "load"]
 
-#: Where Kafka's jars carry their definitions.
-_IN_JAR = "common/message/"
+#: Where Kafka's jars carry their definitions: those of kafka-metadata, kafka-storage and all others.
+_IN_JAR = ("common/metadata/", "message/", "common/message/")
 
 #: Bytes that a file in a jar may have; Kafka's largest has 30 thousand.
 _MAX_SIZE = 1 << 24
@@ -125,8 +125,8 @@ def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathL
     ----------
     source : path, text, mapping of str to str, or iterable of texts and paths
         A folder, of which all ``.json`` files at any depth are definitions; one such file; a jar of Kafka's
-        (``kafka-clients``, ``kafka-group-coordinator``, ``kafka-transaction-coordinator``, ...), which carries them
-        under ``common/message/``; a text, or texts by the names of their files; or several of these, where paths are
+        (``kafka-clients``, ``kafka-group-coordinator``, ``kafka-metadata``, ...), which carries them under
+        ``common/message/``, ``common/metadata/`` or ``message/``; a text, or texts by the names of their files; or several of these, where paths are
         `pathlib.Path`. Definitions of APIs that are gone, without valid versions, are loaded too.
 
     Raises

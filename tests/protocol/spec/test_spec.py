@@ -542,6 +542,16 @@ def test_nested_too_deeply():
     assert refused(message(*inner)).reason == "fields are nested too deeply"
 
 
+@pytest.mark.parametrize("folder", ["common/message/", "common/metadata/", "message/"])
+def test_where_jars_have_their_definitions(tmp_path, folder):
+    """Those of kafka-metadata are not where those of kafka-clients are, and those of kafka-storage elsewhere again."""
+    jar = tmp_path / "kafka.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr(f"{folder}FooRequest.json", message())
+        archive.writestr(f"org/{folder}FooRequest.json", "no definition")
+    assert list(load(jar)) == ["FooRequest"]
+
+
 def test_damaged_jars(tmp_path):
     jar = tmp_path / "kafka.jar"
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
