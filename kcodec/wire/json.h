@@ -478,6 +478,98 @@ static inline const uint8_t *kc_json_literal(
     return at;
 }
 
+#if defined(KC_JSON_SSE2)
+/* A bit for each of 16 bytes that ends plain text. */
+static KC_INLINE uint64_t kc_json_specials(__m128i text) {
+    const __m128i control = _mm_set1_epi8(0x1F);
+    return (uint64_t)_mm_movemask_epi8(_mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8('"')), _mm_cmpeq_epi8(text, _mm_set1_epi8('\\'))),
+        _mm_cmpeq_epi8(_mm_max_epu8(text, control), control)
+    ));
+}
+
+/* The same for what ends a number or a literal. */
+static KC_INLINE uint64_t kc_json_separators(__m128i text) {
+    const __m128i space = _mm_set1_epi8(' ');
+    return (uint64_t)_mm_movemask_epi8(_mm_or_si128(
+        _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8(',')), _mm_cmpeq_epi8(text, _mm_set1_epi8('}'))),
+        _mm_cmpeq_epi8(_mm_max_epu8(text, space), space)
+    ));
+}
+#endif
+
+/* How many of 32 bytes, from the first on, are plain text of a string. */
+static KC_INLINE int kc_json_plain_size(const uint8_t *at) {
+#if defined(KC_JSON_SSE2)
+    const __m128i one = _mm_loadu_si128((const __m128i *)at), two = _mm_loadu_si128((const __m128i *)(at + 16));
+    return kc_ctz64(kc_json_specials(one) | kc_json_specials(two) << 16 | UINT64_C(1) << 32);
+#else
+    uint8_t copy[32];
+    return kc_json_plain32(at, copy);
+#endif
+}
+
+/* Where a string, a number or a literal ends, if it is one: what it holds is not looked at. NULL where that is behind
+ * the end. Which of them it is cannot be predicted, nor how long, so that makes no difference up to 32 bytes. */
+static KC_INLINE const uint8_t *kc_json_past(const uint8_t *at, const uint8_t *end) {
+    const int text = *at == '"';
+#if defined(KC_JSON_SSE2)
+    const __m128i one = _mm_loadu_si128((const __m128i *)at), two = _mm_loadu_si128((const __m128i *)(at + 16));
+    const uint64_t special = (kc_json_specials(one) | kc_json_specials(two) << 16) & ~UINT64_C(1);
+    const uint64_t separator = kc_json_separators(one) | kc_json_separators(two) << 16;
+    const uint64_t found = text ? special : separator;
+    if (KC_LIKELY(found)) {
+        const uint8_t *const stop = at + kc_ctz64(found);
+        if (KC_LIKELY(stop < end) && KC_LIKELY(!(text & (*stop != '"')))) return stop + text;
+    }
+#endif
+    if (text) {
+        at = kc_json_plain(at + 1, end, NULL);
+        while (at < end && *at == '\\') at = kc_json_plain(at + 2, end, NULL);
+        return at < end && *at == '"' ? at + 1 : NULL;
+    }
+    while (at < end && *at != ',' && *at != '}' && *at > ' ') at++;
+    return at < end ? at : NULL;
+}
+
+/* The same for an object or a list, of which only the brackets are looked at; NULL also if that does not tell. */
+static KC_INLINE const uint8_t *kc_json_past_brackets(const uint8_t *at, const uint8_t *end) {
+#if defined(KC_JSON_SSE2)
+    const __m128i lower = _mm_set1_epi8(0x20);
+    uint64_t inside = 0; /* all ones while a string goes on */
+    int64_t depth = 0;
+    for (; at < end; at += 64) {
+        uint64_t quotes = 0, slashes = 0, opens = 0, closes = 0;
+        for (int i = 0; i < 64; i += 16) {
+            const __m128i text = _mm_loadu_si128((const __m128i *)(at + i)), letter = _mm_or_si128(text, lower);
+            quotes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('"'))) << i;
+            slashes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('\\'))) << i;
+            opens |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(letter, _mm_set1_epi8('{'))) << i;
+            closes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(letter, _mm_set1_epi8('}'))) << i;
+        }
+        for (int i = 1; i < 64; i <<= 1) quotes ^= quotes << i;
+        inside ^= quotes;
+        opens &= ~inside;
+        closes &= ~inside;
+        for (; closes; closes &= closes - 1) {
+            const uint64_t before = closes & (0 - closes);
+            depth += KC_POPCOUNT64(opens & (before - 1)) - 1;
+            opens &= ~(before - 1);
+            if (depth == 0) {
+                at += kc_ctz64(closes);
+                return (slashes & (before - 1)) || at >= end ? NULL : at + 1;
+            }
+        }
+        if (slashes) return NULL;
+        depth += KC_POPCOUNT64(opens);
+        inside = (uint64_t)((int64_t)inside >> 63);
+    }
+#else
+    (void)at, (void)end;
+#endif
+    return NULL;
+}
+
 /* A key and its colon. */
 static inline const uint8_t *kc_json_skip_key(
     const uint8_t *at, const uint8_t *end, kc_json_fault *fault

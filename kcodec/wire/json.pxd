@@ -42,6 +42,9 @@ cdef extern from "json.h" nogil:
     const uint8_t *json_literal "kc_json_literal"(
         const uint8_t *at, const uint8_t *end, const char *word, JsonFault *fault
     )
+    int json_plain_size "kc_json_plain_size"(const uint8_t *at)
+    const uint8_t *json_past "kc_json_past"(const uint8_t *at, const uint8_t *end)
+    const uint8_t *json_past_brackets "kc_json_past_brackets"(const uint8_t *at, const uint8_t *end)
     const uint8_t *json_skip "kc_json_skip"(
         const uint8_t *at, const uint8_t *end, int levels, JsonFault *fault
     )

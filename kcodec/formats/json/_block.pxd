@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from kcodec.formats.json._context cimport Context
+from kcodec.formats.json._places cimport Places
 from kcodec.formats.json._program cimport Op
 
 cdef enum:
@@ -30,6 +31,8 @@ cdef struct Block:
     bint wide
     bint spaced                    # a space stands behind colons and commas
     int32_t depth
+    bint scattered                 # keys come in any order
+    int64_t sought                 # fields that were not where they were expected
     int64_t ahead                  # bytes from a row to about the same place in the next block
     bint trailing                  # anything may stand behind the documents
     bint inside                    # 16 bytes before each document may be read
@@ -40,6 +43,7 @@ cdef struct Block:
     const uint8_t *begin[LANES]    # the bracket of the object that it entered last
     const uint8_t *value[LANES]    # of the field in hand; NULL: it did not come
     Expected key                   # before the field in hand
+    Places places                  # of the fields of scattered documents
     const uint64_t *read           # bits of the fields of the object that are done
     # Of a key that was not where it was expected:
     Place place

@@ -18,18 +18,23 @@ it until then is written over.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.columns._builder cimport LIST, Column, offset_t, set_null
+from kcodec.columns._builder cimport BITS, FIXED, LIST, Column, offset_t, set_null
 from kcodec.formats.json._context cimport Context
+from kcodec.formats.json._places cimport PLACED, Place, Places, begin_places, locate
 from kcodec.formats.json._program cimport (
-    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, INTEGER, ITEMS, KEEPS, NULLABLE, OBJECT, STRING, Op,
+    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, FOLD, INTEGER, ITEMS, KEEPS, NULLABLE, OBJECT, STRING, Op,
 )
-from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal
+from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal, store_number
 from kcodec.formats.json._row cimport find, is_key, items_t, run
 from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
-from kcodec.wire.cursor cimport likely, load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, unlikely
 from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_tight, json_whole
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
+
+cdef enum:
+    DISORDER = 1 << 20        # fields that are sought, for one that came too late
+
 
 ctypedef fused integer_t:
     int32_t
@@ -70,8 +75,12 @@ cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) 
 
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
     cdef const uint8_t *p = seek(block, block.key.container, op, lane)
+    block.sought += 1
     if p == NULL:
         if block.place == ODD or not op.forms & ABSENT or op.data != NULL:
+            # It may come later in the row.
+            if block.place == NOT_HERE and block.found != NULL:
+                block.sought += DISORDER
             block.count = lane
         else:
             block.at[lane] = block.next
@@ -144,6 +153,7 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return json_space(context.after, end)
         if found != NULL:
             if is_read(block, found):
+                block.sought += DISORDER
                 return NULL
             return elsewhere(block, p, found)
         p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
@@ -511,6 +521,137 @@ cdef void read_fields(Block *block, const Op *container) noexcept nogil:
     block.depth -= 1
 
 
+cdef void locate_rows(Block *block, const Op *container) noexcept nogil:
+    """Find the values of all rows; `Block.value` becomes where each row ends."""
+    cdef Context *context = block.context
+    cdef Places *places = &block.places
+    cdef int64_t lane
+    if block.depth >= context.max_depth or not container.fields or not begin_places(places, container):
+        block.count = 0
+        return
+    places.spaced = block.spaced
+    for lane in range(block.count):
+        context.end = block.end[lane]
+        if container.forms & FOLD and not is_valid(block, lane):
+            block.count = lane
+            break
+        block.value[lane] = locate(
+            places, context, lane, block.start[lane], block.at[lane], context.max_depth - block.depth - 1
+        )
+        if block.value[lane] == NULL or (places.unknown and not is_valid(block, lane)):
+            block.count = lane
+            break
+
+
+cdef void read_some(Block *block, const Op *op, uint64_t came, offset_t *tag) noexcept nogil:
+    """Read a field that not all rows have."""
+    cdef const Place *places = &block.places.table[op.number * PLACED]
+    cdef Column *column = &block.context.columns[op.column]
+    cdef const uint8_t *p
+    cdef const uint8_t *at
+    cdef const uint8_t *end
+    cdef int64_t lane
+    cdef int64_t value = 0
+    cdef int64_t size
+    cdef int fraction = 0
+    cdef int64_t next = 0          # the first row that nothing is stored of yet
+    cdef int8_t least = 0
+    cdef offset_t *offsets = <offset_t *>column.offsets + block.row
+    cdef uint64_t left = came
+    if column.valid != NULL:
+        memset(column.valid + block.row, 0, block.count)
+    if column.kind == FIXED:
+        memset(column.data + block.row * column.width, 0, block.count * column.width)
+    elif column.kind == BITS:
+        memset(column.data + block.row, 0, block.count)
+    while left:
+        lane = ctz64(left)
+        left &= left - 1
+        p = block.start[lane] + places[lane].start
+        end = block.end[lane]
+        at = NULL
+        if op.code == STRING:
+            for next in range(next, lane):
+                offsets[next + 1] = offsets[next]
+            next = lane + 1
+            least = min(least, <int8_t>p[1])
+            size = json_plain32(p + 1, column.data + offsets[lane])
+            if likely(p[0] == 34) and likely(size < 32) and likely(p[size + 1] == 34) and likely(p + size + 2 <= end):
+                offsets[lane + 1] = offsets[lane] + <offset_t>size
+                at = p + size + 2
+        elif op.code != BOOLEAN and block.inside:
+            at = json_tight(p, end, &value, &fraction)
+            if at != NULL and not store_number(op.code, op, column, block.row + lane, value, fraction, p[0] == 45):
+                at = NULL
+        if unlikely(at == NULL):
+            at = read_quickly(op, column, block.row + lane, p, end, True, tag)
+        if likely(at != NULL):
+            if column.valid != NULL:
+                column.valid[block.row + lane] = 1
+        else:
+            at = read_one(block, op, lane, p)
+        if unlikely(at != block.start[lane] + places[lane].stop):
+            block.count = lane
+            break
+    if op.code == STRING:
+        for next in range(next, block.count):
+            offsets[next + 1] = offsets[next]
+        check_texts(block, column, offsets[0], offsets[block.count], is_inner(least))
+
+
+cdef void read_scattered(Block *block, const Op *container) noexcept nogil:
+    """Read objects from their brackets on, whose keys come in any order, and not all in each."""
+    cdef const Op *op = container + 1
+    cdef const uint8_t *ends[LANES]
+    cdef const Place *places
+    cdef uint64_t all
+    cdef uint64_t came
+    cdef int64_t lane
+    cdef int32_t field
+    locate_rows(block, container)
+    memcpy(ends, block.value, block.count * sizeof(ends[0]))
+    memset(&block.key, 0, sizeof(block.key))
+    block.depth += 1
+    for field in range(container.fields):
+        if block.count == 0:
+            return
+        places = &block.places.table[op.number * PLACED]
+        came = block.places.came[op.number]
+        all = <uint64_t>-1 >> (64 - block.count)
+        if came & all != all and (not op.forms & ABSENT or op.data != NULL):
+            block.count = ctz64(~came)
+            if block.count == 0:
+                return
+            all = <uint64_t>-1 >> (64 - block.count)
+        came &= all
+        if came == all:
+            for lane in range(block.count):
+                block.at[lane] = block.start[lane] + places[lane].start
+            # Nothing stands before a value that is where it is looked for.
+            memset(&block.key, 0, sizeof(block.key))
+            read_field(block, op)
+            for lane in range(block.count):
+                if unlikely(block.at[lane] != block.start[lane] + places[lane].stop):
+                    block.count = lane
+                    break
+        elif op.code >= BOOLEAN and op.code <= STRING:
+            if block.wide:
+                read_some(block, op, came, <int64_t *>NULL)
+            else:
+                read_some(block, op, came, <int32_t *>NULL)
+        else:
+            for lane in range(block.count):
+                if not came >> lane & 1:
+                    read_one(block, op, lane, NULL)
+                elif read_one(block, op, lane, block.start[lane] + places[lane].start) \
+                        != block.start[lane] + places[lane].stop:
+                    block.count = lane
+                    break
+        op += op.next
+    memcpy(block.at, ends, block.count * sizeof(ends[0]))
+    block.depth -= 1
+
+
 cdef void read_block(Block *block, const Op *root) noexcept nogil:
     cdef const uint8_t *p
     cdef const uint8_t *end
@@ -531,8 +672,12 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
         return
     block.depth = 0
     block.spaced = is_spaced(block.at[0], block.end[0])
+    block.sought = 0
     set_valid(block, root)
-    read_fields(block, root)
+    if block.scattered:
+        read_scattered(block, root)
+    else:
+        read_fields(block, root)
     for lane in range(block.count):
         p = block.at[lane]
         end = block.end[lane]

@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memset
 from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.formats.json._block cimport LANES, Block, read_block
 from kcodec.formats.json._context cimport Context, fail
+from kcodec.formats.json._places cimport free_places
 from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport items_t, run
@@ -36,6 +37,8 @@ from kcodec.plan.node import MAX_DEPTH
 cdef enum:
     BLOCK_BYTES = 1 << 16     # when its documents hold this much, a block is full
     FEWEST = 8                # rows that are worth to be read together
+    SLOWNESS = 4              # fields are found as fast wherever they are as one that is not where it is expected
+    LONGEST_SPELL = 64
 
 
 @cython.final
@@ -48,6 +51,8 @@ cdef class JsonDecoder(Decoder):
     cdef int64_t together     # rows that are read together next
     cdef int64_t single       # rows that are read one by one before that is tried again
     cdef int64_t pause        # so many, the next time it does not go well
+    cdef int64_t scattered    # blocks that are read wherever their keys are before they are expected in order again
+    cdef int64_t spell        # so many, the next time they are not in order
 
     def __init__(self, values, programs, selector, starts, ends, trailing):
         cdef Context *context = &self.context
@@ -63,8 +68,10 @@ cdef class JsonDecoder(Decoder):
         context.columns = self.builder.columns
         self.together = LANES
         self.pause = 1
+        self.spell = 1
 
     def __dealloc__(self):
+        free_places(&self.block.places)
         free(self.context.words)
         free(self.context.scratch)
         free(self.copy)
@@ -119,8 +126,18 @@ cdef class JsonDecoder(Decoder):
         block.ahead = self.payload
         block.trailing = self.trailing
         block.inside = self.rows.layout != VIEWS and count > 0 and block.start[0] - self.rows.data >= 16
+        block.scattered = self.scattered > 0
         if count:
             read_block(block, <const Op *>self.tables[program])
+            if block.scattered:
+                self.scattered -= 1
+            elif SLOWNESS * block.sought > count * (<const Op *>self.tables[program]).fields:
+                self.scattered = self.spell
+                self.spell = min(2 * self.spell, LONGEST_SPELL)
+                if block.count < count:
+                    return block.count
+            else:
+                self.spell = 1
         if block.count == wanted:
             self.together = min(self.together + self.together // 2, LANES)
             self.pause = 1

@@ -3,7 +3,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport load_le32, load_le64
 
 
 cdef enum Code:
@@ -122,18 +121,26 @@ cdef class JsonProgram(Program):
     cdef int set_folds(self) except -1
 
 
-cdef inline uint32_t key_hash(const uint8_t *name, int64_t size, uint32_t seed) noexcept nogil:
-    """Mix the length and up to 16 bytes of a name, 8 from each end."""
-    cdef uint64_t first = 0
-    cdef uint64_t last = 0
-    if size >= 8:
-        first = load_le64(name)
-        last = load_le64(name + size - 8)
-    elif size >= 4:
-        first = load_le32(name)
-        last = load_le32(name + size - 4)
-    elif size > 0:
-        first = name[0] | <uint64_t>name[size >> 1] << 8 | <uint64_t>name[size - 1] << 16
-    first = (first ^ seed) * 0x9E3779B97F4A7C15ULL + last + <uint64_t>size
-    first = (first ^ first >> 29) * 0xBF58476D1CE4E5B9ULL
-    return <uint32_t>(first >> 32)
+cdef extern from *:
+    """
+    #include "bits.h"
+    #define KC_MASK(n) (UINT64_MAX >> (64 - 8 * (n)))
+    static const uint64_t kc_key_masks[17][2] = {
+        {0, 0}, {KC_MASK(1), 0}, {KC_MASK(2), 0}, {KC_MASK(3), 0}, {KC_MASK(4), 0}, {KC_MASK(5), 0},
+        {KC_MASK(6), 0}, {KC_MASK(7), 0}, {KC_MASK(8), 0}, {KC_MASK(8), KC_MASK(1)}, {KC_MASK(8), KC_MASK(2)},
+        {KC_MASK(8), KC_MASK(3)}, {KC_MASK(8), KC_MASK(4)}, {KC_MASK(8), KC_MASK(5)}, {KC_MASK(8), KC_MASK(6)},
+        {KC_MASK(8), KC_MASK(7)}, {KC_MASK(8), KC_MASK(8)},
+    };
+
+    /* How long names are cannot be predicted. */
+    static inline uint32_t kc_key_hash(const uint8_t *name, int64_t size, uint32_t seed) {
+        const uint64_t *const masks = kc_key_masks[size > 16 ? 16 : size];
+        uint64_t first = kc_load_le64(name) & masks[0];
+        const uint64_t last = kc_load_le64(name + (size > 16 ? size - 8 : 8)) & masks[1];
+        first = (first ^ seed) * UINT64_C(0x9E3779B97F4A7C15) + last + (uint64_t)size;
+        first = (first ^ first >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
+        return (uint32_t)(first >> 32);
+    }
+    """
+    # Mix the length and up to 16 bytes of a name, of a longer one 8 from each end; 16 bytes are read always.
+    uint32_t key_hash "kc_key_hash"(const uint8_t *name, int64_t size, uint32_t seed) noexcept nogil

@@ -300,18 +300,20 @@ cdef class JsonProgram(Program):
         cdef const uint8_t *text
         while size < 2 * len(names):
             size *= 2
-        # Of many names, some always share one.
-        for attempt in range(200 if len(names) < 1000 else 1):
+        # The hash reads 16 bytes of each.
+        names = [(name.ljust(16), len(name)) for name in names]
+        # Room is cheaper than places that are shared; but of very many names, some always share one.
+        for attempt in range(16 * 6 if len(names) < 1000 else 1):
             seed = attempt
-            if attempt == 100:
+            if attempt and attempt % 16 == 0:
                 size *= 2
-            taken = {key_hash(name, len(name), seed) & (size - 1) for name in names}
+            taken = {key_hash(name, length, seed) & (size - 1) for name, length in names}
             if len(taken) == len(names):
                 break
         table = [0] * size
-        for name, child in zip(names, children):
+        for (name, length), child in zip(names, children):
             text = name
-            place = key_hash(text, len(name), seed) & (size - 1)
+            place = key_hash(text, length, seed) & (size - 1)
             while table[place]:
                 place = (place + 1) & (size - 1)
             table[place] = child - at
