@@ -18,7 +18,7 @@ from kcodec.columns.layout import layout as layout_of
 from kcodec.errors import CapacityError
 
 cdef enum:
-    SLOP = 32          # short values are moved as 32 bytes, whatever their length
+    SLOP = 64          # values are moved in steps of up to 64 bytes, whatever their length
     BITMAP = 0         # numbers of the buffers of a column
     OFFSETS = 1
     DATA = 2

@@ -25,6 +25,9 @@ cdef extern from "json.h" nogil:
     const uint8_t *json_string "kc_json_string"(
         const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length, JsonFault *fault
     )
+    const uint8_t *json_text "kc_json_text"(
+        const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length
+    )
     const uint8_t *json_skip_string "kc_json_skip_string"(
         const uint8_t *at, const uint8_t *end, JsonFault *fault
     )

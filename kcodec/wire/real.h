@@ -220,10 +220,6 @@ static KC_INLINE const uint8_t *kc_json_doubles_inline(
     return NULL;
 }
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define KC_JSON_HASWELL __attribute__((target("avx2,bmi,bmi2,lzcnt")))
-#endif
-
 #if defined(KC_JSON_HASWELL)
 KC_JSON_HASWELL static const uint8_t *kc_json_doubles_haswell(
     const uint8_t *at, const uint8_t *end, const uint64_t *powers, double *result, int64_t *count

@@ -28,7 +28,7 @@ from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal, 
 from kcodec.formats.json._row cimport find, is_key, items_t, run
 from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
 from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, unlikely
-from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_tight, json_whole
+from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -318,9 +318,10 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     cdef int8_t least = 0      # of the first bytes of texts
     cdef int64_t nullable = op.forms & (NULLABLE | DEFAULT) == NULLABLE
     cdef const uint8_t *p
+    cdef const uint8_t *at
     cdef const uint8_t *end
     cdef int64_t lane
-    cdef int64_t size
+    cdef int64_t size = 0
     cdef int64_t null
     for lane in range(block.count):
         p = find_value(block, op, lane)
@@ -328,8 +329,6 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
         if likely(p != NULL):
             null = nullable & (load_le32(p) == NULL_WORD)
             size = json_plain32(p + 1, data + used)
-            if unlikely(size == 32) and p + 33 < end:
-                size = json_plain(p + 33, end, data + used + 32) - p - 1
             size &= null - 1
             if likely(not ((p[0] ^ 34) | (p[size + 1] ^ 34)) & (null - 1)) and likely(p + size + 2 + 2 * null <= end):
                 least = min(least, <int8_t>p[1])
@@ -338,6 +337,15 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
                 if valid != NULL:
                     valid[lane] = <uint8_t>(1 - null)
                 block.at[lane] = p + size + 2 + 2 * null
+                continue
+            at = json_text(p + 1, end, data + used, &size) if p[0] == 34 and p < end else NULL
+            if at != NULL:
+                least = min(least, <int8_t>p[1])
+                used += <offset_t>size
+                offsets[lane + 1] = used
+                if valid != NULL:
+                    valid[lane] = 1
+                block.at[lane] = at
                 continue
         p = read_one(block, op, lane, p)
         if p == NULL:
