@@ -88,7 +88,7 @@ def _non_ascii(rows: int) -> Shape:
 
 
 def _numbers(rows: int) -> Shape:
-    """Return numbers of all lengths: doubles of 16 and 17 digits, short ones, exponents, integers of up to 19 digits."""
+    """Return numbers of all lengths: computed doubles, short ones, exponents, integers of up to 19 digits."""
     fields = [
         *((f"computed{at}", pa.float64()) for at in range(6)),
         *((f"short{at}", pa.float64()) for at in range(3)),
@@ -151,13 +151,16 @@ def _deep(rows: int) -> Shape:
     point = pa.struct([("x", pa.int64()), ("label", pa.string())])
     kind = pa.struct([("leaf", pa.float64())])
     for _ in range(8):
-        kind = pa.struct([("id", pa.int64()), ("name", pa.string()), ("points", pa.list_(point)), ("below", kind)])
+        kind = pa.struct(
+            [("id", pa.int64()), ("name", pa.string()), ("points", pa.list_(point)), ("below", kind)]
+        )
 
     def node(r: random.Random, level: int) -> dict:
         if level == 8:
             return {"leaf": round(r.random(), 6)}
         points = [
-            {"x": r.randrange(1000), "label": f"p{r.randrange(100)}"} for _ in range(r.randrange(4) * (level % 2))
+            {"x": r.randrange(1000), "label": f"p{r.randrange(100)}"}
+            for _ in range(r.randrange(4) * (level % 2))
         ]
         name = f"node {r.getrandbits(20):x}"
         return {"id": r.getrandbits(30), "name": name, "points": points, "below": node(r, level + 1)}

@@ -4,8 +4,8 @@
     python asv_bench/peers/json_schema.py [--rows 20000] [--rounds 5]
 
 The documents are those of the JSON benchmarks: 15 fields, about 300 bytes. All contestants take turns; the median of
-their rounds counts. Columns of ``JsonCodec``, from documents without a frame, show what the schema costs; confluent-kafka's
-``JSONDeserializer`` makes a dict of each value, and needs ``confluent-kafka[json]``. With validation on, both check
+their rounds counts. Columns of ``JsonCodec``, from documents without a frame, show what the schema costs;
+confluent-kafka's ``JSONDeserializer`` makes a dict of each value, and needs ``confluent-kafka[json]``. With validation on, both check
 every document by the schema; the deserializer's own default is on.
 """
 
@@ -26,6 +26,7 @@ from benchmarks.json_schema import FRAME, SCHEMA
 from rounds import Contestants, measure
 
 import kcodec
+
 
 def _deserializer(validate: bool) -> Any:
     """Return confluent-kafka's deserializer of values framed with the id 1."""

@@ -459,6 +459,16 @@ static KC_INLINE int kc_json_eight(const uint8_t *at, uint64_t *value) {
     return count;
 }
 
+/* The number of the first `count` of eight bytes, at most seven. */
+static KC_INLINE uint64_t kc_json_first(const uint8_t *at, int count) {
+    uint64_t digits = (kc_load_le64(at) ^ (KC_JSON_ONES * '0')) << (56 - 8 * count) << 8;
+    digits = digits * 10 + (digits >> 8);
+    digits = ((digits & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x000F424000000064) +
+              ((digits >> 16) & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x0000271000000001)) >>
+             32;
+    return (uint32_t)digits;
+}
+
 static const uint64_t kc_json_pow10[19] = {
     UINT64_C(1), UINT64_C(10), UINT64_C(100), UINT64_C(1000), UINT64_C(10000), UINT64_C(100000),
     UINT64_C(1000000), UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000),
@@ -578,6 +588,29 @@ static KC_INLINE const uint8_t *kc_json_whole(const uint8_t *at, const uint8_t *
     at = kc_json_short(at, end, value, &fraction);
     return fraction ? NULL : at;
 #endif
+}
+
+/* The same for 16 to 19 digits, up to 921 * 10**16. Nothing before the number is read. */
+static inline const uint8_t *kc_json_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
+    const int64_t negative = *at == '-';
+    const uint8_t *const first = at + negative;
+    const int size = kc_ctz64(kc_json_others32(first)), more = size - 16;
+    int64_t number;
+    at = first + size;
+    if (KC_UNLIKELY((unsigned)more > 3) || *first == '0' || *at == '.' || (*at | 0x20) == 'e' || at >= end) return NULL;
+    const uint64_t before = kc_json_first(first, more);
+    if (KC_UNLIKELY(before > 921)) return NULL;
+#if defined(KC_JSON_SSE2)
+    number = kc_json_last(_mm_loadu_si128((const __m128i *)(at - 16)), 16);
+#else
+    uint64_t low, high;
+    kc_json_eight(at - 16, &high);
+    kc_json_eight(at - 8, &low);
+    number = (int64_t)(high * 100000000 + low);
+#endif
+    number += (int64_t)before * INT64_C(10000000000000000);
+    *value = (number ^ -negative) + negative;
+    return at;
 }
 
 static KC_INLINE const uint8_t *kc_json_tight(const uint8_t *at, const uint8_t *end, int64_t *value, int *fraction) {

@@ -62,16 +62,6 @@ static KC_INLINE uint64_t kc_nearest(
     return (uint64_t)exponent << bits | (fraction & ~(UINT64_MAX << bits));
 }
 
-/* The number of the first `count` of eight bytes, at most seven. */
-static KC_INLINE uint64_t kc_json_first(const uint8_t *at, int count) {
-    uint64_t digits = (kc_load_le64(at) ^ (KC_JSON_ONES * '0')) << (56 - 8 * count) << 8;
-    digits = digits * 10 + (digits >> 8);
-    digits = ((digits & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x000F424000000064) +
-              ((digits >> 16) & UINT64_C(0x000000FF000000FF)) * UINT64_C(0x0000271000000001)) >>
-             32;
-    return (uint32_t)digits;
-}
-
 /* Read a number of at most `KC_REAL_SIZE` characters and 19 digits: its digits, and the power of ten that they are of.
  * NULL for any other, with nothing noted. Nothing before the number is read. */
 static KC_INLINE const uint8_t *kc_json_scientific(

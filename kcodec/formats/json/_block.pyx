@@ -22,13 +22,13 @@ from kcodec.columns._builder cimport BITS, FIXED, LIST, Column, offset_t, set_nu
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._places cimport PLACED, Place, Places, begin_places, locate
 from kcodec.formats.json._program cimport (
-    ABSENT, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, FOLD, INTEGER, ITEMS, KEEPS, NULLABLE, OBJECT, STRING, Op,
+    ABSENT, BEHIND, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, FOLD, INTEGER, ITEMS, KEEPS, NULLABLE, OBJECT, STRING, Op,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal, store_number
 from kcodec.formats.json._row cimport find, is_key, items_t, run
 from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
 from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, unlikely
-from kcodec.wire.json cimport json_plain, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole
+from kcodec.wire.json cimport json_long, json_plain, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -142,7 +142,7 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return NULL
         if at[0] == 125 and p == block.begin[lane]:
             return elsewhere(block, p, NULL)
-        if is_key(op, at, end, op.looked_up):
+        if is_key(op, at, end, op.code == BEHIND):
             return json_space(at + op.key_size, end)
         if at[0] != 34:
             return NULL
@@ -190,10 +190,19 @@ cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uin
 
 
 cdef void read_values(Block *block, const Op *op) noexcept nogil:
+    cdef Column *column = &block.context.columns[op.column]
+    cdef bint list = op.code == ITEMS and column.kind == LIST
     cdef const uint8_t *p
     cdef int64_t lane
     for lane in range(block.count):
-        p = read_one(block, op, lane, block.value[lane])
+        p = block.value[lane]
+        if list and p != NULL and p[0] == 91 and p[1] == 93 and block.end[lane] - p >= 2:
+            set_null(block.context.columns, op.column, block.row + lane, block.wide)
+            if column.valid != NULL:
+                column.valid[block.row + lane] = 1
+            p += 2
+        else:
+            p = read_one(block, op, lane, p)
         if p == NULL:
             return
         block.at[lane] = p
@@ -237,6 +246,8 @@ cdef void read_integers(Block *block, const Op *op, integer_t *tag) noexcept nog
         at = p = find_value(block, op, lane)
         if likely(p != NULL):
             at = json_whole(p, block.end[lane], &value)
+            if unlikely(at == NULL):
+                at = json_long(p, block.end[lane], &value)
         if likely(at != NULL) and likely(value >= low) and likely(value <= high):
             data[lane] = <integer_t>(value * factor)
         else:
@@ -470,7 +481,7 @@ cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexc
     cdef const uint8_t *p = block.at[0]
     while op == behind or is_read(block, op):
         op = container + 1 if op == behind else op + op.next
-    if is_key(op, p + 1 + (p[1] == 32), end, op.looked_up) or seek(block, container, op, 0) != NULL \
+    if is_key(op, p + 1 + (p[1] == 32), end, 0) or seek(block, container, op, 0) != NULL \
             or block.place == ODD or block.found == NULL:
         return op
     next = block.found

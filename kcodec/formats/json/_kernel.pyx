@@ -35,7 +35,7 @@ from kcodec.formats.json._program import JsonProgram as Program
 from kcodec.plan.node import MAX_DEPTH
 
 cdef enum:
-    BLOCK_BYTES = 1 << 16     # when its documents hold this much, a block is full
+    BLOCK_BYTES = 1 << 17     # when its documents hold this much, a block is full
     FEWEST = 8                # rows that are worth to be read together
     SLOWNESS = 4              # fields are found as fast wherever they are as one that is not where it is expected
     LONGEST_SPELL = 64

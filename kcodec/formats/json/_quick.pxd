@@ -10,7 +10,7 @@ from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, SIN
 from kcodec.wire._floats cimport json_double, json_single, powers_of_five
 from kcodec.wire.cursor cimport likely, store_le64, unlikely
 from kcodec.wire.json cimport (
-    json_plain, json_plain32, json_quotient, json_quotient_single, json_short, json_truth, pow10,
+    json_long, json_plain, json_plain32, json_quotient, json_quotient_single, json_short, json_truth, pow10,
 )
 
 cdef enum:
@@ -105,6 +105,9 @@ cdef inline const uint8_t *read_quickly(
     at = json_short(p, end, &value, &fraction)
     if likely(at != NULL) and likely(store_number(op.code, op, column, slot, value, fraction, p[0] == 45)):
         return at
+    if op.code == INTEGER:
+        at = json_long(p, end, &value)
+        return at if at != NULL and store_integer(op, column, slot, value, 0) else NULL
     if op.code == DOUBLE:
         return json_double(p, end, powers_of_five, <double *>column.data + slot)
     if op.code == SINGLE:

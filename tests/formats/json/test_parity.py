@@ -223,6 +223,102 @@ def test_rows_that_are_alike(rows, duplicate_keys, trailing, data):
         same_decode([plan, plan], rows, selector=chosen, trailing=trailing)
 
 
+@st.composite
+def rows_scattered(draw):
+    """Rows of several producers, each with an order of its own, or of none; some have few fields, some are odd."""
+    names = [field.name for field in KINDS]
+    orders = [draw(st.permutations(names)) for _ in range(draw(st.integers(1, 3)))]
+    sparse, any_order = draw(st.booleans()), draw(st.booleans())
+    comma = draw(st.sampled_from([",", ", ", " , "]))
+    good = {name: values.split(" || ")[0].split(" | ") for name, values in VALUES.items()}
+    odd = {name: values.replace("||", "|").split(" | ") for name, values in VALUES.items()}
+    r = draw(st.randoms(use_true_random=False))
+    rows = []
+    for _ in range(draw(st.integers(10, 100))):
+        kept = list(r.choice(orders))
+        if any_order:
+            r.shuffle(kept)
+        if sparse:
+            kept = [name for name in kept if name in ("id", "note") or r.random() < 0.2]
+        values = odd if r.random() < 0.1 else good
+        parts = [f'"{name}":{r.choice(values[name])}' for name in kept]
+        if r.random() < 0.1:
+            parts.insert(
+                r.randrange(len(parts) + 1),
+                r.choice(
+                    [
+                        '"other" : {"id": [1, "é\\""]}',
+                        '"n\\u0061me":"escaped"',
+                        '"ID":1',
+                        '"more',
+                        "}",
+                        *parts,
+                        '"a name that is longer than those of all the fields":1',
+                    ]
+                ),
+            )
+        row = ("{" + comma.join(parts) + "}").encode()
+        rows.append(row[: r.randrange(len(row))] if r.random() < 0.03 else row)
+        if r.random() < 0.03:
+            rows[-1] = rows[-1].replace("é".encode(), b"\xc3", 1)
+    return rows
+
+
+@given(rows_scattered(), st.sampled_from(["last", "error"]), st.booleans(), st.data())
+def test_rows_that_are_scattered(rows, duplicate_keys, fold, data):
+    kind = pa.struct(data.draw(st.sampled_from([KINDS, KINDS[:4] + KINDS[-1:], KINDS[5:]])))
+    plan = json_plan(kind, "decode", JsonOptions(duplicate_keys=duplicate_keys))
+    if fold:
+        plan = dataclasses.replace(
+            plan, root=dataclasses.replace(plan.root, forms=plan.root.forms | Form.FOLD)
+        )
+    same_decode([plan], rows, limits=data.draw(st.sampled_from([LIMITS, Limits()])))
+    if data.draw(st.booleans()):
+        # A program whose fields have other numbers.
+        root = dataclasses.replace(plan.root, children=plan.root.children[::-1])
+        run = data.draw(st.integers(1, 40))
+        chosen = array.array("i", [-1 if row % 50 == 7 else row // run % 2 for row in range(len(rows))])
+        same_decode([plan, dataclasses.replace(plan, root=root)], rows, selector=chosen)
+
+
+def test_scattered_rows_of_every_layout():
+    kind = pa.struct([*KINDS[:3], pa.field("tags", pa.list_(pa.string())), KINDS[9]])
+    fields = [
+        '"id":{0}',
+        '"name":"n{0}é"',
+        '"price":{0}.5',
+        '"tags":["a","b{0}"]',
+        '"address":{{"street":"s {0}"}}',
+    ]
+    rows = []
+    for i in range(400):
+        chosen = [fields[(i * 7 + at) % 5] for at in range(5)]
+        chosen = [field for at, field in enumerate(chosen) if "id" in field or i % 11 != at]
+        rows.append(("{" + ",".join(chosen).format(i) + "}").encode())
+    native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
+    expected = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])[0]
+    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
+        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
+        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
+        assert decoded.equals(expected)
+        assert faults == []
+    wide = pa.struct(
+        [KINDS[0], ("name", pa.large_string()), KINDS[2], ("tags", pa.large_list(pa.large_string()))]
+    )
+    same_decode([json_plan(wide, "decode")], rows)
+
+
+@pytest.mark.parametrize("fields", [65, 700])
+def test_scattered_rows_of_many_fields(fields):
+    names = [f"field_{i}" for i in range(fields)]
+    plan = json_plan(pa.struct([(name, pa.int32()) for name in names]), "decode")
+    rows = [
+        ("{" + ",".join(f'"{names[(i * 31 + at * 17) % fields]}":{at}' for at in range(9)) + "}").encode()
+        for i in range(200)
+    ]
+    same_decode([plan], rows)
+
+
 @pytest.mark.parametrize("few", [False, True])
 @pytest.mark.parametrize("name", VALUES)
 def test_one_row_among_alike_ones(name, few):
