@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
+from kcodec._files import check_end
 from kcodec.errors import ConfigError, DecodeError
 
 __all__ = ["add"]
@@ -85,6 +86,7 @@ def _dump(given: argparse.Namespace, path: Path, out: TextIO, topic: Any) -> int
     from kcodec.protocol.batch.dump_log import Dump
 
     try:
+        check_end(path)
         path.open("rb").close()
         dump = Dump(
             path,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from kcodec._files import check_end
 from kcodec.errors import ConfigError
 
 __all__ = ["KafkaOptions", "add_options"]
@@ -99,6 +100,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _lines(file: Path) -> dict[str, str]:
+    check_end(file)
     found = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         text = line.strip()

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from kcodec._files import check_end
 from kcodec.cli.kafka_options import KafkaOptions, add_options
 from kcodec.errors import ConfigError, DecodeError
 
@@ -78,6 +79,7 @@ def _with_schema(value: Any, options: KafkaOptions, file: Path | None) -> Any:
     text = options.properties.get("value.schema")
     path = file or options.properties.get("value.schema.file")
     if path is not None:
+        check_end(path)
         text = Path(path).read_text(encoding="utf-8")
     if not isinstance(value, str):
         if text is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec._files import check_end
 from kcodec.cli.kafka_options import KafkaOptions
 from kcodec.errors import ConfigError, DecodeError
 from kcodec.formats.json.codec import JsonCodec
@@ -25,6 +26,8 @@ def open_rows(file: str, topic: str, options: KafkaOptions, value: Any) -> Itera
 
     `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes.
     """
+    if file != _STANDARD_INPUT:
+        check_end(file)
     if file.endswith(".parquet"):
         import pyarrow.parquet as pq
 

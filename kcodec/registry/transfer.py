@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from kcodec._files import check_end
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.registry.base import Schema, SchemaRegistry, context_of, qualified
 from kcodec.registry.settings import Config
@@ -195,6 +196,7 @@ def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
         If it is something else, with the place.
     """
     place = Path(path)
+    check_end(place)
     if place.is_dir():
         bodies = [(str(file), file.read_text("utf-8")) for file in sorted(place.rglob("*.json"))]
     else:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
+from kcodec._files import check_end
 from kcodec.errors import ConfigError
 from kcodec.protocol.spec.json import SpecError
 from kcodec.protocol.spec.message import MessageSpec
@@ -126,8 +127,9 @@ def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathL
     source : path, text, mapping of str to str, or iterable of texts and paths
         A folder, of which all ``.json`` files at any depth are definitions; one such file; a jar of Kafka's
         (``kafka-clients``, ``kafka-group-coordinator``, ``kafka-metadata``, ...), which carries them under
-        ``common/message/``, ``common/metadata/`` or ``message/``; a text, or texts by the names of their files; or several of these, where paths are
-        `pathlib.Path`. Definitions of APIs that are gone, without valid versions, are loaded too.
+        ``common/message/``, ``common/metadata/`` or ``message/``; a text, or texts by the names of their files; or
+        several of these, where paths are `pathlib.Path`. Definitions of APIs that are gone, without valid versions,
+        are loaded too.
 
     Raises
     ------
@@ -150,6 +152,7 @@ def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathL
 
 
 def _files(path: Path) -> Iterator[tuple[str, str]]:
+    check_end(path)
     if path.is_dir():
         for each in sorted(path.rglob("*.json")):
             yield str(each), _text(each.read_bytes(), str(each))

@@ -1,11 +1,17 @@
 """The forms of compressed data in batches."""
 
+import os
 import struct
+import subprocess
+import sys
 import zlib
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from kcodec._impl import IMPLEMENTATIONS
+from kcodec.protocol import write_batches
 from kcodec.protocol.batch import compression
 from kcodec.protocol.batch.compression import CODECS, CompressionError, Expanded, SizeLimitError, compress
 
@@ -18,6 +24,7 @@ def library(request, monkeypatch):
         monkeypatch.setattr(compression, "cramjam", None)
     else:
         pytest.importorskip("cramjam")
+    return request.param
 
 
 def expand(codec: str, data: bytes, magic: int = 2, limit: int = 1 << 24) -> bytes:
@@ -127,3 +134,61 @@ def test_lz4_blocks_do_not_depend_on_each_other():
         assert frame[4] & 0x20
         assert expand("lz4", frame) == data
         assert not data or pa.Codec("lz4").decompress(frame, len(data), asbytes=True) == data
+
+
+BOMBS = """
+import os, resource, sys
+from kcodec.errors import DecodeError
+from kcodec.protocol import list_batches, read_batches, stream_segment
+from kcodec.protocol.batch import compression
+library, impl, *names = sys.argv[1:]
+os.environ["KCODEC_IMPL"] = impl
+if library == "pyarrow":
+    compression.cramjam = None
+held = int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1]) << 10
+# Room for what is read and what is allowed, and for nothing of what it would expand to.
+resource.setrlimit(resource.RLIMIT_AS, (held + (120 << 20), held + (120 << 20)))
+for name in names:
+    data = open(name, "rb").read()
+    for read in (
+        lambda: read_batches(data, check_crc=False, max_decompressed=4 << 20),
+        lambda: list(stream_segment(name, check_crc=False, max_decompressed=4 << 20)),
+    ):
+        try:
+            read()
+        except DecodeError as error:
+            assert error.code == "size_limit", (name, error)
+        else:
+            raise AssertionError(name)
+    _, faults = read_batches(data, check_crc=False, max_decompressed=4 << 20, errors="report")
+    assert faults["code"].to_pylist() == ["size_limit"], faults
+    assert list_batches(data, check_crc=False).num_rows == 1
+"""
+
+
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory):
+    """Write 150 MB of zeros in each codec; gives the names of the segments."""
+    content = pa.table({"value": [bytes(150_000_000)]})
+    names = []
+    for codec in CODECS[1:]:
+        path = tmp_path_factory.mktemp(codec) / "00000000000000000000.log"
+        path.write_bytes(write_batches(content, codec=codec))
+        names.append(str(path))
+    return names
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="sizes of processes as Linux tells them")
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_bombs_cost_what_is_allowed(bombs, library, implementation):
+    """They are read where a process has no room for what they expand to."""
+    done = subprocess.run(
+        [sys.executable, "-c", BOMBS, library, implementation, *bombs],
+        # Threads reserve memory that they do not use.
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
