@@ -51,7 +51,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Let the groups begin before the other files when several workers run the tests."""
+    """Skip what is large unless asked to; let the groups begin before the other files in several workers."""
+    if os.environ.get("KCODEC_LARGE") != "1":
+        for item in items:
+            if item.get_closest_marker("large"):
+                item.add_marker(pytest.mark.skip(reason="KCODEC_LARGE is not 1"))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: [*GROUPS, group(item.nodeid)].index(group(item.nodeid)))
 

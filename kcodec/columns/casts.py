@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from kcodec.columns.nested import add_columns, floor_times, hide_nulls, unpack
 from kcodec.columns.types import plain_type
-from kcodec.errors import CODES, Fault
+from kcodec.errors import CODES, CapacityError, Fault
 
-__all__ = ["FINER", "cast_rows", "code_of"]
+__all__ = ["FINER", "cast_bytes", "cast_rows", "code_of"]
 
 #: What is said of a time that is finer than what is written.
 FINER = 'the time is finer than what is written; with round="truncate" the rest is cut off'
@@ -44,6 +44,24 @@ def cast_rows(
         array = array.cast(_nullable(plain_type(array.type)))
         found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), _nullable(kind), code or code_of)
         return _named(found, kind), lost
+
+
+def cast_bytes(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast text or bytes to a binary type, as Arrow does, but for more than 2 GiB, of which it makes broken arrays.
+
+    Raises
+    ------
+    CapacityError
+        If 32-bit offsets do not address all of it.
+    """
+    if pa.types.is_binary_view(array.type) or pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_binary())
+    try:
+        return array.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise CapacityError(
+            "more than 2 GiB in one call; pass large=True for 64-bit offsets, or fewer rows"
+        ) from error
 
 
 def _nullable(kind: pa.DataType) -> pa.DataType:

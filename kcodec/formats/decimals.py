@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.codec import Codec, check_errors
+from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import arrays
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
@@ -167,7 +168,7 @@ class DecimalCodec(Codec):
             found = decimals_from_text(data, offsets, self._scale, precision=max_digits)
             return _slices(found, pa.binary())
 
-        return _each(read, array.cast(pa.binary()), pa.binary(), stop)
+        return _each(read, cast_bytes(array, pa.binary()), pa.binary(), stop)
 
     def _unscaled(self, array: pa.Array, scale: int, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Turn unscaled values into the result."""
@@ -293,7 +294,7 @@ def _binary(array: pa.Array) -> pa.Array:
         or types.is_binary_view(array.type)
     ):
         raise SchemaError(f"a column of {array.type} does not hold decimals")
-    return array.cast(pa.binary())
+    return cast_bytes(array, pa.binary())
 
 
 def _from_decimals(array: pa.Array) -> pa.Array:
@@ -330,7 +331,7 @@ def _base64(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
     """Decode Base64, as strings of JSON."""
     module, program = _json(Op.JSON_BYTES, "decode")
     # No text of Base64 has an escape, and this one is to be none.
-    plain = pc.replace_substring(array.cast(pa.binary()), b"\\", b"!")
+    plain = pc.replace_substring(cast_bytes(array, pa.binary()), b"\\", b"!")
     quoted = pc.binary_join_element_wise(b'"', plain, b'"', b"")
     found, faults = module.decode(quoted, [program], stop=stop)
     faults = [Fault(fault.row, None, "", "invalid_base64", CODES["invalid_base64"]) for fault in faults]

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.columns.casts import cast_bytes
 from kcodec.columns.frames import decode_frames
 from kcodec.columns.source import arrays, payloads
 from kcodec.errors import ConfigError, Fault
@@ -179,7 +180,7 @@ def _last(row: Any, name: str) -> bytes | None:
 def _extract(array: pa.Array, name: str) -> pa.Array:
     kind = array.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        return payloads(array)[0][0].cast(pa.binary())
+        return cast_bytes(payloads(array)[0][0], pa.binary())
     if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
         raise TypeError(f"headers of type {kind} are not lists of a key and a value")
     parents = pc.list_parent_indices(array)

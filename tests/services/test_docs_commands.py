@@ -134,7 +134,7 @@ def of_topics(shell: Shell, steps: list[Step]) -> Story:
     sampled = [line for line in map(json.loads, topics.output.splitlines()) if line["topic"] == topic]
     assert {line["values"] for line in sampled} == {"schema id 1"}
     read = kcodec.kafka.read(topic, value=serde, servers=kafka.address)
-    assert {row["id"] for row in read["value"].to_pylist()} == set(range(12))
+    assert {row["id"] for row in read.read_all()["value"].to_pylist()} == set(range(12))
 
 
 def of_registries(shell: Shell, steps: list[Step]) -> Story:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import payloads
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.codec import AvroReader, AvroWriter
@@ -106,7 +107,7 @@ class BytesEncoder(SchemaEncoder):
                 text = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
                 if self._writer.schema.logical and text:
                     raise TypeError(f"a column of {array.type} does not hold decimals")
-                plain = payloads(array)[0][0].cast(kind)
+                plain = cast_bytes(payloads(array)[0][0], kind)
             except TypeError as error:
                 rows = pc.indices_nonzero(array.is_valid()).to_pylist()
                 return pa.nulls(len(array), kind), [

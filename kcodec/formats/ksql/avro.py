@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.casts import cast_bytes
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
@@ -391,5 +392,5 @@ class _Target:
         if kind.base == "TIME" and pa.types.is_integer(given):
             return time_of_day
         if kind.base == "BYTES" and pa.types.is_fixed_size_binary(given) and self._schema.type == "bytes":
-            return lambda array: (array.cast(pa.binary()), [])
+            return lambda array: (cast_bytes(array, pa.binary()), [])
         return None

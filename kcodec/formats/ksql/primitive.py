@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec._impl import kernel
-from kcodec.columns.casts import cast_rows
+from kcodec.columns.casts import cast_bytes, cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.reread import reread
 from kcodec.formats.ksql.plan import code_of, written_type
@@ -70,7 +70,7 @@ class KafkaRows:
         """Read an array of payloads."""
         if self._options.kind.base in _SERIALIZERS:
             return self._numbers(array)
-        plain = array.cast(pa.large_binary() if self._options.large else pa.binary())
+        plain = cast_bytes(array, pa.large_binary() if self._options.large else pa.binary())
         if self._options.kind.base == "BYTES":
             return plain, []
         text, lost = cast_rows(plain, self.arrow_type, code_of)
@@ -116,7 +116,7 @@ class KafkaRows:
         kind = self._options.kind
         plain, _ = cast_rows(array, written_type(kind, array.type), code_of)
         if kind.base not in _SERIALIZERS:
-            return plain.cast(self._encoded_type), []
+            return cast_bytes(plain, self._encoded_type), []
         numbers, lost = cast_rows(plain, self.arrow_type, code_of)
         faults = [fault._replace(code="out_of_range", reason=CODES["out_of_range"]) for fault in lost]
         size = self.arrow_type.bit_width // 8
@@ -127,14 +127,17 @@ class KafkaRows:
             numbers = pc.fill_null(numbers, 0)
         _turn(numbers.buffers()[1].slice(size * numbers.offset), values, size, len(array))
         fixed = pa.Array.from_buffers(pa.binary(size), len(array), [bitmap, values])
-        return fixed.cast(self._encoded_type), faults
+        return cast_bytes(fixed, self._encoded_type), faults
 
 
 def _of_size(array: pa.Array, size: int) -> pa.Array | None:
     """Return payloads as values of a size; None if there are nulls or others among them."""
+    types = pa.types
+    if array.null_count or types.is_binary_view(array.type) or types.is_string_view(array.type):
+        return None
     try:
-        return None if array.null_count else array.cast(pa.binary(size))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return array.cast(pa.binary(size))
+    except pa.ArrowInvalid:
         return None
 
 

@@ -1,0 +1,157 @@
+"""Rows of many megabytes and columns of more than 2 GiB, in every format."""
+
+import json
+import mmap
+import os
+
+import pyarrow as pa
+import pytest
+
+from kcodec import (
+    AvroCodec,
+    CapacityError,
+    ConnectJsonCodec,
+    ConnectSchema,
+    DecimalCodec,
+    JsonCodec,
+    JsonSchemaCodec,
+    KsqlCodec,
+    MessageCodec,
+    ProtobufCodec,
+)
+from kcodec.protocol import load
+
+SIZE = 20_000_000
+TEXT = "x" * SIZE
+NUMBERS = list(range(500_000))
+
+MESSAGE = {
+    "type": "data",
+    "name": "M",
+    "validVersions": "0",
+    "flexibleVersions": "0+",
+    "fields": [
+        {"name": "a", "type": "bytes", "versions": "0+"},
+        {"name": "b", "type": "[]int64", "versions": "0+"},
+    ],
+}
+
+
+def record(a: str, b: str) -> str:
+    fields = [{"name": "a", "type": a}, {"name": "b", "type": {"type": "array", "items": b}}]
+    return json.dumps({"type": "record", "name": "R", "fields": fields})
+
+
+COLUMNS = pa.struct([("a", pa.string()), ("b", pa.list_(pa.int64()))])
+ROWS = {
+    "AVRO": (lambda: AvroCodec(record("string", "long")), {"a": TEXT, "b": NUMBERS}),
+    "JSON": (lambda: JsonCodec(COLUMNS), {"a": '"\\\u0001é' * (SIZE // 5), "b": NUMBERS}),
+    "JSON_SR": (
+        lambda: JsonSchemaCodec({"type": "object", "properties": {"a": {"type": "string"}}}),
+        {"a": TEXT},
+    ),
+    "PROTOBUF": (
+        lambda: ProtobufCodec('syntax="proto3"; message M { string a = 1; repeated int64 b = 2; }'),
+        {"a": TEXT, "b": NUMBERS},
+    ),
+    "CONNECT_JSON": (
+        lambda: ConnectJsonCodec(
+            ConnectSchema.from_json({"type": "struct", "fields": [{"field": "a", "type": "string"}]})
+        ),
+        {"a": TEXT},
+    ),
+    "KSQL JSON": (lambda: KsqlCodec("JSON", "A STRING, B ARRAY<BIGINT>"), {"A": TEXT, "B": NUMBERS}),
+    "KSQL JSON, compat": (lambda: KsqlCodec("JSON", "A STRING", compat="ksqldb"), {"A": TEXT}),
+    "DELIMITED": (lambda: KsqlCodec("DELIMITED", "A STRING, B INT"), {"A": TEXT + '",\n', "B": 7}),
+    "KAFKA": (lambda: KsqlCodec("KAFKA", "A STRING"), {"A": TEXT}),
+    "MESSAGE": (
+        lambda: MessageCodec(load([json.dumps(MESSAGE)])["M"], 0),
+        {"a": TEXT.encode(), "b": NUMBERS},
+    ),
+}
+
+
+@pytest.mark.parametrize("format", ROWS)
+def test_a_row_of_many_megabytes(format):
+    make, row = ROWS[format]
+    codec = make()
+    column = pa.array([row, None], codec.arrow_type)
+    payloads = codec.encode(column)
+    assert len(payloads[0].as_buffer()) >= SIZE
+    assert codec.decode(payloads).equals(column)
+    # What is cut costs its row, and no more than that; a shorter text is a text, and the last column may be missing.
+    cut = pa.array([payloads[0].as_py()[:-1], payloads[0].as_py()])
+    found, report = codec.decode(cut, errors="report")
+    if format not in ("KAFKA", "DELIMITED"):
+        assert report["row"].to_pylist() == [0]
+    assert found[1].as_py() == column[0].as_py()
+
+
+def untouched(*sizes: int) -> pa.Array:
+    """Return payloads of zeros whose memory is not there until it is read."""
+    ends = [sum(sizes[:count]) for count in range(len(sizes) + 1)]
+    offsets = pa.array(ends, pa.int64()).buffers()[1]
+    data = pa.py_buffer(mmap.mmap(-1, ends[-1]))
+    return pa.Array.from_buffers(pa.large_binary(), len(sizes), [None, offsets, data])
+
+
+@pytest.mark.parametrize(
+    "codec",
+    [
+        KsqlCodec("KAFKA", "A STRING"),
+        KsqlCodec("KAFKA", "A BYTES"),
+        DecimalCodec(2, 9),
+    ],
+    ids=str,
+)
+def test_what_32_bits_do_not_address_is_refused_before_it_is_read(codec):
+    with pytest.raises(CapacityError, match="more than 2 GiB in one call"):
+        codec.decode(untouched(1 << 30, 1 << 30, 1))
+
+
+def beyond(payload: bytes, rows: int) -> pa.Array:
+    """Return a column that has the same payload in each row, and in memory once."""
+    _, views, *data = pa.array([payload], pa.binary_view()).buffers()
+    return pa.Array.from_buffers(
+        pa.binary_view(), rows, [None, pa.py_buffer(views.to_pybytes() * rows), *data]
+    )
+
+
+def has_memory(bytes_free: int) -> bool:
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > bytes_free
+    except (ValueError, OSError):
+        return False
+
+
+PIECE = "x" * 8_000_000
+WIDE = {
+    "AVRO": lambda large: AvroCodec('"string"', large=large),
+    "JSON_SR": lambda large: JsonSchemaCodec({"type": "string"}, large=large),
+    "PROTOBUF": lambda large: ProtobufCodec('syntax="proto3"; message M { string a = 1; }', large=large),
+    "KAFKA": lambda large: KsqlCodec("KAFKA", "A STRING", large=large),
+    "DELIMITED": lambda large: KsqlCodec("DELIMITED", "A STRING", large=large),
+}
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not has_memory(10 << 30), reason="10 GiB of free memory are needed")
+@pytest.mark.parametrize("format", WIDE)
+def test_columns_beyond_2_gib(format):
+    narrow, wide = WIDE[format](False), WIDE[format](True)
+    row = PIECE if pa.types.is_string(narrow.arrow_type) else {narrow.arrow_type.field(0).name: PIECE}
+    column = beyond(narrow.encode(pa.array([row], narrow.arrow_type))[0].as_py(), 300)
+    with pytest.raises(CapacityError, match="2 GiB"):
+        narrow.decode(column)
+    # Each chunk is a call of its own.
+    decoded = narrow.decode(pa.chunked_array([column[:150], column[150:]]))
+    assert decoded.chunk(1)[149].as_py() == row
+    del decoded
+    decoded = wide.decode(column)
+    assert decoded.nbytes > 1 << 31
+    assert decoded[299].as_py() == row
+    encoded = wide.encode(decoded)
+    assert encoded.type == pa.large_binary()
+    assert encoded[299].as_py() == column[299].as_py()
+    with pytest.raises(CapacityError, match="2 GiB"):
+        narrow.encode(decoded)
