@@ -125,7 +125,7 @@ def artifacts() -> Path:
 
 @functools.cache
 def jars(name: str) -> Path:
-    """Return the folder of the jars that a Java program of the tests needs: ``converter`` or ``protobuf``."""
+    """Return the folder of the jars of a Java program of the tests: ``converter``, ``debezium`` or ``protobuf``."""
     pom = HERE / name / "pom.xml"
 
     def fetch(folder: Path) -> None:

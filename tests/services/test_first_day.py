@@ -1,10 +1,14 @@
 """Where new users stumbled, tried again with the real services."""
 
+import base64
 import io
 import json
+import subprocess
+from pathlib import Path
 
 import fastavro
 import pytest
+from artifacts import had, jars, java
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro as from_avro_of_spark
@@ -13,8 +17,18 @@ from topics import Message, deserializer, of_spark, order, order_schema, seriali
 
 import kcodec
 from kcodec import RegistryError, Serde, registry
-from kcodec_spark import check_server, dead_letters, from_avro, from_json, register_segments, to_avro
+from kcodec_spark import (
+    check_server,
+    dead_letters,
+    from_avro,
+    from_connect_json,
+    from_json,
+    register_segments,
+    to_avro,
+    unwrap,
+)
 
+HERE = Path(__file__).parent
 PERMISSIVE = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
 #: One try, so that what fails does so soon.
 SHORT = {"confluent.schema.registry.max.retries": "0", "confluent.schema.registry.timeout": "5"}
@@ -165,3 +179,101 @@ def _by_arrow(column):
     for each in found:
         each["tags"] = dict(each["tags"])
     return found
+
+
+@pytest.fixture(scope="session")
+def transform():
+    """Return what runs Debezium's ExtractNewRecordState: the rows that it lets pass of Connect's JSON."""
+    folder = had(lambda: jars("debezium"))
+
+    def run(events, **settings):
+        named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
+        lines = ["" if event is None else base64.b64encode(event).decode() for event in events]
+        done = subprocess.run(
+            [had(lambda: java(17)), "-cp", f"{folder}/*", str(HERE / "debezium" / "Transform.java"), *named],
+            input="\n".join(lines) + "\n",
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        answers = [
+            line.split("\t") for line in done.stdout.splitlines() if line.startswith(("kept", "dropped"))
+        ]
+        assert len(answers) == len(events)
+        return [
+            json.loads(base64.b64decode(text)) if text else None for word, text in answers if word == "kept"
+        ]
+
+    return run
+
+
+def changes():
+    """Make a snapshot, an insert, an update, a delete with its tombstone, and a truncation, as Debezium writes them."""
+    row = {
+        "type": "struct",
+        "optional": True,
+        "name": "shop.orders.Value",
+        "fields": [{"field": "id", "type": "int32"}, {"field": "name", "type": "string", "optional": True}],
+    }
+    source = {
+        "type": "struct",
+        "name": "source",
+        "fields": [{"field": "table", "type": "string"}, {"field": "lsn", "type": "int64", "optional": True}],
+    }
+    schema = {
+        "type": "struct",
+        "name": "shop.orders.Envelope",
+        "fields": [
+            {**row, "field": "before"},
+            {**row, "field": "after"},
+            {**source, "field": "source"},
+            {"field": "op", "type": "string"},
+            {"field": "ts_ms", "type": "int64", "optional": True},
+        ],
+    }
+    old, new = {"id": 7, "name": "a"}, {"id": 7, "name": None}
+    found = [
+        ("r", None, old),
+        ("c", None, {**old, "id": 8}),
+        ("u", old, new),
+        ("d", new, None),
+        None,
+        ("t", None, None),
+    ]
+    for number, change in enumerate(found):
+        if change is None:
+            yield None
+            continue
+        op, before, after = change
+        payload = {"before": before, "after": after, "op": op, "ts_ms": 10 * number}
+        payload["source"] = {"table": "orders", "lsn": number}
+        yield json.dumps({"schema": schema, "payload": payload}).encode()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"delete_tombstone_handling_mode": "drop"},
+        {"delete_tombstone_handling_mode": "delete-to-tombstone"},
+        {"delete_tombstone_handling_mode": "rewrite", "add_fields": "op,lsn,source.table:from"},
+        {
+            "delete_tombstone_handling_mode": "rewrite-with-tombstone",
+            "add_fields": "op",
+            "add_fields_prefix": "meta.",
+        },
+    ],
+    ids=lambda settings: settings.get("delete_tombstone_handling_mode", "default"),
+)
+def test_debeziums_transform_and_unwrap_make_the_same_rows(spark, kafka, topic, transform, settings):
+    """The seventh migration of docs/migrate.md: the transform itself, and a topic without one."""
+    events = list(changes())
+    kafka.produce(topic, [Message(b"7", event) for event in events], partition=0)
+    frame = kafka.source(spark.read, topic).orderBy("offset")
+    decoded = frame.withColumn("value", from_connect_json("value", schema=json.loads(events[0])["schema"]))
+    rows = unwrap(decoded, **settings).orderBy("offset").select("value").collect()
+    found = [None if row["value"] is None else row["value"].asDict() for row in rows]
+    assert found == transform(events, **settings)
+    assert len(found) >= 3
