@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
 from kcodec.wire.cursor cimport load_le64, pack8, popcount64
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 import pyarrow as pa
 
@@ -269,32 +269,21 @@ cdef class Builder:
         """Check the text of a block; return the first column that is not all UTF-8, or -1."""
         cdef int32_t at
         cdef Column *column
-        cdef int64_t value
-        cdef int64_t stop
-        cdef int64_t start
-        cdef int64_t end
-        cdef const uint8_t *data
+        cdef int64_t first
+        cdef int64_t count
+        cdef bint valid
         for at in range(self.count):
             column = &self.columns[at]
             if column.kind != TEXT or column.items_room == 0:
                 continue
-            value = self.length(at, first_row)
-            stop = self.length(at, row)
-            start = offset_at(column, value, self.wide)
-            end = offset_at(column, stop, self.wide)
-            if start == end:
-                continue
-            data = column.data
-            if is_ascii(data + start, end - start):
-                continue
-            if not utf8_valid(data + start, end - start):
+            first = self.length(at, first_row)
+            count = self.length(at, row) - first
+            if self.wide:
+                valid = utf8_valid_values64(column.data, <int64_t *>column.offsets + first, count)
+            else:
+                valid = utf8_valid_values32(column.data, <int32_t *>column.offsets + first, count)
+            if not valid:
                 return at
-            # All of it is valid; so is each value, unless one starts inside a character.
-            while value < stop:
-                start = offset_at(column, value, self.wide)
-                if start < end and (data[start] & 0xC0) == 0x80:
-                    return at
-                value += 1
         return -1
 
     cdef void pack(self, int64_t row) noexcept nogil:
@@ -362,14 +351,6 @@ cdef class Builder:
             entries = pa.struct([kind.key_field, kind.item_field])
             children = [pa.Array.from_buffers(entries, used, [None], 0, 0, children)]
         return pa.Array.from_buffers(kind, length, [bitmap, offsets], nulls, 0, children)
-
-
-cdef bint is_ascii(const uint8_t *data, int64_t size) noexcept nogil:
-    cdef uint8_t seen = 0
-    cdef int64_t at
-    for at in range(size):
-        seen |= data[at]
-    return seen < 0x80
 
 
 cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length) noexcept nogil:

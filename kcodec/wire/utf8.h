@@ -164,15 +164,19 @@ __attribute__((target("avx2"))) static inline __m256i kcodec_utf8_cut_avx2(__m25
     return _mm256_subs_epu8(input, most);
 }
 
-__attribute__((target("avx2"))) static int kcodec_utf8_valid_avx2(const uint8_t *data, size_t size) {
+/* `ascii`: whether there is nothing else. */
+__attribute__((target("avx2"))) static int kcodec_utf8_valid_avx2(const uint8_t *data, size_t size, int *ascii) {
     __m256i error = _mm256_setzero_si256();
+    __m256i seen = _mm256_setzero_si256();
     __m256i before = _mm256_setzero_si256();
     __m256i cut = _mm256_setzero_si256();
     size_t at = 0;
     while (size - at >= 64) {
         const __m256i one = _mm256_loadu_si256((const __m256i *)(data + at));
         const __m256i two = _mm256_loadu_si256((const __m256i *)(data + at + 32));
-        if (_mm256_movemask_epi8(_mm256_or_si256(one, two)) == 0) {
+        const __m256i both = _mm256_or_si256(one, two);
+        seen = _mm256_or_si256(seen, both);
+        if (_mm256_movemask_epi8(both) == 0) {
             error = _mm256_or_si256(error, cut);
             cut = _mm256_setzero_si256();
         } else {
@@ -185,6 +189,7 @@ __attribute__((target("avx2"))) static int kcodec_utf8_valid_avx2(const uint8_t 
     }
     if (size - at >= 32) {
         const __m256i one = _mm256_loadu_si256((const __m256i *)(data + at));
+        seen = _mm256_or_si256(seen, one);
         error = _mm256_or_si256(error, kcodec_utf8_block_avx2(one, before));
         cut = kcodec_utf8_cut_avx2(one);
         before = one;
@@ -195,10 +200,12 @@ __attribute__((target("avx2"))) static int kcodec_utf8_valid_avx2(const uint8_t 
         uint8_t tail[32] = {0};
         memcpy(tail, data + at, size - at);
         const __m256i one = _mm256_loadu_si256((const __m256i *)tail);
+        seen = _mm256_or_si256(seen, one);
         error = _mm256_or_si256(error, kcodec_utf8_block_avx2(one, before));
     } else {
         error = _mm256_or_si256(error, cut);
     }
+    *ascii = _mm256_movemask_epi8(seen) == 0;
     return _mm256_testz_si256(error, error);
 }
 
@@ -240,7 +247,8 @@ static int kcodec_utf8_valid_neon(const uint8_t *data, size_t size) {
 /* Not inlined: what callers want inline is the way through ASCII, below. */
 static int kcodec_utf8_valid_from(const uint8_t *data, size_t size) {
 #if defined(KCODEC_UTF8_AVX2)
-    if (size >= 16 && __builtin_cpu_supports("avx2")) return kcodec_utf8_valid_avx2(data, size);
+    int ascii;
+    if (size >= 16 && __builtin_cpu_supports("avx2")) return kcodec_utf8_valid_avx2(data, size, &ascii);
 #elif defined(KCODEC_UTF8_NEON)
     if (size >= 16) return kcodec_utf8_valid_neon(data, size);
 #endif
@@ -264,5 +272,31 @@ static inline int utf8_valid(const uint8_t *data, size_t size) {
     if (!(word & 0x80)) return 1;
     return utf8_valid_prefix(data, size) == size;
 }
+
+static int kcodec_utf8_valid_together(const uint8_t *data, size_t size, int *ascii) {
+#if defined(KCODEC_UTF8_AVX2)
+    if (__builtin_cpu_supports("avx2")) return kcodec_utf8_valid_avx2(data, size, ascii);
+#endif
+    uint8_t seen = 0;
+    for (size_t at = 0; at < size; at++) seen |= data[at];
+    *ascii = seen < 0x80;
+    return *ascii || kcodec_utf8_valid_from(data, size);
+}
+
+/* Whether each of some values is valid. If all their bytes are valid as a whole, so is each value, unless one starts
+ * inside a character. The first bytes of all are looked at, with no way out of the loop. */
+#define KCODEC_UTF8_VALUES(name, offset_t)                                                                   \
+    static inline int name(const uint8_t *data, const offset_t *offsets, int64_t count) {                    \
+        int ascii, inside = 0;                                                                               \
+        if (!kcodec_utf8_valid_together(data + offsets[0], (size_t)(offsets[count] - offsets[0]), &ascii))   \
+            return 0;                                                                                        \
+        if (ascii) return 1;                                                                                 \
+        while (offsets[count - 1] == offsets[count]) count--;                                                \
+        for (int64_t at = 0; at < count; at++) inside |= (data[offsets[at]] & 0xC0) == 0x80;                 \
+        return !inside;                                                                                      \
+    }
+
+KCODEC_UTF8_VALUES(utf8_valid_values32, int32_t)
+KCODEC_UTF8_VALUES(utf8_valid_values64, int64_t)
 
 #endif
