@@ -14,3 +14,4 @@ cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wi
 cdef int64_t drop_earlier_duplicates(
     Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
 ) noexcept nogil
+cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil

@@ -1,13 +1,15 @@
 """Duplicate keys of a map: of the entries with one key, the last is kept."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memmove, memset
 
 from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
+from kcodec.wire.cursor cimport load_le64
 
 cdef enum:
-    FEW = 8  # up to this many keys are compared with each other; more are hashed
+    FEW = 8         # up to this many keys are compared with each other; more are hashed
+    TOGETHER = 2048  # entries of maps that are looked at together
 
 
 cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) noexcept nogil:
@@ -139,6 +141,50 @@ cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wi
     found = mark_by_hash(keys, first, last, marks, wide)
     free(marks)
     return found
+
+
+cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil:
+    """Return False if none of some maps has a key twice, for most that do not; no branch depends on their sizes."""
+    cdef const Column *keys = map_column + 1
+    cdef const int32_t *offsets = <const int32_t *>map_column.offsets + first
+    cdef int64_t begin = offsets[0]
+    cdef int64_t total = offsets[count] - begin
+    cdef uint32_t marks[TOGETHER + 4]
+    cdef int64_t most = 0
+    cdef int64_t at
+    cdef int64_t item
+    cdef int64_t place
+    cdef int64_t size
+    cdef uint64_t head
+    cdef uint64_t tail
+    cdef uint32_t same = 0
+    if total > TOGETHER or keys.kind != TEXT and keys.kind != BLOB:
+        return True
+    for at in range(count):
+        place = offsets[at] - begin
+        size = offsets[at + 1] - offsets[at]
+        most = max(most, size)
+        # Those beyond the map's own are written over by the next one.
+        for item in range(4):
+            marks[place + item] = <uint32_t>at
+        for item in range(4, size):
+            marks[place + item] = <uint32_t>at
+    if most > FEW:
+        return True
+    for item in range(total if most > 1 else 0):
+        place = offset_at(keys, begin + item, wide)
+        size = offset_at(keys, begin + item + 1, wide) - place
+        head = load_le64(keys.data + place)
+        tail = load_le64(keys.data + place + max(size - 8, 0))
+        if size < 8:
+            head &= (<uint64_t>1 << (8 * size)) - 1
+            tail = 0
+        head = (head ^ tail * 0x9E3779B97F4A7C15ULL) + (<uint64_t>size << 32) + marks[item]
+        marks[item] = <uint32_t>(head * 0xBF58476D1CE4E5B9ULL >> 32)
+    for at in range(1, most):
+        for item in range(total - at):
+            same |= marks[item] == marks[item + at]
+    return same
 
 
 cdef int64_t drop_earlier_duplicates(

@@ -21,7 +21,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
-from kcodec.columns._compact cimport has_duplicates
+from kcodec.columns._compact cimport has_duplicates, may_repeat
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.protobuf._context cimport set_end
 from kcodec.formats.protobuf._lanes cimport MEMORY, SLACK, Block, Lane, Lanes, reject, take
@@ -330,6 +330,8 @@ cdef bint differ(Block *block, Column *column, const Lanes *lanes) noexcept nogi
     cdef int64_t last
     cdef int64_t at
     cdef int repeated
+    if lanes.dense and not may_repeat(column, lanes.base, lanes.count, wide):
+        return True
     for at in range(lanes.count):
         last = offset_at(column, lanes.lane[at].index + 1, wide)
         if last - first > 1:
