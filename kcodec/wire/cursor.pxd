@@ -48,6 +48,9 @@ cdef extern from "varint.h" nogil:
     Status read_length "kc_read_length"(const uint8_t **at, const uint8_t *end, int64_t *length)
     # Put the low seven bits of eight bytes next to each other.
     uint64_t gather7 "kc_gather7"(uint64_t word)
+    # The same by an instruction, if the second argument says that the processor has a fast one.
+    uint64_t gather7_by "kc_gather7_by"(uint64_t word, bint pext)
+    bint has_pext "kc_has_pext"()
     # The bytes of a varint of at most 56 bits, the first lowest.
     uint64_t varint_word "kc_varint_word"(uint64_t value, int64_t *size)
 

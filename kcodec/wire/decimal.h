@@ -43,6 +43,11 @@ static inline int kc_decimal_magnitude(uint64_t *value, int words) {
     return negative;
 }
 
+/* The largest magnitude of so many digits; of more than 64 bits hold, all that they hold. */
+static inline uint64_t kc_decimal_limit(int precision) {
+    return precision < KC_MAX_DIGITS64 ? kc_pow10[precision][0] - 1 : UINT64_MAX;
+}
+
 /* Big-endian bytes of any length -> slot of an Arrow decimal. */
 static inline int kc_decimal_from_bytes(
     const uint8_t *source, size_t size, int precision, int words, uint8_t *slot

@@ -48,6 +48,9 @@ cdef extern from "decimal.h" nogil:
         const uint8_t *slot, int words, uint8_t *target, size_t wanted
     ) noexcept
 
+    # The largest magnitude of so many digits that 64 bits hold.
+    uint64_t decimal_limit "kc_decimal_limit"(int precision) noexcept
+
     # Bytes -> exactly ``wanted`` bytes of the same value; DECIMAL_PRECISION if it needs more.
     Status decimal_resize "kc_decimal_resize"(
         const uint8_t *source, size_t size, uint8_t *target, size_t wanted

@@ -19,6 +19,25 @@ static KC_INLINE uint64_t kc_gather7(uint64_t word) {
     return ((word & UINT64_C(0x0FFFFFFF00000000)) >> 4) | (word & UINT64_C(0x000000000FFFFFFF));
 }
 
+/* The same by one instruction, where the processor has a fast one: Zen and Zen 2 take hundreds of steps for it. */
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+static inline int kc_has_pext(void) { return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("amdfam17h"); }
+
+static KC_INLINE uint64_t kc_pext7(uint64_t word) {
+    uint64_t result;
+    __asm__("pextq %2, %1, %0" : "=r"(result) : "r"(word), "r"(~KC_STOP_BITS));
+    return result;
+}
+#else
+static inline int kc_has_pext(void) { return 0; }
+#define kc_pext7 kc_gather7
+#endif
+
+/* One way or the other; `pext` is what kc_has_pext answers. */
+static KC_INLINE uint64_t kc_gather7_by(uint64_t word, int pext) {
+    return pext ? kc_pext7(word) : kc_gather7(word);
+}
+
 /* The varint of a number of at most 56 bits, the first byte lowest; what it takes no branch to find is its size. */
 static KC_INLINE uint64_t kc_varint_word(uint64_t value, int64_t *size) {
     value = ((value & UINT64_C(0x00FFFFFFF0000000)) << 4) | (value & UINT64_C(0x000000000FFFFFFF));

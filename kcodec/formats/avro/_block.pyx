@@ -20,8 +20,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.columns._builder cimport BLOB, LIST, MAP, TEXT, Builder, Column, offset_t, set_null
-from kcodec.columns._compact cimport drop_earlier_duplicates
+from kcodec.columns._builder cimport BLOB, FIXED, LIST, MAP, TEXT, Builder, Column, offset_t, set_null
+from kcodec.columns._compact cimport drop_earlier_duplicates, may_repeat
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._lanes cimport DEPTH, ITEMS, LANES, PROGRAMS, SLACK, Block
@@ -31,10 +31,11 @@ from kcodec.formats.avro._skip_block cimport end_lists, short_lists, skip_lanes
 from kcodec.formats.avro._program cimport *
 from kcodec.plan._budget cimport begin_row, charge
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, prefetch, read_branch, read_length,
-    read_varint32, read_varint64, unlikely, unzigzag32, unzigzag64,
+    copy32, has_pext, likely, load_be64, load_le64, prefetch, read_branch, read_length, read_varint32, unlikely, unzigzag32,
 )
+from kcodec.wire.decimal cimport decimal_limit
 from kcodec.wire.status cimport OK
+from kcodec.wire.varint_lanes cimport read_ints, read_longs, read_nullable_longs
 
 cdef class BlockMemory:
     """What `read_block` works with, for one call."""
@@ -49,6 +50,7 @@ cdef class BlockMemory:
         block.texts = <Text **>calloc(builder.count, sizeof(Text *))
         block.first = <int64_t *>calloc(builder.count, sizeof(int64_t))
         block.noted = <uint8_t *>calloc(builder.count, 1)
+        block.pext = has_pext()
         for at in range(builder.count):
             if builder.columns[at].kind == TEXT or builder.columns[at].kind == BLOB:
                 size += LANES if builder.columns[at].scope < 0 else ITEMS
@@ -395,28 +397,14 @@ cdef bint run_lanes(
                     texts[index[lane] - first].size = length
                     ats[lane] = p + length
         elif op.code == DO_LONG:
-            factor = op.factor
-            for at in range(count):
-                lane = lanes[at]
-                p = ats[lane]
-                prefetch(p + ahead)
-                raw = load_le64(p)
-                stops = ~raw & 0x8080808080808080ULL
-                if likely(stops != 0):
-                    raw = gather7(raw & (stops ^ (stops - 1)))
-                    p += (ctz64(stops) >> 3) + 1
-                    if unlikely(p > ends[lane]):
-                        return False
-                else:
-                    q = p
-                    if read_varint64(&q, ends[lane], ends[lane], &raw) != OK:
-                        return False
-                    p = q
-                if unlikely(multiply_overflows(unzigzag64(raw), factor, &value)):
-                    return False
-                (<int64_t *>data)[index[lane]] = value
-                ats[lane] = p
-        elif op.code == DO_INT or op.code == DO_INT_TO_LONG:
+            if not read_longs(
+                ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext
+            ):
+                return False
+        elif op.code == DO_INT:
+            if not read_ints(ats, ends, lanes, count, index, <int32_t *>data, block.pext):
+                return False
+        elif op.code == DO_INT_TO_LONG:
             factor = op.factor
             for at in range(count):
                 lane = lanes[at]
@@ -424,10 +412,7 @@ cdef bint run_lanes(
                 if read_varint32(&q, ends[lane], q + 8, &word) != OK:
                     return False
                 ats[lane] = q
-                if op.code == DO_INT:
-                    (<int32_t *>data)[index[lane]] = unzigzag32(word)
-                else:
-                    (<int64_t *>data)[index[lane]] = unzigzag32(word) * factor
+                (<int64_t *>data)[index[lane]] = unzigzag32(word) * factor
         elif op.code == DO_DOUBLE:
             for at in range(count):
                 lane = lanes[at]
@@ -459,28 +444,10 @@ cdef bint run_lanes(
             op += op.next
             continue
         elif op.code == DO_NULLABLE_LONG:
-            null_branch = op.size
-            factor = op.factor
-            for at in range(count):
-                lane = lanes[at]
-                p = ats[lane]
-                present = (p[0] >> 1) ^ null_branch
-                raw = load_le64(p + 1)
-                stops = ~raw & 0x8080808080808080ULL
-                if unlikely(p[0] & 0xFD) or unlikely(stops == 0):
-                    if (p[0] & 0xFD) or present:
-                        return False
-                    # The value that would be here is not one, nor is it looked at.
-                    stops = 0x80
-                size = ((ctz64(stops) >> 3) + 1) & -present
-                if unlikely(1 + size > ends[lane] - p):
-                    return False
-                value = unzigzag64(gather7(raw & (stops ^ (stops - 1)))) & -present
-                if unlikely(multiply_overflows(value, factor, &value)):
-                    return False
-                (<int64_t *>data)[index[lane]] = value
-                valid[index[lane]] = <uint8_t>present
-                ats[lane] = p + 1 + size
+            if not read_nullable_longs(
+                ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext
+            ):
+                return False
             op += op.next
             continue
         elif op.code == DO_NULLABLE_TEXT:
@@ -556,8 +523,7 @@ cdef bint run_lanes(
                 absent_count += 1 - present
                 if valid != NULL:
                     valid[index[lane]] = <uint8_t>present
-            for at in range(absent_count):
-                set_null(columns, op.column, index[absent_lanes[at]], offset_t is int64_t)
+            set_nulls(columns, op.column, absent_lanes, absent_count, index, tag)
             if not run_lanes(
                 block, columns, op + 1, op + op.next, ops, present_lanes, chosen_count, index, of_rows, tag
             ):
@@ -565,36 +531,10 @@ cdef bint run_lanes(
             op += op.next
             continue
         elif op.code == DO_ENUM or op.code == DO_CONSTANT:
-            if of_rows:
-                if all_rows and block.noted[op.column] == UNTOUCHED:
-                    block.noted[op.column] = IN_PLACE
-                else:
-                    note(block, op.column)
-            texts = block.texts[op.column]
-            first = block.first[op.column]
-            offsets = <offset_t *>column.offsets + index[lanes[0]]
-            value = 0
-            for at in range(count):
-                lane = lanes[at]
-                branch = 0
-                if op.code == DO_ENUM:
-                    q = ats[lane]
-                    if read_varint32(&q, ends[lane], q + 8, &word) != OK:
-                        return False
-                    ats[lane] = q
-                    branch = unzigzag32(word)
-                    if unlikely(branch < 0 or branch >= op.size) or unlikely(op.texts[branch].data == NULL):
-                        return False
-                length = op.texts[branch].size
-                value += length if op.code == DO_ENUM else op.size
-                if unlikely(value > context.budget.room):
-                    return False
-                if of_rows and block.noted[op.column] == IN_PLACE:
-                    move(data + offsets[at], op.texts[branch].data, length)
-                    offsets[at + 1] = offsets[at] + <offset_t>length
-                else:
-                    texts[index[lane] - first] = op.texts[branch]
-            if charge(&context.budget, value) != OK:
+            if not read_symbols(block, column, op, lanes, count, index, of_rows, all_rows, tag):
+                return False
+        elif op.code == DO_DECIMAL and column.width == 16 and op.size <= 8:
+            if not read_decimals(block, column, op, lanes, count, index):
                 return False
         elif op.code == DO_ARRAY or op.code == DO_MAP:
             if not of_rows or not read_lists(block, columns, op, ops, lanes, count, tag):
@@ -663,6 +603,110 @@ cdef bint run_lanes(
     return True
 
 
+cdef bint read_symbols(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
+    bint of_rows, bint all_rows, offset_t *tag
+) noexcept nogil:
+    """Read symbols of an enum, or store a default that is text."""
+    cdef offset_t *offsets = <offset_t *>column.offsets + block.row
+    cdef offset_t used = offsets[0]
+    cdef bint in_place = all_rows and block.noted[op.column] == UNTOUCHED
+    cdef int64_t first
+    cdef int64_t stored = 0
+    cdef int64_t at
+    cdef int64_t lane
+    cdef const uint8_t *p
+    cdef const Text *text = op.texts
+    cdef uint32_t word
+    if in_place:
+        block.noted[op.column] = IN_PLACE
+    elif of_rows:
+        note(block, op.column)
+    first = block.first[op.column]
+    for at in range(count):
+        lane = lanes[at]
+        if op.code == DO_ENUM:
+            p = block.at[lane]
+            if likely((p[0] & 0x81) == 0):
+                word = p[0]
+                p += 1
+                if unlikely(p > block.end[lane]):
+                    return False
+            elif read_varint32(&p, block.end[lane], p + 8, &word) != OK:
+                return False
+            block.at[lane] = p
+            # A negative index has the lowest bit.
+            if unlikely(word & 1) or unlikely((word >> 1) >= <uint32_t>op.size):
+                return False
+            text = &op.texts[word >> 1]
+            if unlikely(text.data == NULL):
+                return False
+            stored += text.size
+        else:
+            stored += op.size
+        if unlikely(stored > block.context.budget.room):
+            return False
+        if in_place:
+            move(column.data + used, text.data, text.size)
+            used += <offset_t>text.size
+            offsets[at + 1] = used
+        else:
+            block.texts[op.column][index[lane] - first] = text[0]
+    return charge(&block.context.budget, stored) == OK
+
+
+cdef bint read_decimals(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil:
+    """Read decimals, mostly of a few bytes, to 128 bits."""
+    cdef Context *context = block.context
+    cdef uint64_t limit = decimal_limit(op.precision)
+    cdef int64_t *slot
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t size = op.size
+    cdef int64_t value
+    cdef const uint8_t *p
+    for at in range(count):
+        lane = lanes[at]
+        p = block.at[lane]
+        if op.size == 0:
+            size = p[0] >> 1
+        if likely((op.size or (p[0] & 1) == 0) and <uint64_t>(size - 1) < 8):
+            p += op.size == 0
+            value = <int64_t>load_be64(p) >> (64 - 8 * size)
+            p += size
+            if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value if value >= 0 else -value) > limit):
+                return False
+            slot = <int64_t *>column.data + 2 * index[lane]
+            slot[0] = value
+            slot[1] = value >> 63
+        else:
+            context.end = block.end[lane]
+            context.limit = block.end[lane] + SLACK
+            p = read_leaf(context, op, column, index[lane], p, False)
+            if unlikely(p == NULL):
+                return False
+        block.at[lane] = p
+    return True
+
+
+cdef void set_nulls(
+    Column *columns, int32_t first, const int64_t *lanes, int64_t count, const int64_t *index, offset_t *tag
+) noexcept nogil:
+    """Make values of a column null, with all below it."""
+    cdef Column *column = &columns[first]
+    cdef int64_t at
+    if column.kind == FIXED and column.width == 16 and column.valid != NULL:
+        for at in range(count):
+            (<int64_t *>column.data)[2 * index[lanes[at]]] = 0
+            (<int64_t *>column.data)[2 * index[lanes[at]] + 1] = 0
+            column.valid[index[lanes[at]]] = 0
+        return
+    for at in range(count):
+        set_null(columns, first, index[lanes[at]], offset_t is int64_t)
+
+
 cdef bint read_lists(
     Block *block, Column *columns, const Op *op, const Op *ops, const int64_t *lanes, int64_t count, offset_t *tag
 ) noexcept nogil:
@@ -670,7 +714,6 @@ cdef bint read_lists(
     cdef Column *column = <Column *>(<char *>columns + op.place)
     cdef const uint8_t **ats = block.at
     cdef const uint8_t **ends = block.end
-    cdef int64_t *begins = block.begins
     cdef int64_t *items = block.items
     cdef int64_t counts[LANES]
     cdef int64_t active[LANES]
@@ -704,7 +747,6 @@ cdef bint read_lists(
         return read_each_list(block, columns, op, ops, lanes, count, tag)
     length = begin
     for lane in range(block.count):
-        begins[lane] = length
         items[lane] = length
         length += counts[lane]
         if op.code == DO_MAP:
@@ -712,21 +754,20 @@ cdef bint read_lists(
         else:
             (<offset_t *>column.offsets)[block.row + lane + 1] = <offset_t>length
     total = length - begin
-    # Room was made for what the payloads can hold, and not more.
+    chosen_count = 0
     for at in range(count):
         lane = lanes[at]
+        # Room was made for what the payloads can hold, and not more.
         if unlikely(counts[lane] * op.minimum > ends[lane] - ats[lane]):
             return False
         ats[lane] += 1
+        active[chosen_count] = lane
+        chosen_count += counts[lane] > 0
     for child in range(op.column + 1, column.end):
         if columns[child].kind == TEXT or columns[child].kind == BLOB:
             block.first[child] = begin
             if some_absent:
                 memset(block.texts[child], 0, total * sizeof(Text))
-    chosen_count = 0
-    for at in range(count):
-        active[chosen_count] = lanes[at]
-        chosen_count += counts[lanes[at]] > 0
     while chosen_count:
         if not run_lanes(block, columns, op + 1, op + op.next, ops, active, chosen_count, items, False, tag):
             return False
@@ -743,11 +784,11 @@ cdef bint read_lists(
     for child in range(op.column + 1, column.end):
         if columns[child].kind == TEXT or columns[child].kind == BLOB:
             place(&columns[child], block.texts[child], begin, total, tag)
-    if op.code == DO_MAP:
+    if op.code == DO_MAP and may_repeat(column, block.row, block.count, offset_t is int64_t):
         for at in range(count):
             lane = lanes[at]
             if counts[lane] > 1:
-                begin = begins[lane]
+                begin = (<int32_t *>column.offsets)[block.row + lane]
                 length = drop_earlier_duplicates(
                     columns, op.column, begin, begin + counts[lane], offset_t is int64_t
                 )

@@ -23,12 +23,12 @@ cdef struct Block:
     int64_t rows[LANES]            # index of each
     int64_t lanes[LANES]           # those that have a payload
     int64_t items[LANES]           # index of the item in hand
-    int64_t begins[LANES + 1]      # where the items of each row start
     # Per column, what is to be copied into it: texts that do not come in order are noted first.
     Text **texts
     int64_t *first                 # index of the first one
     uint8_t *noted
     int64_t ahead                  # bytes from a row to about the same place in the next block
     int32_t depth
+    bint pext                      # which way varints are read
     int64_t failures               # blocks that were not as expected
     int64_t blocks                 # and all of them

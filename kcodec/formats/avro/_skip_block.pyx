@@ -29,14 +29,18 @@ cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t
 
 cdef bint end_lists(Block *block, const int64_t *lanes, int64_t count, const int64_t *counts) noexcept nogil:
     """Read the ends of lists; of no items, the count was it already."""
+    cdef const uint8_t *p
     cdef int64_t at
     cdef int64_t lane
+    cdef int64_t some
+    cdef int64_t wrong = 0
     for at in range(count):
         lane = lanes[at]
-        if counts[lane] > 0 and (block.at[lane] == block.end[lane] or block.at[lane][0] != 0):
-            return False
-        block.at[lane] += counts[lane] > 0
-    return True
+        p = block.at[lane]
+        some = counts[lane] > 0
+        wrong |= some & ((p == block.end[lane]) | (p[0] != 0))
+        block.at[lane] = p + some
+    return wrong == 0
 
 
 cdef bint skip_lanes(

@@ -18,7 +18,7 @@ from kcodec.formats.protobuf._row cimport read_root
 from kcodec.plan._budget cimport begin_row, set_limits
 from kcodec.plan._decoder cimport Decoder, payload_of
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.cursor cimport has_pext, unlikely
 from kcodec.wire.status cimport OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
@@ -59,6 +59,7 @@ cdef class ProtobufDecoder(Decoder):
         self.in_blocks = True
         self.block_rows = LANES
         self.block.context = &self.context
+        self.block.pext = has_pext()
         self.most = LANES
         self.block_bytes = BLOCK_BYTES
         self.context.columns = self.builder.columns

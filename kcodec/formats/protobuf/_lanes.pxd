@@ -32,6 +32,7 @@ cdef struct Block:
     uint8_t odd[LANES]   # rows that are not as expected
     int64_t ahead        # bytes from a row to about the same place in the next block
     bint failed          # there are such rows
+    bint pext            # which way varints are read
 
 
 cdef inline void *take(Block *block, int64_t size) noexcept nogil:

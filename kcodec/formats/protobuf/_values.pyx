@@ -18,7 +18,7 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
+    copy32, ctz64, gather7_by, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport OK
 
@@ -41,6 +41,7 @@ cdef void read_varints(
     cdef uint64_t mask = op.tag_mask if tagged else 0
     cdef int64_t skip = op.tag_size if tagged else 0
     cdef int64_t ahead = block.ahead
+    cdef bint pext = block.pext
     cdef int64_t count = lanes.count
     cdef Lane *lane = lanes.lane
     cdef const uint8_t *p
@@ -57,7 +58,7 @@ cdef void read_varints(
         raw = load_le64(p + skip)
         stops = ~raw & 0x8080808080808080ULL
         if likely(stops != 0):
-            raw = gather7(raw & (stops ^ (stops - 1))) & <uint64_t>(-present)
+            raw = gather7_by(raw & (stops ^ (stops - 1)), pext) & <uint64_t>(-present)
             size = (skip + (ctz64(stops) >> 3) + 1) & -present
         else:
             raw = 0
@@ -185,6 +186,7 @@ cdef void read_times(
     cdef int64_t high = INT64_MAX // units - 3
     cdef bint strict = (op.flags & STRICT) != 0
     cdef int64_t ahead = block.ahead
+    cdef bint pext = block.pext
     cdef int64_t count = lanes.count
     cdef Lane *lane = lanes.lane
     cdef const uint8_t *p
@@ -217,7 +219,7 @@ cdef void read_times(
         raw = load_le64(p + 1)
         stops = ~raw & 0x8080808080808080ULL
         if likely(stops != 0):
-            seconds = <int64_t>gather7(raw & (stops ^ (stops - 1))) & -has
+            seconds = <int64_t>gather7_by(raw & (stops ^ (stops - 1)), pext) & -has
             p += (2 + (ctz64(stops) >> 3)) & -has
         else:
             seconds = 0
@@ -229,7 +231,7 @@ cdef void read_times(
         raw = load_le64(p + 1)
         stops = ~raw & 0x8080808080808080ULL
         if likely(stops != 0):
-            nanos = <int32_t>gather7(raw & (stops ^ (stops - 1))) & -has
+            nanos = <int32_t>gather7_by(raw & (stops ^ (stops - 1)), pext) & -has
             p += (2 + (ctz64(stops) >> 3)) & -has
         else:
             nanos = 0
