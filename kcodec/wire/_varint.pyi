@@ -1,3 +1,5 @@
 from kcodec.wire._varint_py import count_ends as count_ends
 from kcodec.wire._varint_py import decode as decode
 from kcodec.wire._varint_py import encode as encode
+
+def gather(word: int) -> list[int]: ...

@@ -3,7 +3,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from kcodec.wire.column cimport no_buffers, read_buffer, release_buffers, write_buffer
-from kcodec.wire.cursor cimport read_varint32, read_varint64, unzigzag32, unzigzag64, write_varint, zigzag64
+from kcodec.wire.cursor cimport (
+    gather7_by, has_pext, read_varint32, read_varint64, unzigzag32, unzigzag64, write_varint, zigzag64,
+)
 from kcodec.wire.status cimport OK, OUT_OF_RANGE, TRUNCATED, Status
 
 from kcodec.wire._faults import decode_error, encode_error
@@ -143,3 +145,8 @@ def encode(values, count: int, is_signed: bool, zigzag: bool, bits: int, out) ->
         return at - <uint8_t *>views[1].buf
     finally:
         release_buffers(views, sizeof(views))
+
+
+def gather(word: int) -> list:
+    """Return the seven low bits of each byte put next to each other, once for each way that the processor has."""
+    return [gather7_by(<uint64_t>word, way != 0) for way in range(1 + has_pext())]

@@ -333,6 +333,21 @@ def test_keys_that_stand_twice(count, large, impl):
     assert decoded.to_pylist() == [expected, [("k", [None])], None, expected, [("k", [None])]]
 
 
+@pytest.mark.parametrize("rows", [1, 3, 300])
+def test_keys_that_stand_twice_in_small_maps(rows, large, impl):
+    """Of all lengths up to 20 bytes, with the same first and last eight; those of neighbours do not matter."""
+    codec = kcodec.AvroCodec({"type": "map", "values": "int"}, large=large)
+    names = ["", "a", "b", "ab", "ba", "é", "a" * 8, "a" * 9, "a" * 16, "a" * 17]
+    names += ["a" * 8 + middle + "b" * 8 for middle in ("", "c", "d", "cd", "dc")]
+    decoded, expected = [], []
+    for turn in range(rows):
+        keys = [names[(turn * 7 + at * (1 + turn % 4)) % len(names)] for at in range(turn % 12)]
+        decoded.append((varint(len(keys)) + b"".join(text(k) + varint(v) for v, k in enumerate(keys)) if keys else b"") + b"\0")
+        last = {key: at for at, key in enumerate(keys)}
+        expected.append(sorted(last.items(), key=lambda item: item[1]))
+    assert codec.decode(decoded).to_pylist() == expected
+
+
 def test_decimal_columns_in_a_schema_that_allows_more_digits(impl):
     codec = kcodec.AvroCodec({**DECIMAL, "precision": 900}, wide_decimals="string")
     for kind in (pa.decimal128(38, 2), pa.decimal256(76, 2), pa.decimal256(70, 0)):

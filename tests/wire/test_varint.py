@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from wire_columns import same
 
 from kcodec import DecodeError, EncodeError
-from kcodec.wire import decode_varints, encode_varints
+from kcodec.wire import _varint, decode_varints, encode_varints
 
 
 def varint(value: int) -> bytes:
@@ -124,3 +124,9 @@ def test_round_trip(data, kind):
 @given(st.binary(max_size=60), st.one_of(st.none(), st.integers(0, 70)), bits_and_zigzag, st.integers(0, 5))
 def test_any_bytes(data, count, kind, start):
     same(decode_varints, data, count, bits=kind[0], zigzag=kind[1], start=start)
+
+
+@given(st.integers(0, (1 << 64) - 1))
+def test_groups_of_seven_bits_in_each_way_that_the_processor_has(word):
+    groups = [byte & 0x7F for byte in word.to_bytes(8, "little")]
+    assert {*_varint.gather(word)} == {sum(group << 7 * at for at, group in enumerate(groups))}

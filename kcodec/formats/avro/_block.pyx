@@ -666,6 +666,7 @@ cdef bint read_decimals(
     cdef int64_t lane
     cdef int64_t size = op.size
     cdef int64_t value
+    cdef int64_t sign
     cdef const uint8_t *p
     for at in range(count):
         lane = lanes[at]
@@ -676,11 +677,12 @@ cdef bint read_decimals(
             p += op.size == 0
             value = <int64_t>load_be64(p) >> (64 - 8 * size)
             p += size
-            if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value if value >= 0 else -value) > limit):
+            sign = value >> 63
+            if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value ^ sign) - <uint64_t>sign > limit):
                 return False
             slot = <int64_t *>column.data + 2 * index[lane]
             slot[0] = value
-            slot[1] = value >> 63
+            slot[1] = sign
         else:
             context.end = block.end[lane]
             context.limit = block.end[lane] + SLACK

@@ -89,6 +89,83 @@ def test_blocks_of_many_programs(data):
     )
 
 
+DECIMAL = {"type": "bytes", "logicalType": "decimal", "scale": 2}
+SYMBOLS = [f"S{number}" * (number % 9 + 1) for number in range(200)]
+NUMBERS = {
+    "type": "record",
+    "name": "Numbers",
+    "fields": [
+        {"name": "long", "type": "long"},
+        {"name": "time", "type": {"type": "long", "logicalType": "timestamp-nanos"}},
+        {"name": "int", "type": "int"},
+        {"name": "nullable", "type": ["null", "long"]},
+        {"name": "small", "type": {**DECIMAL, "precision": 18}},
+        {"name": "wide", "type": ["null", {**DECIMAL, "precision": 38}]},
+        {
+            "name": "fixed",
+            "type": {"type": "fixed", "name": "F", "size": 5, "logicalType": "decimal", "precision": 11},
+        },
+        {"name": "enum", "type": {"type": "enum", "name": "E", "symbols": SYMBOLS}},
+        {"name": "ints", "type": {"type": "array", "items": "int"}},
+    ],
+}
+
+
+def zigzag(number: int, bits: int) -> bytes:
+    number = (number << 1 ^ number >> bits - 1) & (1 << bits) - 1
+    groups = [number >> 7 * at & 0x7F for at in range(max(1, -(-number.bit_length() // 7)))]
+    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
+
+
+def numbers(turn: int) -> bytes:
+    """Return a row with numbers of all lengths."""
+    long = (-1) ** turn * ((1 << turn % 64) - 1) - (turn % 3 == 0)
+    unscaled = long.to_bytes(9, "big", signed=True)
+    # As short as may be, or padded.
+    short = min(long, 10**18 - 1, key=abs) if abs(long) >= 10**18 else long
+    size = short.bit_length() // 8 + 1
+    small = short.to_bytes(size if turn % 5 else 12, "big", signed=True)
+    int32 = max(-(1 << 31), min(long, (1 << 31) - 1))
+    items = [zigzag(int32 >> at, 32) for at in range(turn % 4)]
+    return b"".join(
+        [
+            zigzag(long, 64),
+            zigzag(-long, 64) if turn % 64 < 63 else b"\0",
+            zigzag(int32, 32),
+            b"\0" if turn % 3 else b"\2" + zigzag(long, 64),
+            zigzag(len(small), 64) + small,
+            b"\0" if turn % 2 else b"\2" + zigzag(len(unscaled), 64) + unscaled,
+            (int32 % 99_999).to_bytes(5, "big"),
+            zigzag(turn % len(SYMBOLS), 32),
+            (zigzag(len(items), 64) + b"".join(items) if items else b"") + b"\0",
+        ]
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 7, 400])
+def test_numbers_of_all_lengths(rows):
+    schema = parse(NUMBERS)
+    plan = decode_plan(schema, schema)
+    payloads = [numbers(turn) for turn in range(rows)]
+    same_decode([plan], payloads, limits=Limits())
+    decoded, faults = kernel(KERNEL, "native").decode(
+        pa.array(payloads), [kernel(KERNEL, "native").Program(plan, Limits())]
+    )
+    assert not faults and decoded.null_count == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0", b"\xff" * 11, b"\2" + b"\x80" * 9 + b"\2", b"\x20" + b"\x7f" * 16])
+def test_numbers_that_are_cut_or_wrong(damage):
+    """Among rows that are not: behind each there is more to read, which is not its own."""
+    schema = parse(NUMBERS)
+    plan = decode_plan(schema, schema)
+    for row in (numbers(1), numbers(10), numbers(62)):
+        for cut in range(len(row)):
+            payloads = [numbers(turn) for turn in range(20)]
+            payloads[cut % 11] = row[:cut] + damage
+            same_decode([plan], payloads, limits=Limits())
+
+
 @given(st.data())
 @settings(max_examples=40)
 def test_encode_in_blocks(data):
