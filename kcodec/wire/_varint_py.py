@@ -67,3 +67,8 @@ def write(value: int) -> bytes:
         value >>= 7
     made.append(value)
     return bytes(made)
+
+
+def gather(word: int, fast: bool) -> int:
+    """Put the seven low bits of each byte next to each other; there is one way to."""
+    return sum((word >> 8 * at & 0x7F) << 7 * at for at in range(8))

@@ -342,7 +342,10 @@ def test_keys_that_stand_twice_in_small_maps(rows, large, impl):
     decoded, expected = [], []
     for turn in range(rows):
         keys = [names[(turn * 7 + at * (1 + turn % 4)) % len(names)] for at in range(turn % 12)]
-        decoded.append((varint(len(keys)) + b"".join(text(k) + varint(v) for v, k in enumerate(keys)) if keys else b"") + b"\0")
+        decoded.append(
+            (varint(len(keys)) + b"".join(text(k) + varint(v) for v, k in enumerate(keys)) if keys else b"")
+            + b"\0"
+        )
         last = {key: at for at, key in enumerate(keys)}
         expected.append(sorted(last.items(), key=lambda item: item[1]))
     assert codec.decode(decoded).to_pylist() == expected

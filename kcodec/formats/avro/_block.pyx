@@ -31,7 +31,8 @@ from kcodec.formats.avro._skip_block cimport end_lists, short_lists, skip_lanes
 from kcodec.formats.avro._program cimport *
 from kcodec.plan._budget cimport begin_row, charge
 from kcodec.wire.cursor cimport (
-    copy32, has_pext, likely, load_be64, load_le64, prefetch, read_branch, read_length, read_varint32, unlikely, unzigzag32,
+    copy32, has_pext, likely, load_be64, load_le64, prefetch, read_branch, read_length, read_varint32, unlikely,
+    unzigzag32,
 )
 from kcodec.wire.decimal cimport decimal_limit
 from kcodec.wire.status cimport OK
@@ -333,12 +334,9 @@ cdef bint run_lanes(
     cdef int64_t length
     cdef int64_t present
     cdef int64_t null_branch
-    cdef int64_t value
-    cdef int64_t size
     cdef int64_t factor
     cdef int64_t ahead = block.ahead
     cdef uint64_t raw
-    cdef uint64_t stops
     cdef uint32_t word
     cdef int32_t branch
     # Text goes into its column at once only where every row of the block comes by, in order.
