@@ -15,8 +15,11 @@ def main() -> None:
     logging.getLogger("kcodec").setLevel(logging.ERROR)
 
     name, *arguments = sys.argv[1:]
+    target = targets.target(name)
+    # What is made at the first call, such as Hypothesis' tables of characters, is no slow input.
+    target(bytes(range(256)) * 8)
     # Plain Python is not what is looked for, and instrumenting it costs most of the speed: the kernels are compiled so.
-    atheris.Setup([sys.argv[0], *arguments], targets.target(name))
+    atheris.Setup([sys.argv[0], *arguments], target)
     atheris.Fuzz()
 
 
