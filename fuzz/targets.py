@@ -8,6 +8,7 @@ import importlib.util
 import itertools
 import json
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -144,6 +145,148 @@ def _columns(family: str) -> Callable[[bytes], None]:
     return decode
 
 
+class _Source:
+    """What bytes say, from their beginning; zeros behind their end."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, count: int) -> bytes:
+        taken = self.data[self.at : self.at + count]
+        self.at += count
+        return taken.ljust(count, b"\0")
+
+    def number(self, below: int) -> int:
+        return self.take(1)[0] % below
+
+
+def _any_array(kind: pa.DataType, length: int, source: _Source, nullable: bool = True) -> pa.Array:
+    """Make an array of a type, whose buffers hold anything: also what Arrow's validation would refuse."""
+    offset = source.number(3)
+    slots = length + offset
+    validity = pa.py_buffer(source.take((slots + 7) // 8)) if nullable and source.number(2) else None
+    if pa.types.is_dictionary(kind):
+        values = _any_array(kind.value_type, source.number(5), source)
+        indices = [validity, pa.py_buffer(source.take(slots))]
+        return pa.DictionaryArray.from_buffers(kind, length, indices, values, -1, offset)
+    if pa.types.is_struct(kind):
+        children = [_any_array(field.type, slots, source, field.nullable) for field in kind]
+        return pa.Array.from_buffers(kind, length, [validity], -1, offset, children)
+    if kind in (pa.string_view(), pa.binary_view()):
+        room = pa.py_buffer(source.take(source.number(40)))
+        return pa.Array.from_buffers(
+            kind, length, [validity, pa.py_buffer(source.take(16 * slots)), room], -1, offset
+        )
+    if pa.types.is_boolean(kind):
+        return pa.Array.from_buffers(
+            kind, length, [validity, pa.py_buffer(source.take((slots + 7) // 8))], -1, offset
+        )
+    if not (pa.types.is_list(kind) or pa.types.is_map(kind) or kind in (pa.string(), pa.binary())):
+        fixed = pa.py_buffer(source.take(slots * kind.bit_width // 8))
+        return pa.Array.from_buffers(kind, length, [validity, fixed], -1, offset)
+    if source.number(4):
+        steps = itertools.accumulate((source.number(4) for _ in range(slots)), initial=0)
+        ends = list(steps)
+    else:
+        ends = [int.from_bytes(source.take(4), "little", signed=True) for _ in range(slots + 1)]
+    offsets = pa.py_buffer(b"".join(end.to_bytes(4, "little", signed=True) for end in ends))
+    room_of = min(max(ends[-1], 0), 64)
+    if pa.types.is_list(kind):
+        children = [_any_array(kind.value_type, room_of, source)]
+    elif pa.types.is_map(kind):
+        entry = pa.struct([pa.field("key", kind.key_type, False), pa.field("value", kind.item_type)])
+        children = [_any_array(entry, room_of, source, nullable=False)]
+    else:
+        text = pa.py_buffer(source.take(room_of))
+        return pa.Array.from_buffers(kind, length, [validity, offsets, text], -1, offset)
+    return pa.Array.from_buffers(kind, length, [validity, offsets], -1, offset, children)
+
+
+#: Columns to be written: all layouts, and types that are converted on the way.
+_WRITTEN = pa.struct(
+    [
+        ("id", pa.int32()),
+        ("name", pa.dictionary(pa.int8(), pa.string())),
+        ("price", pa.decimal128(12, 3)),
+        ("ratio", pa.float32()),
+        ("tags", pa.list_(pa.string_view())),
+        ("at", pa.timestamp("ms", "UTC")),
+        ("more", pa.map_(pa.string(), pa.struct([("b", pa.binary_view()), ("f", pa.bool_())]))),
+    ]
+)
+
+
+@cache
+def _writers() -> list[tuple[kcodec.codec.Codec, pa.DataType]]:
+    """Return codecs, and the types of columns that they write."""
+    fields = {
+        "id": "long",
+        "name": "string",
+        "price": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 3},
+        "ratio": "double",
+        "tags": {"type": "array", "items": ["null", "string"]},
+        "at": {"type": "long", "logicalType": "timestamp-micros"},
+        "more": {"type": "map", "values": ["null", {"type": "record", "name": "E", "fields": [
+            {"name": "b", "type": ["null", "bytes"]}, {"name": "f", "type": ["null", "boolean"]},
+        ]}]},
+    }  # fmt: skip
+    avro = {"type": "record", "name": "W", "fields": [
+        {"name": name, "type": ["null", kind]} for name, kind in fields.items()
+    ]}  # fmt: skip
+    proto = """
+    syntax = "proto3";
+    message W { int64 id = 1; string name = 2; double ratio = 3; repeated string tags = 4; map<string, E> more = 5; }
+    message E { bytes b = 1; bool f = 2; }
+    """
+    plain = pa.struct([field for field in _WRITTEN if field.name not in ("price", "at")])
+    return [
+        (kcodec.AvroCodec(avro), _WRITTEN),
+        (JsonCodec(pa.struct([*_KIND, ("name", pa.string())]), nonfinite=True), _WRITTEN),
+        (ConnectJsonCodec(), _WRITTEN),
+        (ProtobufCodec(proto, "W"), plain),
+    ]
+
+
+def arrays(data: bytes) -> None:
+    """Write a column whose buffers hold anything that Arrow's cheap validation takes."""
+    source = _Source(data)
+    codec, kind = _writers()[source.number(4)]
+    try:
+        array = _any_array(kind, 1 + source.number(9), source)
+        array.validate()
+    except pa.ArrowInvalid:
+        return
+    if source.number(2):
+        array = array.slice(source.number(len(array)))
+    with suppress(KcodecError):
+        values, errors = codec.encode(array, errors="report")
+        assert len(values) == len(array)
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid:
+            return
+        # What was written of a column that is one can be read, each row of it.
+        written = sorted(set(range(len(array))) - set(errors["row"].to_pylist()))
+        again, unread = codec.decode(values.take(pa.array(written, pa.int64())), errors="report")
+        again.validate(full=True)
+        assert not len(unread), unread.to_pylist()
+
+
+def segments(data: bytes) -> None:
+    """Read a file of a partition's folder, of the kind that the first byte says."""
+    kinds = ("log", "index", "timeindex", "txnindex", "snapshot", "checkpoint")
+    path = _folder() / f"{0:020}.{kinds[data[0] % len(kinds)] if data else kinds[0]}"
+    path.write_bytes(data[1:])
+    with suppress(KcodecError):
+        found = protocol.read_segment(path, errors="report", control="keep", max_decompressed=1 << 20)
+        (found[0] if isinstance(found, tuple) else found).validate(full=True)
+
+
+@cache
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="kcodec-fuzz-"))
+
+
 def batches(data: bytes) -> None:
     """Read record batches, in one step and one after the other."""
     for check in (True, False):
@@ -209,7 +352,9 @@ def _property(file: str, name: str) -> Callable[[bytes], Any]:
 #: Targets that take the bytes as they are.
 DIRECT: dict[str, Callable[[bytes], None]] = {
     **{family: _columns(family) for family in ("avro", "protobuf", "json", "connect", "ksql", "messages")},
+    "arrays": arrays,
     "batches": batches,
+    "segments": segments,
     "frames": frames,
     "schemas": schemas,
     "definitions": definitions,
