@@ -7,7 +7,7 @@ COMPILED := $(shell find kcodec -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs fuzz debug bench clean
+.PHONY: help demo test lint docs fuzz debug bench history clean
 
 help:
 	@echo 'make demo    show what kcodec does: plain Python, Spark, Spark Connect (ROWS=200000)'
@@ -17,6 +17,7 @@ help:
 	@echo 'make fuzz    fuzz each target under sanitizers (SECONDS=60; needs clang)'
 	@echo 'make debug   rebuild with bounds checks, debug symbols and annotated C (undo: make clean)'
 	@echo 'make bench   run the benchmarks of asv_bench'
+	@echo 'make history run them on ten past commits, for the site (RANGE=main~300..main STEPS=10)'
 	@echo 'make clean   remove everything that was built, .venv included'
 
 $(RUN):
@@ -58,6 +59,10 @@ debug: $(VENV)/dev.stamp
 
 bench: $(VENV)/bench.stamp
 	cd asv_bench && ../$(VENV)/bin/asv machine --yes && ../$(VENV)/bin/asv run --python=same --quick --show-stderr
+
+history: $(VENV)/bench.stamp
+	cd asv_bench && ../$(VENV)/bin/asv machine --yes && \
+	  ../$(VENV)/bin/asv run --steps $(or $(STEPS),10) --skip-existing-commits $(or $(RANGE),main~300..main)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info asv_bench/.asv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Print the suites that a change touches, as an expression for asv's ``--bench``; nothing if it touches none.
 
 ``python asv_bench/touched.py [BASE]`` compares HEAD with where it left BASE (main).

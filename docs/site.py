@@ -1,6 +1,12 @@
-"""What the documentation site adds to the pages: the README as its first one, the guide and the changes as pages."""
+"""What the documentation site adds to the pages.
+
+The README is its first page, the guide and the changes are pages, and asv's site is in the folder ``history`` if
+results are kept.
+"""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +15,9 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).parents[1]
 #: Files of the repository, by the page that they are on the site.
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+BENCHMARKS = ROOT / "asv_bench"
+#: Whether there is something of asv to show.
+MEASURED = any(BENCHMARKS.glob("results/asv/*/machine.json"))
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -22,7 +31,17 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(text: str, page: Any, **_: Any) -> str:
     """Let links to files of the repository lead to their pages."""
+    if page.file.src_uri == "benchmarks.md" and MEASURED:
+        link = '<a href="../history/">The commits that were measured</a>'
+        text = text.replace("## Over time\n", f"## Over time\n\n{link}\n")
     return _linked(text, "../")
+
+
+def on_post_build(config: Any) -> None:
+    """Let asv publish the results that are kept."""
+    if MEASURED:
+        command = [sys.executable, "-m", "asv", "publish", "--html-dir", f"{config['site_dir']}/history"]
+        subprocess.run(command, cwd=BENCHMARKS, check=True, capture_output=True)
 
 
 def _linked(text: str, parent: str) -> str:

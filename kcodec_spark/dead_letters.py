@@ -37,8 +37,9 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     -------
     DataFrame
         What a Kafka sink takes: ``key`` (unless it was decoded), ``value`` (the bytes as they were) and ``headers``:
-        those that there were, and as text ``error.code``, ``error.reason``, ``error.path``, ``error.byte`` (within the value),
-        ``error.schema_id``, ``error.topic``, ``error.partition`` and ``error.offset``, as far as they are known.
+        those that there were, and as text ``error.code``, ``error.reason``, ``error.path``, ``error.byte`` (within the
+        value), ``error.schema_id``, ``error.topic``, ``error.partition`` and ``error.offset``, as far as they are
+        known.
 
     Raises
     ------

@@ -4,7 +4,7 @@ import uuid
 
 import pyarrow.parquet as pq
 import pytest
-from doc_pages import PAGES, ROOT, blocks, needs_spark, page_needs_services
+from doc_pages import PAGES, ROOT, blocks, needs_spark, page_needs_services, page_needs_spark
 from topics import KEY_SCHEMA, Message, order, order_schema, serializer
 
 #: What an example writes for which there is to be a message that cannot be read.
@@ -17,7 +17,11 @@ def example(request, kafka, registry_url, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     mark = uuid.uuid4().hex[:6]
-    topic, *_ = [kafka.create(f"{name}-{mark}") for name in ("orders", "dead", "totals")]
+    # Those of a connector give schemas their names, which have no dashes.
+    changes = f"shop.public.orders_{mark}"
+    topic, *_ = [
+        kafka.create(name) for name in (*(f"{n}-{mark}" for n in ("orders", "dead", "totals")), changes)
+    ]
     writers = [serializer(registry_url, order_schema(version), topic) for version in (1, 2)]
     foreign = serializer(registry_url, KEY_SCHEMA, f"foreign-{mark}")({"id": 1})
     messages = [Message(b"%d" % n, writers[n % 2](order(n, n % 2 + 1))) for n in range(10)]
@@ -34,6 +38,8 @@ def example(request, kafka, registry_url, tmp_path, monkeypatch):
             # Java does not know where Python has gone to.
             ('"path", "orders"', f'"path", "{tmp_path}/orders"'),
             ('"orders-checkpoint"', f'"{tmp_path}/checkpoint"'),
+            ('"shop.public.orders"', f'"{changes}"'),
+            ('"orders-to-lake', f'"to-lake-{mark}'),
             ('"orders"', f'"orders-{mark}"'),
             ('"orders-value"', f'"orders-{mark}-value"'),
             ('"orders-dead"', f'"dead-{mark}"'),
@@ -51,11 +57,16 @@ def example(request, kafka, registry_url, tmp_path, monkeypatch):
 KAFKA = ROOT / "docs" / "kafka.md"
 #: Run in test_ksql.py.
 KSQL = ROOT / "docs" / "ksql.md"
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+
+SERVICES = [page for page in PAGES if page_needs_services(page)]
+HOWTO = [page for page in SERVICES if page.parent.name == "howto"]
+on_own_server = pytest.mark.parametrize("registry_url", ["own_server"], indirect=True)
 
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page_needs_services(page) and page not in (KAFKA, KSQL)],
+    [page for page in SERVICES if page.parent.name == "docs" and page not in (KAFKA, KSQL, TUTORIAL)],
     ids=lambda p: p.name,
 )
 def test_pages(page, spark, example, caplog):
@@ -79,6 +90,41 @@ def test_pages(page, spark, example, caplog):
         names["spark"].conf.unset("spark.sql.pyspark.worker.logging.enabled")
         if connect:
             names["spark"].stop()
+
+
+@on_own_server
+@pytest.mark.parametrize("page", [page for page in HOWTO if not page_needs_spark(page)], ids=lambda p: p.name)
+def test_howto(page, example):
+    for block in blocks(page):
+        example(block)
+
+
+@on_own_server
+@pytest.mark.parametrize("page", [page for page in HOWTO if page_needs_spark(page)], ids=lambda p: p.name)
+def test_howto_of_spark(page, spark, example):
+    example.names["spark"] = spark
+    for block in blocks(page):
+        example(block)
+
+
+@on_own_server
+def test_tutorial(kafka, topic, registry_url, classic_session, tmp_path, monkeypatch):
+    """The page makes its session and fills its topic itself."""
+    monkeypatch.chdir(tmp_path)
+    dead = kafka.create(f"{topic}-dead")
+    names: dict[str, object] = {}
+    for block in blocks(TUTORIAL):
+        for there, here in (
+            ("http://localhost:8081", registry_url),
+            ("localhost:9092", kafka.address),
+            ('"orders"', f'"{topic}"'),
+            ('"orders-dead"', f'"{dead}"'),
+            ('"lake/', f'"{tmp_path}/lake/'),
+        ):
+            block = block.replace(there, here)
+        exec(compile(block, "docs/tutorial.md", "exec"), names)
+    assert names["why"]["error.code"] == b"frame_magic"
+    assert names["why"]["error.topic"] == topic.encode()
 
 
 def test_readme(example):
