@@ -77,9 +77,17 @@ def draw(drawn: list[tuple[str, dict[str, list[float]]]], runs: list[dict[str, A
     mpl.rcParams |= {"svg.hashsalt": "kcodec", "svg.fonttype": "none"}
     from matplotlib import pyplot as plt
 
+    bars_of = [len(times) for _, times in drawn]
     figure, axes = plt.subplots(
-        len(drawn), 1, figsize=(8, 0.4 + 1.15 * len(drawn)), sharex=True, squeeze=False, layout="constrained"
+        len(drawn),
+        1,
+        figsize=(8, 0.4 + 0.45 * len(drawn) + 0.22 * sum(bars_of)),
+        height_ratios=[1 + count for count in bars_of],
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
     )
+    slowest = max(found[-1] for _, times in drawn for found in times.values())
     for axis, (title, times) in zip(axes[:, 0], drawn, strict=True):
         names = list(times)[::-1]
         middles = [statistics.median(times[name]) for name in names]
@@ -91,8 +99,7 @@ def draw(drawn: list[tuple[str, dict[str, list[float]]]], runs: list[dict[str, A
         bars = axis.barh(names, middles, xerr=reach, color=colors, error_kw={"capsize": 2, "elinewidth": 0.8})
         axis.bar_label(bars, [f"{middle:,.0f}" for middle in middles], padding=5, fontsize=8)
         axis.set_xscale("log")
-        axis.margins(x=0.1)
-        axis.set_xlim(left=10)
+        axis.set_xlim(10, 4 * slowest)
         axis.set_title(title, loc="left", fontsize=9)
         axis.tick_params(labelsize=8)
         axis.spines[["top", "right"]].set_visible(False)
