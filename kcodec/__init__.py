@@ -3,9 +3,9 @@
 The names below are loaded when they are first used: importing the package imports nothing but its errors.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kcodec._lazy import lazy_names
 from kcodec.errors import (
     CODES,
     ArrayError,
@@ -73,33 +73,28 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_MODULES = {
-    "AvroCodec": "kcodec.formats.avro.codec",
-    "ConnectJsonCodec": "kcodec.formats.connect.codec",
-    "ConnectSchema": "kcodec.formats.connect.schema",
-    "JsonCodec": "kcodec.formats.json.codec",
-    "JsonSchemaCodec": "kcodec.formats.json_schema.codec",
-    "KsqlCodec": "kcodec.serde.ksql",
-    "DecimalCodec": "kcodec.formats.decimals",
-    "Limits": "kcodec.plan",
-    "MessageCodec": "kcodec.protocol.message.codec",
-    "ProtobufCodec": "kcodec.formats.protobuf.codec",
-    "ProtobufOptions": "kcodec.formats.protobuf.types",
-    "Serde": "kcodec.serde.serde",
-    "TypeOptions": "kcodec.formats.avro.types",
-    "unwrap": "kcodec.formats.debezium.unwrap",
-}
-_SUBPACKAGES = ("kafka", "ksql", "plan", "protocol", "registry", "wire")
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
-        return importlib.import_module(f"kcodec.{name}")
-    if name in _MODULES:
-        value = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
-        return value
-    raise AttributeError(f"module 'kcodec' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "AvroCodec": ".formats.avro.codec",
+        "ConnectJsonCodec": ".formats.connect.codec",
+        "ConnectSchema": ".formats.connect.schema",
+        "JsonCodec": ".formats.json.codec",
+        "JsonSchemaCodec": ".formats.json_schema.codec",
+        "KsqlCodec": ".serde.ksql",
+        "DecimalCodec": ".formats.decimals",
+        "Limits": ".plan",
+        "MessageCodec": ".protocol.message.codec",
+        "ProtobufCodec": ".formats.protobuf.codec",
+        "ProtobufOptions": ".formats.protobuf.types",
+        "Serde": ".serde.serde",
+        "TypeOptions": ".formats.avro.types",
+        "unwrap": ".formats.debezium.unwrap",
+        "kafka": ".",
+        "ksql": ".",
+        "plan": ".",
+        "protocol": ".",
+        "registry": ".",
+        "wire": ".",
+    },
+)

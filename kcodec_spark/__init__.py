@@ -4,10 +4,11 @@ The names below are loaded when they are first used, so that a worker loads noth
 nothing of Spark is imported until a function is called.
 """
 
-import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
     from kcodec_spark.avro import from_avro, to_avro
@@ -75,42 +76,42 @@ __all__ = [
 ]
 
 _MODULES = {
-    "KsqlView": "ksql_topics",
-    "ServerReport": "ship",
-    "check_server": "ship",
-    "consumer_lag": "lag",
-    "dead_letters": "dead_letters",
-    "decimal_to_text": "decimals",
-    "decode_consumer_offsets": "protocol",
-    "decode_decimal": "decimals",
-    "decode_transaction_state": "protocol",
-    "encode_decimal": "decimals",
-    "from_avro": "avro",
-    "from_connect_json": "connect",
-    "from_json": "json",
-    "from_json_schema": "json_schema",
-    "from_kafka_message": "protocol",
-    "from_ksql": "ksql",
-    "from_protobuf": "protobuf",
-    "ksql_views": "ksql_topics",
-    "metrics": "metrics",
-    "readStream_ksql": "ksql_topics",
-    "read_ksql": "ksql_topics",
-    "register": "register",
-    "register_kafka": "kafka",
-    "register_segments": "segment",
-    "schema_id": "metrics",
-    "select_ksql": "ksql_topics",
-    "ship": "ship",
-    "text_to_decimal": "decimals",
-    "to_avro": "avro",
-    "to_connect_json": "connect",
-    "to_json": "json",
-    "to_json_schema": "json_schema",
-    "to_ksql": "ksql",
-    "to_protobuf": "protobuf",
-    "unwrap": "debezium",
-    "write_ksql": "ksql_topics",
+    "KsqlView": ".ksql_topics",
+    "ServerReport": ".ship",
+    "check_server": ".ship",
+    "consumer_lag": ".lag",
+    "dead_letters": ".dead_letters",
+    "decimal_to_text": ".decimals",
+    "decode_consumer_offsets": ".protocol",
+    "decode_decimal": ".decimals",
+    "decode_transaction_state": ".protocol",
+    "encode_decimal": ".decimals",
+    "from_avro": ".avro",
+    "from_connect_json": ".connect",
+    "from_json": ".json",
+    "from_json_schema": ".json_schema",
+    "from_kafka_message": ".protocol",
+    "from_ksql": ".ksql",
+    "from_protobuf": ".protobuf",
+    "ksql_views": ".ksql_topics",
+    "metrics": ".metrics",
+    "readStream_ksql": ".ksql_topics",
+    "read_ksql": ".ksql_topics",
+    "register": ".register",
+    "register_kafka": ".kafka",
+    "register_segments": ".segment",
+    "schema_id": ".metrics",
+    "select_ksql": ".ksql_topics",
+    "ship": ".ship",
+    "text_to_decimal": ".decimals",
+    "to_avro": ".avro",
+    "to_connect_json": ".connect",
+    "to_json": ".json",
+    "to_json_schema": ".json_schema",
+    "to_ksql": ".ksql",
+    "to_protobuf": ".protobuf",
+    "unwrap": ".debezium",
+    "write_ksql": ".ksql_topics",
 }
 
 
@@ -124,14 +125,4 @@ class _Package(ModuleType):
 
 sys.modules[__name__].__class__ = _Package
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        module = importlib.import_module(f"kcodec_spark.{_MODULES[name]}")
-        value = globals()[name] = getattr(module, name)
-        return value
-    raise AttributeError(f"module 'kcodec_spark' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

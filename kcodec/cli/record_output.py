@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import JsonCodec
 

@@ -4,8 +4,8 @@ import ast
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.errors import ConfigError
 
 __all__ = ["condition"]

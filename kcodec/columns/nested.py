@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError, near
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
 from kcodec.errors import ArrayError, near
 
 __all__ = ["BYTES", "arrays", "payloads"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from kcodec._lazy import compute as pc
 from kcodec.registry import SchemaRegistry
 from kcodec.serde.serde import Serde
 
@@ -214,8 +215,6 @@ def _money(cents: "np.ndarray[Any, Any]") -> pa.Array:
 
 
 def _with_nulls(array: pa.Array, missing: "np.ndarray[Any, Any]") -> pa.Array:
-    import pyarrow.compute as pc
-
     return pc.if_else(pa.array(missing), pa.scalar(None, array.type), array)
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from kcodec import registry as registries
+from kcodec._lazy import compute as pc
 from kcodec.demo.kafka import Place, through
 from kcodec.demo.orders import SCHEMAS, TOPIC, Orders, make_orders
 from kcodec.registry import SchemaRegistry

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import arrays

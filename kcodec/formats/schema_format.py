@@ -11,12 +11,13 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, near
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     # A registry needs no Arrow.
     import pyarrow as pa
 
@@ -643,4 +644,7 @@ def schema_types() -> list[str]:
 @functools.cache
 def _plugins() -> dict[str, EntryPoint]:
     """Return the entry points by name; they are looked for once in a process."""
+    # With modules for e-mail and archives.
+    from importlib.metadata import entry_points
+
     return {entry.name: entry for entry in entry_points(group=GROUP)}

@@ -3,8 +3,9 @@
 The names below are loaded when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
     from kcodec.kafka.follower import Follower, follow
@@ -33,32 +34,23 @@ __all__ = [
     "write",
 ]
 
-_MODULES = {
-    "Follower": "follower",
-    "Range": "offsets",
-    "ReadReport": "report",
-    "RecordError": "report",
-    "Written": "topic_writer",
-    "follow": "follower",
-    "limit_ranges": "offsets",
-    "list_topics": "topic_list",
-    "partition_of": "partitioner",
-    "plan": "topic_reader",
-    "positions_json": "offsets",
-    "read": "topic_reader",
-    "read_positions": "offsets",
-    "split_ranges": "offsets",
-    "write": "topic_writer",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        module = importlib.import_module(f"kcodec.kafka.{_MODULES[name]}")
-        value = globals()[name] = getattr(module, name)
-        return value
-    raise AttributeError(f"module 'kcodec.kafka' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Follower": ".follower",
+        "Range": ".offsets",
+        "ReadReport": ".report",
+        "RecordError": ".report",
+        "Written": ".topic_writer",
+        "follow": ".follower",
+        "limit_ranges": ".offsets",
+        "list_topics": ".topic_list",
+        "partition_of": ".partitioner",
+        "plan": ".topic_reader",
+        "positions_json": ".offsets",
+        "read": ".topic_reader",
+        "read_positions": ".offsets",
+        "split_ranges": ".offsets",
+        "write": ".topic_writer",
+    },
+)

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.codec import check_errors
 from kcodec.errors import ConfigError, DecodeError, Fault
 from kcodec.kafka.committed import CommittedBatches

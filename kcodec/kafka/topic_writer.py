@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.nested import unpack
 from kcodec.errors import ConfigError, EncodeError
 from kcodec.kafka.cluster import Cluster, TopicPartition

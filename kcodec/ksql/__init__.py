@@ -3,8 +3,9 @@
 The names below are loaded when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
     from kcodec.formats.ksql.types import StatementError
@@ -26,25 +27,17 @@ __all__ = [
     "write",
 ]
 
-_MODULES = {
-    "Records": "kcodec.ksql.records",
-    "RowFollower": "kcodec.ksql.topic",
-    "Statement": "kcodec.ksql.statement",
-    "StatementError": "kcodec.formats.ksql.types",
-    "follow": "kcodec.ksql.topic",
-    "list_statements": "kcodec.ksql.catalogue",
-    "parse": "kcodec.ksql.parser",
-    "read": "kcodec.ksql.topic",
-    "write": "kcodec.ksql.topic",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = globals()[name] = getattr(importlib.import_module(_MODULES[name]), name)
-        return value
-    raise AttributeError(f"module 'kcodec.ksql' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Records": ".records",
+        "RowFollower": ".topic",
+        "Statement": ".statement",
+        "StatementError": "..formats.ksql.types",
+        "follow": ".topic",
+        "list_statements": ".catalogue",
+        "parse": ".parser",
+        "read": ".topic",
+        "write": ".topic",
+    },
+)

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec import registry as registries
+from kcodec._lazy import compute as pc
 from kcodec.columns.nested import unpack
 from kcodec.errors import ConfigError, EncodeError, Fault, SchemaError, near
 from kcodec.formats.ksql.types import HEADERS, SqlColumn, arrow_type

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.codec import report
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, one_line

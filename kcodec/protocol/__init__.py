@@ -3,8 +3,9 @@
 The names below are loaded when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kcodec._lazy import lazy_names
 
 if TYPE_CHECKING:
     from kcodec.protocol.batch.headers import list_batches
@@ -49,40 +50,32 @@ __all__ = [
     "write_batches",
 ]
 
-_MODULES = {
-    "Connection": "connection",
-    "Definitions": "spec.definitions",
-    "Exchange": "connection",
-    "FieldSpec": "spec.model",
-    "FieldType": "spec.model",
-    "MessageCodec": "message.codec",
-    "MessageSpec": "spec.message",
-    "SpecError": "spec.json",
-    "StructSpec": "spec.model",
-    "TopicCodec": "topics.codec",
-    "Versions": "spec.versions",
-    "Violation": "spec.evolution",
-    "check_evolution": "spec.evolution",
-    "decode_topic": "topics.codec",
-    "expand_records": "batch.message_records",
-    "join_messages": "connection",
-    "list_batches": "batch.headers",
-    "load": "spec.definitions",
-    "read_batches": "batch.read",
-    "read_segment": "batch.segment",
-    "split_messages": "connection",
-    "stream_batches": "batch.read",
-    "stream_segment": "batch.segment",
-    "write_batches": "batch.write",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        value = globals()[name] = getattr(importlib.import_module(f"kcodec.protocol.{_MODULES[name]}"), name)
-        return value
-    raise AttributeError(f"module 'kcodec.protocol' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Connection": ".connection",
+        "Definitions": ".spec.definitions",
+        "Exchange": ".connection",
+        "FieldSpec": ".spec.model",
+        "FieldType": ".spec.model",
+        "MessageCodec": ".message.codec",
+        "MessageSpec": ".spec.message",
+        "SpecError": ".spec.json",
+        "StructSpec": ".spec.model",
+        "TopicCodec": ".topics.codec",
+        "Versions": ".spec.versions",
+        "Violation": ".spec.evolution",
+        "check_evolution": ".spec.evolution",
+        "decode_topic": ".topics.codec",
+        "expand_records": ".batch.message_records",
+        "join_messages": ".connection",
+        "list_batches": ".batch.headers",
+        "load": ".spec.definitions",
+        "read_batches": ".batch.read",
+        "read_segment": ".batch.segment",
+        "split_messages": ".connection",
+        "stream_batches": ".batch.read",
+        "stream_segment": ".batch.segment",
+        "write_batches": ".batch.write",
+    },
+)

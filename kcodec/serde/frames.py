@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.frames import decode_frames
 from kcodec.columns.source import arrays, payloads

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.nested import members
 from kcodec.columns.source import payloads

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.source import arrays
 from kcodec.errors import CODES, ConfigError, EncodeError, Fault, SchemaError

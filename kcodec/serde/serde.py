@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.errors import ConfigError
 from kcodec.formats.schema_format import CODECS, SchemaFormat, schema_format
 from kcodec.plan import Limits

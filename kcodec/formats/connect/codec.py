@@ -7,10 +7,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._impl import kernel
 from kcodec._kept import Kept
+from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors, report
 from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import unpack

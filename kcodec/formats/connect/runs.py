@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, Fault
 from kcodec.formats.connect._envelope_py import fault as envelope_fault
 from kcodec.formats.connect.arrow import widen
@@ -127,10 +127,12 @@ class RunReader:
             part, lost = widen(part, target.inner)
             paths = dict(reversed(lost))
             faults += [Fault(row, None, path, "inexact", CODES["inexact"]) for row, path in paths.items()]
-            kept = part.is_valid()
-            if paths:
-                kept = pa.array([valid and row not in paths for row, valid in enumerate(kept.to_pylist())])
             if paths or array.null_count < len(array):
+                kept = part.is_valid()
+                if paths:
+                    kept = pa.array(
+                        [valid and row not in paths for row, valid in enumerate(kept.to_pylist())]
+                    )
                 # Rows of other schemas are null in it.
                 part = pc.if_else(kept, part, array)
             array = part

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays
 from kcodec.errors import ConfigError, SchemaError

@@ -3,6 +3,7 @@
 import functools
 import re
 
+from kcodec._lazy import compute as pc
 from kcodec.errors import SchemaError
 
 __all__ = ["matches"]
@@ -33,7 +34,6 @@ def matches(pattern: str, name: str) -> bool:
     (True, False, True)
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     try:
         found = pc.match_substring_regex(pa.array([name]), pattern)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.nested import members, unpack
 from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault

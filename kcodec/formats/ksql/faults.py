@@ -2,8 +2,8 @@
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, Fault
 from kcodec.plan.failure import prefix
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._kept import Kept
+from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel

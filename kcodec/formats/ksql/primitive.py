@@ -12,9 +12,9 @@ BYTES    the bytes
 import sys
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes, cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.reread import reread

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kcodec._lazy import compute as pc
 from kcodec.wire.decimal import decimals_from_arrow
 
 __all__ = ["date_parts", "days_of_parts", "decimal_parts", "millis_of_parts", "time_parts"]

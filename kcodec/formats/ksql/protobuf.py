@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.nested import rebuild
 from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault, SchemaError

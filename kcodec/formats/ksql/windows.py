@@ -12,9 +12,9 @@ import sys
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, ConfigError, Fault, SchemaError, one_line
 from kcodec.java.numbers import parse_java_integer
 

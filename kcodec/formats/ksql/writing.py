@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._kept import Kept
+from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import rebuild
 from kcodec.errors import Fault, SchemaError

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.columns.selection import select_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter

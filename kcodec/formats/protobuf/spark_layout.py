@@ -8,8 +8,8 @@ always null, as not everything in Spark takes empty structs.
 from decimal import Decimal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
 from kcodec.formats.protobuf.types import ProtobufOptions

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.protocol.batch.compression import CODECS
 from kcodec.protocol.batch.read import BatchOptions, BatchSource, chunks_of
 from kcodec.protocol.batch.schema import BATCHES, CONTROL_BATCH, DELETE_HORIZON, TRANSACTIONAL

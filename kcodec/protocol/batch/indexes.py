@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.batch.partition_files import base_offset_of, open_file
 from kcodec.protocol.batch.schema import TIMESTAMP

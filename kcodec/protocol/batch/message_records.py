@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kcodec._lazy import compute as pc
 from kcodec.errors import ConfigError, DecodeError
 from kcodec.protocol.batch.read import BatchOptions, read_batches
 from kcodec.protocol.batch.schema import record_schema

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
 from kcodec.errors import CODES, DecodeError
 from kcodec.protocol.batch.indexes import entry_columns
 from kcodec.protocol.batch.partition_files import open_file

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._impl import kernel
+from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import payloads

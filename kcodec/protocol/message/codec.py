@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kcodec._kept import Kept
+from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, check_errors
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays, payloads

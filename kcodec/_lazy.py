@@ -1,0 +1,54 @@
+"""Names whose modules are imported when the names are first used, because that takes time."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow.compute as compute
+
+__all__ = ["compute", "lazy_names"]
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the ``__getattr__`` and the ``__dir__`` of a package that imports its names when they are first used.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    modules : mapping
+        Public names and what defines them, relative to the package: ``.module``, or ``.`` where the name is itself
+        a module.
+    """
+
+    def get(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if modules[name] == ".":
+            return importlib.import_module(f".{name}", package)
+        value = getattr(importlib.import_module(modules[name], package), name)
+        vars(sys.modules[package])[name] = value
+        return value
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *modules})
+
+
+class _LazyModule:
+    """A module of another package, as far as its functions are concerned."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(importlib.import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
+
+
+if not TYPE_CHECKING:
+    #: The import takes as long as that of all a codec needs, which seldom needs it.
+    compute = _LazyModule("pyarrow.compute")
