@@ -1,21 +1,42 @@
 """What all codecs share: columns in, columns out, what happens to rows that fail, and when two codecs are equal."""
 
 import inspect
+import itertools
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec._impl import kernel
+from kcodec._threads import map_in_threads
 from kcodec.columns.casts import FINER
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import type_at
 from kcodec.errors import CODES, CapacityError, ConfigError, DecodeError, EncodeError, Fault, one_line
 from kcodec.plan import Limits
 
-__all__ = ["ERRORS", "REPORT", "Codec", "check_errors", "name_frames", "name_rounding", "report", "result"]
+__all__ = [
+    "ERRORS",
+    "REPORT",
+    "Codec",
+    "Numbered",
+    "Run",
+    "Step",
+    "check_errors",
+    "name_frames",
+    "name_rounding",
+    "report",
+    "result",
+]
 
 ERRORS = ("raise", "null", "report")
+
+#: Reads or writes a part of a column, up to its first fault if it is told to stop there.
+Step = Callable[[Any, bool], tuple[pa.Array, list[Fault]]]
+
+#: Rows for which a thread is worth its while, and rows whose columns stay warm.
+_MIN_ROWS, _MAX_ROWS = 10_000, 65_536
 
 #: Characters of a reason. Texts of schemas and of registries may stand in it, and it is repeated for each row.
 _MAX_REASON = 1000
@@ -108,6 +129,102 @@ def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Ar
     return pa.chunked_array(parts, kind) if chunked else parts[0]
 
 
+class Run:
+    """How a call runs the rows of its column: what becomes of those that fail, on how many threads, into what.
+
+    The arguments are those of `Codec.decode` and `Codec.encode`.
+    """
+
+    def __init__(self, errors: str, *, use_threads: bool = False, as_list: bool = False) -> None:
+        check_errors(errors)
+        self.errors = errors
+        self._threads = pa.cpu_count() if use_threads else 0
+        self._as_list = as_list
+
+    def parts(self, column: tuple[list[pa.Array], bool]) -> tuple[list[pa.Array], bool]:
+        """Return a column, which may be in chunks, as what is read or written at a time, and whether there are chunks.
+
+        The parts are its chunks; for threads, parts of these that keep all of them busy.
+        """
+        chunks, chunked = column
+        if not self._threads:
+            return chunks, chunked
+        rows = sum(map(len, chunks))
+        if not self._shares(rows):
+            return chunks, True
+        rounds = -(-rows // (self._threads * _MAX_ROWS))
+        size = max(_MIN_ROWS, -(-rows // (self._threads * rounds)))
+        return [chunk.slice(start, size) for chunk in chunks for start in range(0, len(chunk), size)], True
+
+    def _shares(self, rows: int) -> bool:
+        return self._threads > 1 and rows >= 2 * _MIN_ROWS
+
+    def result(
+        self,
+        step: Step,
+        parts: Sequence[Any],
+        chunked: bool,
+        kind: pa.DataType,
+        error: type[DecodeError] | type[EncodeError],
+    ) -> Any:
+        """Return what a step makes of the parts of a column, with a report if there is to be one."""
+        stop = self.errors == "raise"
+        starts = list(itertools.accumulate(map(len, parts), initial=0))
+
+        def one(at: int) -> tuple[pa.Array, list[Fault]]:
+            part = parts[at]
+            try:
+                made, found = step(part, stop)
+            except MemoryError as lack:
+                # Arrow's own is one too.
+                told = one_line(lack) or "out of memory"
+                raise CapacityError(f"{len(part)} rows need more memory than there is: {told}") from lack
+            faults = [_placed(fault, starts[at]) for fault in found]
+            if faults and stop:
+                raise error(*faults[0])
+            return made, faults
+
+        if self._shares(starts[-1]):
+            made = map_in_threads(one, range(len(parts)), self._threads)
+        else:
+            made = [one(at) for at in range(len(parts))]
+        arrays = [array for array, _ in made]
+        column = _listed(arrays) if self._as_list else result(arrays, chunked, kind)
+        if self.errors != "report":
+            return column
+        return column, report(fault for _, faults in made for fault in faults)
+
+
+class Numbered:
+    """A part of a column by its number, and by the row that it starts at."""
+
+    def __init__(self, at: int, start: int, rows: int) -> None:
+        self.at = at
+        self.start = start
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @staticmethod
+    def all(parts: Iterable[pa.Array]) -> "list[Numbered]":
+        """Return the numbers of all parts of a column."""
+        sizes = list(map(len, parts))
+        starts = itertools.accumulate(sizes, initial=0)
+        return [
+            Numbered(at, start, rows) for at, (start, rows) in enumerate(zip(starts, sizes, strict=False))
+        ]
+
+
+def _listed(arrays: Iterable[pa.Array]) -> list[Any]:
+    """Return the values of arrays as a list: bytes, or text where that is what is written."""
+    values: list[Any] = []
+    for array in arrays:
+        binary = pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type)
+        values += kernel("columns._binary").bytes_list(array) if binary else array.to_pylist()
+    return values
+
+
 class Codec:
     """A format with its schema, compiled: columns of payloads to Arrow columns and back.
 
@@ -128,7 +245,7 @@ class Codec:
     #: The arguments that an equal codec is made with, by name, in the order of the signature.
     _arguments: dict[str, Any]
 
-    def decode(self, values: Any, errors: str = "raise") -> Any:
+    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of payloads.
 
         Parameters
@@ -138,13 +255,16 @@ class Codec:
         errors : {"raise", "null", "report"}
             What becomes of a row that cannot be decoded: an exception; a null; or a null and a row of the
             report.
+        use_threads : bool
+            Whether the rows are shared among threads, as many as `pyarrow.cpu_count` says: from 20,000 rows on,
+            which then come in chunks.
 
         Returns
         -------
         pyarrow.Array or pyarrow.ChunkedArray
-            Of `arrow_type`, in chunks if the values were. With ``errors="report"`` a pair of it and a
-            `pyarrow.Table` with the columns ``row``, ``offset`` (byte in the row's value), ``path``,
-            ``code``, ``reason`` and ``schema_id``.
+            Of `arrow_type`, in chunks if the values were or with `use_threads`. With ``errors="report"`` a pair
+            of it and a `pyarrow.Table` with the columns ``row``, ``offset`` (byte in the row's value),
+            ``path``, ``code``, ``reason`` and ``schema_id``.
 
         Raises
         ------
@@ -153,16 +273,18 @@ class Codec:
         TypeError
             If the values are not a column of payloads.
         """
-        check_errors(errors)
-        chunks, chunked = payloads(values)
+        run = Run(errors, use_threads=use_threads)
+        parts, chunked = run.parts(payloads(values))
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             decoded, faults = self._decode(chunk, stop)
             return decoded, name_frames(faults, chunk) if self._names_frames else faults
 
-        return self._run(step, chunks, chunked, self.arrow_type, errors, DecodeError)
+        return run.result(step, parts, chunked, self.arrow_type, DecodeError)
 
-    def encode(self, array: Any, errors: str = "raise") -> Any:
+    def encode(
+        self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
+    ) -> Any:
         """Encode a column, or the columns of a table as one struct.
 
         Parameters
@@ -171,10 +293,14 @@ class Codec:
             What to write; nulls stay null. A list holds Python values, dicts for records.
         errors : {"raise", "null", "report"}
             What becomes of a row that cannot be encoded, as in `decode`. Its offset is null.
+        as_list : bool
+            Whether the result is a list of bytes and None, as producers of other libraries take them.
+        use_threads : bool
+            Whether the rows are shared among threads, as in `decode`.
 
         Returns
         -------
-        pyarrow.Array or pyarrow.ChunkedArray
+        pyarrow.Array, pyarrow.ChunkedArray or list
             Binary; with ``errors="report"`` a pair of it and the report.
 
         Raises
@@ -182,14 +308,14 @@ class Codec:
         EncodeError
             If ``errors="raise"``: the first row that cannot be encoded.
         """
-        check_errors(errors)
-        chunks, chunked = arrays(array, self.arrow_type)
+        run = Run(errors, as_list=as_list, use_threads=use_threads)
+        parts, chunked = run.parts(arrays(array, self.arrow_type))
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = self._encode(chunk, stop)
             return encoded, name_rounding(faults, chunk.type)
 
-        return self._run(step, chunks, chunked, self._encoded_type, errors, EncodeError)
+        return run.result(step, parts, chunked, self._encoded_type, EncodeError)
 
     _encoded_type: pa.DataType
 
@@ -279,33 +405,6 @@ class Codec:
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         raise TypeError(f"{type(self).__name__} does not encode")
-
-    @staticmethod
-    def _run(
-        step: Any,
-        chunks: list[pa.Array],
-        chunked: bool,
-        kind: pa.DataType,
-        errors: str,
-        error: type[DecodeError] | type[EncodeError],
-    ) -> Any:
-        parts: list[pa.Array] = []
-        faults: list[Fault] = []
-        before = 0
-        for chunk in chunks:
-            try:
-                part, found = step(chunk, errors == "raise")
-            except MemoryError as lack:
-                # Arrow's own is one too.
-                told = one_line(lack) or "out of memory"
-                raise CapacityError(f"{len(chunk)} rows need more memory than there is: {told}") from lack
-            faults += [_placed(fault, before) for fault in found]
-            if faults and errors == "raise":
-                raise error(*faults[0])
-            parts.append(part)
-            before += len(chunk)
-        column = result(parts, chunked, kind)
-        return (column, report(faults)) if errors == "report" else column
 
 
 def _placed(fault: Fault, before: int) -> Fault:

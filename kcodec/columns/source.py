@@ -42,21 +42,23 @@ def arrays(values: Any, kind: pa.DataType | None = BYTES) -> tuple[list[pa.Array
 
 def _listed(values: Any, kind: pa.DataType | None) -> pa.Array:
     """Make an array of Python values: of the columns of a type that they have, or of what they are."""
-    found = kernel("columns._binary").binary_array(values)
-    if found is not None:
-        return found
-    if kind != BYTES and any(not isinstance(value, (bytes, type(None))) for value in values):
-        try:
-            return pa.array(values, None if kind is None else _used(values, kind))
-        except (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError) as error:
-            raise TypeError(f"the values of the list do not fit one type: {error}") from None
     try:
-        return pa.array(values, BYTES)
+        found = kernel("columns._binary").binary_array(values, others=kind == BYTES)
+        if found is not None:
+            return found
+        if kind == BYTES:
+            return pa.array(values, BYTES)
     except (pa.ArrowTypeError, UnicodeEncodeError) as error:
         raise TypeError(
             f"a list holds bytes and None ({error}); pass other values as an Arrow column, "
             "such as pyarrow.array makes"
         ) from None
+    if all(isinstance(value, (bytes, type(None))) for value in values):
+        return pa.array(values, BYTES)
+    try:
+        return pa.array(values, None if kind is None else _used(values, kind))
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError) as error:
+        raise TypeError(f"the values of the list do not fit one type: {error}") from None
 
 
 def _used(values: Any, kind: pa.DataType, path: str = "") -> pa.DataType:

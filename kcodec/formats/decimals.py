@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, check_errors
+from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import arrays
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError
@@ -111,14 +111,14 @@ class DecimalCodec(Codec):
     def _decimal_type(precision: int, scale: int) -> pa.DataType:
         return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
 
-    def decode(self, values: Any, errors: str = "raise") -> Any:
+    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of decimals in any of the forms above; ``offset`` of the report is null.
 
         Parameters and result are those of every `Codec`.
         """
-        check_errors(errors)
-        chunks, chunked = arrays(values)
-        return self._run(self._decode, chunks, chunked, self.arrow_type, errors, DecodeError)
+        run = Run(errors, use_threads=use_threads)
+        parts, chunked = run.parts(arrays(values))
+        return run.result(self._decode, parts, chunked, self.arrow_type, DecodeError)
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         kind, types = array.type, pa.types

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, check_errors
+from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import members
 from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
@@ -251,7 +251,9 @@ class KsqlCodec(Codec):
         """
         return None if self._registered is None else self._registered.register()
 
-    def decode(self, values: Any, errors: str = "raise", headers: Any = None) -> Any:
+    def decode(
+        self, values: Any, errors: str = "raise", headers: Any = None, *, use_threads: bool = False
+    ) -> Any:
         """Decode a column of payloads.
 
         Parameters
@@ -260,14 +262,16 @@ class KsqlCodec(Codec):
             As for every codec.
         headers : pyarrow.Array, ChunkedArray or list, optional
             Those of the records, as for `kcodec.Serde.deserialize`, where headers may name the schemas.
+        use_threads : bool
+            Whether the rows are shared among threads, as for every codec.
 
         Returns
         -------
         pyarrow.Array or pyarrow.ChunkedArray
             As of every codec.
         """
-        check_errors(errors)
-        chunks, chunked = payloads(values)
+        run = Run(errors, use_threads=use_threads)
+        chunks, chunked = run.parts(payloads(values))
         if headers is not None and self._registered is None:
             raise ConfigError(f"{self.format} has no schemas that headers= could name")
         windowed = None if self._windows is None else [self._windows.split(chunk) for chunk in chunks]
@@ -278,7 +282,7 @@ class KsqlCodec(Codec):
             found = self._registered.reading(keys, errors, headers)
             framed, step = found.framed, found.step
 
-        def each(number: "_Numbered", stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def each(number: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
             at = number.at
             array, faults = step(framed[at], stop)
             if windowed is not None and windowed[at].faults:
@@ -290,8 +294,7 @@ class KsqlCodec(Codec):
                 array = _with_windows(array, windowed[at])
             return array if array.type == self.arrow_type else array.cast(self.arrow_type), faults
 
-        steps = [_Numbered(at, len(chunk)) for at, chunk in enumerate(chunks)]
-        return self._run(each, steps, chunked, self.arrow_type, errors, DecodeError)
+        return run.result(each, Numbered.all(chunks), chunked, self.arrow_type, DecodeError)
 
     def _read_plain(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         assert self._rows is not None
@@ -352,17 +355,6 @@ def _restored(kind: type[KsqlCodec], state: dict[str, Any]) -> KsqlCodec:
     made = kind.__new__(kind)
     made.__dict__.update(state)
     return made
-
-
-class _Numbered:
-    """A chunk by its number."""
-
-    def __init__(self, at: int, rows: int) -> None:
-        self.at = at
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return self.rows
 
 
 def _is_written(kind: SqlType, given: pa.DataType) -> bool:

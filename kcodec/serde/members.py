@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, check_errors
+from kcodec.codec import Run, Step
 from kcodec.columns.source import arrays
 from kcodec.errors import CODES, ConfigError, EncodeError, Fault, SchemaError
 from kcodec.plan import Limits
 from kcodec.serde.topic import Given, TopicSchemas
-from kcodec.serde.write import ColumnWriter, Step
+from kcodec.serde.write import ColumnWriter
 
 __all__ = ["MembersWriter"]
 
@@ -30,24 +30,22 @@ class MembersWriter:
             for name, language in topic.format.members().items()
         }
 
-    def write(self, array: Any, errors: str) -> tuple[Any, bytes | None]:
+    def write(self, array: Any, run: Run) -> tuple[Any, bytes | None]:
         """Write a column; there is no header that names the schemas of all its rows."""
-        check_errors(errors)
         if self._header_out:
             raise ConfigError("HeaderSchemaIdSerializer names one message; columns of several need prefixes")
-        chunks, chunked = arrays(
-            array, self._whole.given_type() if isinstance(array, (list, tuple)) else None
-        )
+        listed = isinstance(array, (list, tuple))
+        parts, chunked = run.parts(arrays(array, self._whole.given_type() if listed else None))
         steps: dict[int, Step] = {}
-        for at, writer in enumerate(self._chosen(chunks[0].type)):
-            if any(chunk.field(at).null_count < len(chunk) for chunk in chunks):
-                steps[at] = writer.step(chunks[0].type.field(at).type)[0]
+        for at, writer in enumerate(self._chosen(parts[0].type)):
+            if any(part.field(at).null_count < len(part) for part in parts):
+                steps[at] = writer.step(parts[0].type.field(at).type)[0]
         kind = self._whole.encoded_type
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             return _encode(chunk, steps, kind, stop)
 
-        return Codec._run(step, chunks, chunked, kind, errors, EncodeError), None
+        return run.result(step, parts, chunked, kind, EncodeError), None
 
     def _chosen(self, kind: pa.DataType) -> list[ColumnWriter]:
         """Return the writers of a struct's members, which are called as the messages are, packages left out or not."""

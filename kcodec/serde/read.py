@@ -2,13 +2,13 @@
 
 import dataclasses
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
-from kcodec.codec import Codec, check_errors
+from kcodec.codec import Run, Step
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
@@ -43,7 +43,7 @@ class ReadingSteps(NamedTuple):
     """The frames of a column's chunks, what reads each of them, and the type that it gives."""
 
     framed: list[Framed]
-    step: Callable[[Framed, bool], tuple[pa.Array, list[Fault]]]
+    step: Step
     arrow_type: pa.DataType
 
 
@@ -152,12 +152,11 @@ class ColumnReader:
                 elif each.id is not None:
                     self._source(each.id, each)
 
-    def read(self, values: Any, errors: str, headers: Any, header: str) -> Any:
+    def read(self, values: Any, run: Run, headers: Any, header: str) -> Any:
         """Read a column; see `kcodec.Serde.deserialize`."""
-        check_errors(errors)
-        chunks, chunked = payloads(values)
-        reading = self.reading(chunks, errors, headers, header)
-        return Codec._run(reading.step, reading.framed, chunked, reading.arrow_type, errors, DecodeError)
+        parts, chunked = run.parts(payloads(values))
+        reading = self.reading(parts, run.errors, headers, header)
+        return run.result(reading.step, reading.framed, chunked, reading.arrow_type, DecodeError)
 
     def reading(self, chunks: list[pa.Array], errors: str, headers: Any, header: str) -> "ReadingSteps":
         """Find out how the chunks of a column are read."""

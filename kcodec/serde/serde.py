@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.codec import Run
 from kcodec.errors import ConfigError
 from kcodec.formats.schema_format import CODECS, SchemaFormat, schema_format
 from kcodec.plan import Limits
@@ -210,7 +211,9 @@ class Serde:
         """
         self._reader.fetch(schemas)
 
-    def deserialize(self, values: Any, errors: str = "raise", headers: Any = None) -> Any:
+    def deserialize(
+        self, values: Any, errors: str = "raise", headers: Any = None, *, use_threads: bool = False
+    ) -> Any:
         """Read a column of framed values.
 
         Parameters
@@ -225,11 +228,14 @@ class Serde:
             headers of the record (``list<struct<key: string, value: binary>>`` as Spark has them, or lists of
             pairs), of which the last of that name counts. A value whose header names its schema has no
             prefix.
+        use_threads : bool
+            Whether the rows are shared among threads, as many as `pyarrow.cpu_count` says: from 20,000 rows on,
+            which then come in chunks.
 
         Returns
         -------
         pyarrow.Array or pyarrow.ChunkedArray
-            In chunks if the values were; of type null if no value ever named a schema. With
+            In chunks if the values were or with `use_threads`; of type null if no value ever named a schema. With
             ``errors="report"`` a pair of it and a `pyarrow.Table` with the columns ``row``, ``offset`` (byte
             in the row's value), ``path``, ``code``, ``reason`` and ``schema_id``.
 
@@ -246,10 +252,12 @@ class Serde:
         ConfigError, TypeError
             If the subject cannot be named, or the values are not a column of payloads.
         """
-        return self._reader.read(values, errors, headers, self.header)
+        return self._reader.read(values, Run(errors, use_threads=use_threads), headers, self.header)
 
-    def serialize(self, array: Any, errors: str = "raise") -> Any:
-        """Write a column with the prefix that names its schema.
+    def serialize(
+        self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
+    ) -> Any:
+        r"""Write a column with the prefix that names its schema.
 
         Parameters
         ----------
@@ -257,11 +265,16 @@ class Serde:
             What to write; nulls stay null. A list holds Python values, dicts for records.
         errors : {"raise", "null", "report"}
             What becomes of a row that cannot be written, as in `deserialize`.
+        as_list : bool
+            Whether the result is a list of bytes and None, as producers of other libraries take them.
+        use_threads : bool
+            Whether the rows are shared among threads, as in `deserialize`.
 
         Returns
         -------
-        pyarrow.Array or pyarrow.ChunkedArray
-            Binary, in chunks if the column was; with ``errors="report"`` a pair of it and the report.
+        pyarrow.Array, pyarrow.ChunkedArray or list
+            Binary, in chunks if the column was or with `use_threads`; with ``errors="report"`` a pair of it and
+            the report.
 
         Raises
         ------
@@ -275,12 +288,18 @@ class Serde:
             ``*.compatibility.strict`` fails.
         ConfigError
             If the subject cannot be named, or the schema id goes to a header: see `serialize_with_headers`.
+
+        Examples
+        --------
+        >>> serde = Serde("AVRO", "memory://list-example", topic="orders", schema='"long"')
+        >>> serde.serialize([7, None], as_list=True)
+        [b'\x00\x00\x00\x00\x01\x0e', None]
         """
         if self._topic.config.header_out:
             raise ConfigError(
                 "HeaderSchemaIdSerializer: use serialize_with_headers, which returns the headers too"
             )
-        return self._writer.write(array, errors)[0]
+        return self._writer.write(array, Run(errors, as_list=as_list, use_threads=use_threads))[0]
 
     def serialize_one(self, value: Any) -> bytes | None:
         r"""Write one value, as a loop over messages does; a column at a time takes a fraction of the time.
@@ -304,8 +323,8 @@ class Serde:
         >>> serde.serialize_one({"id": 7})
         b'\x00\x00\x00\x00\x01\x0e'
         """
-        written: bytes | None = self.serialize([value])[0].as_py()
-        return written
+        written: list[bytes | None] = self.serialize([value], as_list=True)
+        return written[0]
 
     def deserialize_one(self, value: bytes | None, headers: Any = None) -> Any:
         r"""Read one value, as a loop over messages does; a column at a time takes a fraction of the time.
@@ -335,7 +354,9 @@ class Serde:
         """
         return self.deserialize([value], headers=None if headers is None else [headers])[0].as_py()
 
-    def serialize_with_headers(self, array: Any, errors: str = "raise") -> tuple[Any, Any]:
+    def serialize_with_headers(
+        self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
+    ) -> tuple[Any, Any]:
         r"""Write a column without prefix, and the column of the headers that name its schema.
 
         Parameters
@@ -344,6 +365,8 @@ class Serde:
             What to write; nulls stay null.
         errors : {"raise", "null", "report"}
             As in `serialize`.
+        as_list, use_threads : bool
+            As in `serialize`; a list comes with a list of headers.
 
         Returns
         -------
@@ -370,8 +393,10 @@ class Serde:
         """
         if not self._topic.config.header_out:
             raise ConfigError("serialize_with_headers needs HeaderSchemaIdSerializer")
-        encoded, header = self._writer.write(array, errors)
+        encoded, header = self._writer.write(array, Run(errors, as_list=as_list, use_threads=use_threads))
         values = encoded[0] if errors == "report" else encoded
+        if as_list:
+            return encoded, [None if value is None else header for value in values]
         flat = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         headers = pc.if_else(flat.is_valid(), pa.scalar(header, pa.binary()), pa.scalar(None, pa.binary()))
         return encoded, headers

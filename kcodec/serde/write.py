@@ -1,14 +1,13 @@
 """Columns to framed values: the schemas that they are written with, and what writes them."""
 
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
-from kcodec.codec import Codec, check_errors, name_rounding
+from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.frames import frame_prefix
 from kcodec.columns.source import arrays
 from kcodec.errors import EncodeError, Fault
@@ -18,10 +17,7 @@ from kcodec.registry.base import Schema
 from kcodec.serde.choose import Target, choose
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
-__all__ = ["ColumnWriter", "Step"]
-
-#: Writes an array, up to its first fault if it is told to stop there.
-Step = Callable[[pa.Array, bool], tuple[pa.Array, list[Fault]]]
+__all__ = ["ColumnWriter"]
 
 
 class ColumnWriter:
@@ -57,14 +53,14 @@ class ColumnWriter:
         self.__dict__.update(state)
         self._start()
 
-    def write(self, array: Any, errors: str) -> tuple[Any, bytes | None]:
+    def write(self, array: Any, run: Run) -> tuple[Any, bytes | None]:
         """Write a column; also return the header that names its schema, if that is no prefix and a row is not null."""
-        check_errors(errors)
-        chunks, chunked = arrays(array, self.given_type() if isinstance(array, (list, tuple)) else None)
-        if all(chunk.null_count == len(chunk) for chunk in chunks):
-            return Codec._run(self._nulls, chunks, chunked, self.encoded_type, errors, EncodeError), None
-        step, header = self.step(chunks[0].type)
-        return Codec._run(step, chunks, chunked, self.encoded_type, errors, EncodeError), header
+        listed = isinstance(array, (list, tuple))
+        parts, chunked = run.parts(arrays(array, self.given_type() if listed else None))
+        if all(part.null_count == len(part) for part in parts):
+            return run.result(self._nulls, parts, chunked, self.encoded_type, EncodeError), None
+        step, header = self.step(parts[0].type)
+        return run.result(step, parts, chunked, self.encoded_type, EncodeError), header
 
     @property
     def encoded_type(self) -> pa.DataType:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, check_errors, report
+from kcodec.codec import Codec, Run, check_errors, report
 from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import payloads
@@ -265,20 +265,20 @@ class ConnectJsonCodec(Codec):
 
     # Decoding ---------------------------------------------------------------------------------------
 
-    def decode(self, values: Any, errors: str = "raise") -> Any:
+    def decode(self, values: Any, errors: str = "raise", *, use_threads: bool = False) -> Any:
         """Decode a column of rows; parameters and result as for every `Codec`.
 
         Without a schema of the codec's own, the column has the type of the first schema in it; a column without
         any is of the null type.
         """
-        check_errors(errors)
-        chunks, chunked = payloads(values)
-        target = self._target or self._first(chunks)
+        run = Run(errors, use_threads=use_threads)
+        parts, chunked = run.parts(payloads(values))
+        target = self._target or self._first(parts)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             return self._runs.read(target, chunk, stop)
 
-        return self._run(step, chunks, chunked, target.kind, errors, DecodeError)
+        return run.result(step, parts, chunked, target.kind, DecodeError)
 
     def _first(self, chunks: Sequence[pa.Array]) -> Target:
         """Return the target of the first schema in a column."""

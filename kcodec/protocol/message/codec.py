@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, check_errors
+from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
@@ -218,7 +218,9 @@ class MessageCodec(Codec):
         """The decode plan of the highest version; ``str`` of it is a readable tree."""
         return self._plans[self.versions[-1]]
 
-    def decode(self, values: Any, errors: str = "raise", *, versions: Any = None) -> Any:
+    def decode(
+        self, values: Any, errors: str = "raise", *, versions: Any = None, use_threads: bool = False
+    ) -> Any:
         """Decode a column of messages.
 
         Parameters
@@ -230,6 +232,8 @@ class MessageCodec(Codec):
         versions : pyarrow.Array or list of int, optional
             The version of each row. Needed by a codec of several versions, unless the rows begin with their
             version or the header of a request; then the version read there counts.
+        use_threads : bool
+            Whether the rows are shared among threads, as for every `Codec`.
 
         Returns
         -------
@@ -243,26 +247,35 @@ class MessageCodec(Codec):
         ConfigError
             If the versions are missing.
         """
-        check_errors(errors)
-        chunks, chunked = payloads(values)
-        pick = self._picker(versions, sum(map(len, chunks)), decoding=True)
+        run = Run(errors, use_threads=use_threads)
+        parts, chunked = run.parts(payloads(values))
+        pick = self._picker(versions, sum(map(len, parts)), decoding=True)
         module = kernel()
         programs = self._decoding(module, pick is not None)
 
-        def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def step(part: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            array = parts[part.at]
             decoded: tuple[pa.Array, list[Fault]] = module.decode(
                 array,
                 programs,
-                selector=None if pick is None else pick(array),
+                selector=None if pick is None else pick(array, part.start),
                 start=self._start,
                 trailing=self._trailing,
                 stop=stop,
             )
             return decoded
 
-        return self._run(step, chunks, chunked, self.arrow_type, errors, DecodeError)
+        return run.result(step, Numbered.all(parts), chunked, self.arrow_type, DecodeError)
 
-    def encode(self, array: Any, errors: str = "raise", *, versions: Any = None) -> Any:
+    def encode(
+        self,
+        array: Any,
+        errors: str = "raise",
+        *,
+        versions: Any = None,
+        as_list: bool = False,
+        use_threads: bool = False,
+    ) -> Any:
         """Encode a column of messages, or the columns of a table as one struct.
 
         Parameters
@@ -274,10 +287,12 @@ class MessageCodec(Codec):
             What becomes of a row that cannot be encoded, as for every `Codec`.
         versions : pyarrow.Array or list of int, optional
             The version to write each row at. Needed by a codec of several versions.
+        as_list, use_threads : bool
+            As for every `Codec`: whether the result is a list, whether the rows are shared among threads.
 
         Returns
         -------
-        pyarrow.BinaryArray or pyarrow.ChunkedArray
+        pyarrow.BinaryArray, pyarrow.ChunkedArray or list
             With ``errors="report"`` a pair of it and the report.
 
         Raises
@@ -287,33 +302,34 @@ class MessageCodec(Codec):
         ConfigError
             If the versions are missing.
         """
-        check_errors(errors)
-        chunks, chunked = arrays(array)
-        pick = self._picker(versions, sum(map(len, chunks)), decoding=False)
+        run = Run(errors, as_list=as_list, use_threads=use_threads)
+        parts, chunked = run.parts(arrays(array))
+        pick = self._picker(versions, sum(map(len, parts)), decoding=False)
         module = kernel()
 
-        def step(array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def step(part: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            array = parts[part.at]
             kind = plain_type(array.type)
             encoded: tuple[pa.Array, list[Fault]] = module.encode(
                 array if array.type == kind else unpack(array).cast(kind),
                 self._encoding(module, kind, pick is not None),
-                selector=None if pick is None else pick(array),
+                selector=None if pick is None else pick(array, part.start),
                 large=self._options.large,
                 stop=stop,
             )
             return encoded
 
-        return self._run(step, chunks, chunked, self._encoded_type, errors, EncodeError)
+        return run.result(step, Numbered.all(parts), chunked, self._encoded_type, EncodeError)
 
     def _picker(self, versions: Any, rows: int, decoding: bool) -> Any:
-        """Return a function from a chunk to the programs of its rows, for one chunk after the other.
+        """Return a function from a part of a column, and the row it starts at, to the programs of its rows.
 
         None if all rows have the only program.
         """
         at = self._version_at
         if decoding and versions is None and at is not None:
             known, key = self.versions, self._api_key
-            return lambda array: kernel().version_selector(array, known, at, key)
+            return lambda array, start: kernel().version_selector(array, known, at, key)
         if versions is None:
             if len(self.versions) > 1:
                 raise ConfigError(
@@ -332,14 +348,7 @@ class MessageCodec(Codec):
         places = pc.fill_null(places, len(self.versions))
         places = pa.concat_arrays(places.chunks) if isinstance(places, pa.ChunkedArray) else places
         buffer = places.buffers()[1] or pa.py_buffer(b"")
-        row = places.offset
-
-        def pick(array: pa.Array) -> pa.Buffer:
-            nonlocal row
-            row += len(array)
-            return buffer.slice((row - len(array)) * 4, len(array) * 4)
-
-        return pick
+        return lambda array, start: buffer.slice((places.offset + start) * 4, len(array) * 4)
 
     def _program(self, module: Any, plan: Plan) -> Any:
         return module.Program(plan, self._options.limits, self._options.compat == "kafka")
