@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 from kcodec._fork import fork_safe_lock
@@ -13,6 +14,8 @@ __all__ = ["map_in_threads"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_Tasks = deque[tuple[int, Callable[[], Result]]]
 
 _lock = fork_safe_lock()
 _pool: ThreadPoolExecutor | None = None
@@ -30,37 +33,41 @@ def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], thread
     >>> map_in_threads(abs, [-1, 2, -3], 2)
     [1, 2, 3]
     """
-    todo = deque(range(len(items)))
+    todo: _Tasks[Result] = deque((at, partial(work, item)) for at, item in enumerate(items))
     results: dict[int, Result] = {}
     failures: dict[int, BaseException] = {}
-
-    def take() -> None:
-        while True:
-            try:
-                at = todo.popleft()
-            except IndexError:
-                return
-            try:
-                results[at] = work(items[at])
-            except BaseException as error:
-                failures[at] = error
-                todo.clear()
-
     helpers: list[Future[None]] = []
     # Where no thread can be started, which is so when Python ends, the caller does it all.
     with suppress(RuntimeError):
-        helpers += (_helpers(threads).submit(take) for _ in range(min(threads, len(items)) - 1))
-    take()
+        for _ in range(min(threads, len(items)) - 1):
+            helpers.append(_helpers(threads).submit(_take, todo, results, failures))
+    _take(todo, results, failures)
     for helper in helpers:
         if not helper.cancel():
             helper.result()
     try:
         if failures:
             raise failures[min(failures)]
+        return [results[at] for at in range(len(items))]
     finally:
-        # An error refers to the frames that it came through, and these to it.
+        # What the pool still knows of this call keeps nothing of it; an error refers to the frames that it came
+        # through, and these to it.
+        results.clear()
         failures.clear()
-    return [results[at] for at in range(len(items))]
+
+
+def _take(todo: "_Tasks[Result]", results: dict[int, Result], failures: dict[int, BaseException]) -> None:
+    """Do what is left to do, until somebody has done the last of it, or failed."""
+    while True:
+        try:
+            at, task = todo.popleft()
+        except IndexError:
+            return
+        try:
+            results[at] = task()
+        except BaseException as error:
+            failures[at] = error
+            todo.clear()
 
 
 def _helpers(threads: int) -> ThreadPoolExecutor:

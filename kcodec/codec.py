@@ -36,7 +36,7 @@ ERRORS = ("raise", "null", "report")
 Step = Callable[[Any, bool], tuple[pa.Array, list[Fault]]]
 
 #: Rows for which a thread is worth its while, and rows whose columns stay warm.
-_MIN_ROWS, _MAX_ROWS = 10_000, 65_536
+_MIN_ROWS, _MAX_ROWS = 5_000, 65_536
 
 #: Characters of a reason. Texts of schemas and of registries may stand in it, and it is repeated for each row.
 _MAX_REASON = 1000

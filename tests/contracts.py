@@ -161,11 +161,11 @@ class SerdeCodec:
         self.encode(AvroCodec(ORDER).decode(AVRO[:1]))
         self.arrow_type = self._serde.arrow_type
 
-    def decode(self, values: Any, errors: str = "raise") -> Any:
-        return self._serde.deserialize(values, errors=errors)
+    def decode(self, values: Any, errors: str = "raise", **options: Any) -> Any:
+        return self._serde.deserialize(values, errors=errors, **options)
 
-    def encode(self, array: Any, errors: str = "raise") -> Any:
-        return self._serde.serialize(array, errors=errors)
+    def encode(self, array: Any, errors: str = "raise", **options: Any) -> Any:
+        return self._serde.serialize(array, errors=errors, **options)
 
 
 class Example(NamedTuple):
@@ -635,6 +635,67 @@ class Contract:
             assert report.equals(faults)
             assert parts_equal
             assert encoded.equals(values)
+
+    @pytest.mark.parametrize("chunks", [False, True], ids=["array", "chunks"])
+    def test_rows_are_shared_among_threads(self, impl, example, chunks, monkeypatch):
+        monkeypatch.setattr(pa, "cpu_count", lambda: 3)
+        monkeypatch.setattr("kcodec.codec._MIN_ROWS", 4)
+        monkeypatch.setattr("kcodec.codec._MAX_ROWS", 8)
+        rows = [*example.payloads, None] * 9
+        if example.bad is not None:
+            rows[5] = rows[17] = rows[-1] = example.bad
+        values = example.column(rows)
+        given = pa.chunked_array([values[:1], values[1:1], values[1:]]) if chunks else values
+        codec = example.make()
+        expected, faults = codec.decode(values, errors="report")
+        decoded, report = codec.decode(given, errors="report", use_threads=True)
+        assert isinstance(decoded, pa.ChunkedArray)
+        decoded.validate(full=True)
+        assert decoded.num_chunks >= 3
+        assert decoded.combine_chunks().equals(expected)
+        assert report.equals(faults)
+        assert codec.decode(given, errors="null", use_threads=True).equals(decoded)
+        if example.bad is not None:
+            with pytest.raises(DecodeError) as alone:
+                codec.decode(given)
+            with pytest.raises(DecodeError) as shared:
+                codec.decode(given, use_threads=True)
+            assert shared.value.args == alone.value.args
+        encoded = codec.encode(decoded if chunks else expected, use_threads=True)
+        assert isinstance(encoded, pa.ChunkedArray)
+        encoded.validate(full=True)
+        assert encoded.combine_chunks().equals(codec.encode(expected))
+
+    def test_errors_of_encode_on_threads(self, impl, example, monkeypatch):
+        if example.unwritable is None:
+            return
+        monkeypatch.setattr(pa, "cpu_count", lambda: 3)
+        monkeypatch.setattr("kcodec.codec._MIN_ROWS", 2)
+        bad = example.unwritable
+        array = pa.concat_arrays([pa.nulls(3, bad.type), bad, pa.nulls(6, bad.type), bad, bad])
+        codec = example.make()
+        expected, faults = codec.encode(array, errors="report")
+        encoded, report = codec.encode(array, errors="report", use_threads=True)
+        assert encoded.combine_chunks().equals(expected)
+        assert report.equals(faults)
+        with pytest.raises(EncodeError) as caught:
+            codec.encode(array, use_threads=True)
+        assert caught.value.row == 3
+
+    def test_lists(self, impl, example, monkeypatch):
+        codec = example.make()
+        rows = [*example.payloads, None, *example.payloads]
+        array = codec.decode(example.column(rows))
+        if not example.is_text:
+            assert codec.decode(rows).equals(array)
+            assert codec.decode(tuple(rows)).equals(array)
+        assert codec.encode(array, as_list=True) == rows
+        assert codec.encode(pa.chunked_array([array[:1], array[1:]]), as_list=True) == rows
+        listed, report = codec.encode(array.slice(1), errors="report", as_list=True)
+        assert (listed, report.num_rows) == (rows[1:], 0)
+        monkeypatch.setattr("kcodec.codec._MIN_ROWS", 1)
+        assert codec.encode(array, as_list=True, use_threads=True) == rows
+        assert codec.encode(array.slice(len(array)), as_list=True) == []
 
     def test_what_is_handed_out_is_given_back(self, impl, example):
         codec = example.make()

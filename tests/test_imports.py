@@ -167,6 +167,45 @@ def test_good_rows_load_no_pandas(format):
     run(LIGHT.format(codec=codecs[format], format=format, data=data))
 
 
+FIRST = """
+import sys
+import pyarrow as pa
+import kcodec
+
+codec = {codec}
+decode, encode = getattr(codec, "decode", None), getattr(codec, "encode", None)
+decode, encode = decode or codec.deserialize, encode or codec.serialize
+rows = encode({row}, as_list=True)
+assert decode([*rows, None]).to_pylist() == [*decode(rows).to_pylist(), None]
+assert decode([bytearray(row) for row in rows]).equals(decode(rows))
+assert "pyarrow.compute" not in sys.modules, "pyarrow.compute was loaded"
+assert "pandas" not in sys.modules, "pandas was loaded"
+"""
+FIRST_CODECS = {
+    "avro": "kcodec.AvroCodec({'type': 'record', 'name': 'R', 'fields': [{'name': 'a', 'type': 'string'}]})",
+    "json": "kcodec.JsonCodec(pa.struct([('a', pa.string())]))",
+    "json schema": "kcodec.JsonSchemaCodec({'type': 'object', 'properties': {'a': {'type': 'string'}}})",
+    "protobuf": "kcodec.ProtobufCodec('syntax = \"proto3\"; message R { string a = 1; }')",
+    "connect": (
+        "kcodec.ConnectJsonCodec({'type': 'struct', 'fields': [{'field': 'a', 'type': 'string'}]},"
+        " schemas_enable=False)"
+    ),
+    "ksql": "kcodec.KsqlCodec('JSON', 'a STRING')",
+    "serde": (
+        "kcodec.Serde('AVRO', 'memory://first', topic='t',"
+        " schema={'type': 'record', 'name': 'R', 'fields': [{'name': 'a', 'type': 'string'}]})"
+    ),
+}
+
+
+@pytest.mark.parametrize("codec", FIRST_CODECS.values(), ids=FIRST_CODECS)
+def test_first_calls_load_no_functions_of_arrow(codec):
+    # They take twice as long to load as all of kcodec that a codec needs.
+    array = """pa.StructArray.from_buffers(pa.struct([('a', pa.string())]), 1, [None], children=[
+        pa.StringArray.from_buffers(1, pa.py_buffer(bytes(4) + b'\\1\\0\\0\\0'), pa.py_buffer(b'x'))])"""
+    run(FIRST.format(codec=codec, row=array))
+
+
 def test_one_version():
     text = (ROOT / "pyproject.toml").read_text()
     assert re.search(r'^version = "(.+)"$', text, re.MULTILINE)[1] == kcodec.__version__
