@@ -171,9 +171,7 @@ def _cells(array: pa.Array) -> pa.Array:
     if array.type in _NOT_TEXT:
         return _readable(array)
     if pa.types.is_nested(array.type):
-        return pa.array(
-            [None if line is None else line.decode() for line in _encoded(array).to_pylist()], pa.string()
-        )
+        return pa.array([None if line is None else line.decode() for line in _encoded(array)], pa.string())
     return array.cast(pa.string()) if pa.types.is_null(array.type) else array
 
 
@@ -198,8 +196,7 @@ def _json_lines(array: pa.StructArray) -> list[bytes]:
             column = _readable(column)
         arrays.append(column)
         fields.append(pa.field(field.name, column.type))
-    lines: list[bytes] = _encoded(pa.StructArray.from_arrays(arrays, fields=fields)).to_pylist()
-    return lines
+    return _encoded(pa.StructArray.from_arrays(arrays, fields=fields))
 
 
 def _header_texts(headers: pa.Array) -> pa.Array:
@@ -216,5 +213,6 @@ def _header_texts(headers: pa.Array) -> pa.Array:
     return pa.array(rows, pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])))
 
 
-def _encoded(array: pa.Array) -> pa.Array:
-    return JsonCodec(array.type).encode(array)
+def _encoded(array: pa.Array) -> list[Any]:
+    lines: list[Any] = JsonCodec(array.type).encode(array, as_list=True)
+    return lines
