@@ -5,8 +5,8 @@
 
 The documents are those of the JSON benchmarks: 15 fields, about 300 bytes. All contestants take turns; the median of
 their rounds counts. Columns of ``JsonCodec``, from documents without a frame, show what the schema costs;
-confluent-kafka's ``JSONDeserializer`` makes a dict of each value, and needs ``confluent-kafka[json]``. With validation on, both check
-every document by the schema; the deserializer's own default is on.
+confluent-kafka's ``JSONDeserializer`` makes a dict of each value, and needs ``confluent-kafka[json]``. With validation
+on, both check every document by the schema; the deserializer's own default is on.
 """
 
 import sys
