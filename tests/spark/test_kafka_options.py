@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import subprocess
+import sys
 from datetime import datetime, timezone
 
 import pyarrow as pa
@@ -196,11 +198,24 @@ def test_a_scan_shows_no_credentials_and_is_loaded_once():
     assert "sesame" not in repr(load(scan))
 
 
+def test_what_plans_a_stream_loads_nothing_that_decodes():
+    """Each stream starts a process for that, which everything else would make slower to start."""
+    scan, _ = columns(**{"value.format": "avro", "value.schema": RECORD})
+    program = (
+        "import sys\n"
+        "from kcodec_spark.kafka.stream import stream\n"
+        "stream(sys.stdin.buffer.read())\n"
+        "print([name for name in sys.modules if name.startswith(('kcodec.serde', 'kcodec.formats.avro'))])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], input=scan, stdout=subprocess.PIPE, check=True)
+    assert done.stdout.split() == [b"[]"]
+
+
 def test_bad_values_have_their_place():
     """Payloads pickle, and bad ones are nulls with what is wrong beside them, whichever fields are read."""
     formats = {"value.format": "avro", "value.schema": RECORD, "mode": "PERMISSIVE"}
     scan, _ = columns(**formats, columnNameOfCorruptRecord="_e", columns="value")
-    value = pickle.loads(pickle.dumps(load(scan).value))
+    _, value = pickle.loads(load(scan).payloads)
     encoded = AvroCodec(RECORD).encode([{"id": 7, "at": 1}]).to_pylist()
     views = pa.array([*encoded, b"\x01", None], pa.binary_view())
     found = value.deserialize(views, "raise")
