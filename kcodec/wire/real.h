@@ -8,7 +8,7 @@
 
 #include "json.h"
 
-enum { KC_LEAST_POWER = -342, KC_MOST_POWER = 308, KC_REAL_SIZE = 31 };
+enum { KC_LEAST_POWER = -342, KC_MOST_POWER = 324, KC_REAL_SIZE = 31 };
 
 static KC_INLINE uint64_t kc_multiply_high(uint64_t a, uint64_t b, uint64_t *low) {
 #if defined(__SIZEOF_INT128__)
@@ -227,6 +227,52 @@ static inline const uint8_t *kc_json_doubles(
         return kc_json_doubles_haswell(at, end, powers, result, count);
 #endif
     return kc_json_doubles_inline(at, end, powers, result, count);
+}
+
+/* The high 64 bits of the product of 128 bits and 64 bits, the lowest one set if the product has others below. */
+static KC_INLINE uint64_t kc_round_to_odd(uint64_t high, uint64_t low, uint64_t factor) {
+    uint64_t rest, bottom;
+    const uint64_t carried = kc_multiply_high(low, factor, &bottom);
+    uint64_t top = kc_multiply_high(high, factor, &rest);
+    rest += carried;
+    top += rest < carried;
+    return top | (rest > 1);
+}
+
+/* The shortest digits that are read as a number, of these the nearest to it, and the power of ten that they are of; by
+ * the algorithm of Giulietti ("The Schubfach way to render doubles", 2020). Not for zero and what is not finite. */
+static KC_INLINE uint64_t kc_shortest(double value, const uint64_t *powers, int *power) {
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    const uint64_t fraction = bits & (UINT64_MAX >> 12);
+    const int exponent = (int)(bits >> 52 & 0x7FF);
+    const uint64_t significand = exponent ? fraction | UINT64_C(1) << 52 : fraction;
+    const int two = (exponent ? exponent : 1) - 1075;
+    /* Below a power of two, the next number is half as far away. */
+    const int closer = fraction == 0 && exponent > 1;
+    const int odd = (int)(significand & 1);
+    const int ten = (two * 1262611 - (closer ? 524031 : 0)) >> 22;
+    const int shift = two + ((-ten * 1741647) >> 19) + 1;
+    const uint64_t *const five = powers + 2 * (-ten - KC_LEAST_POWER);
+    /* Here the power is rounded up, where it is not exact; there it is cut off, but for those that reading needs so. */
+    const int cut = -ten > 55 || -ten < -27;
+    const uint64_t low = five[1] + (uint64_t)cut, high = five[0] + (uint64_t)(cut && low == 0);
+    const uint64_t least = kc_round_to_odd(high, low, (4 * significand - 2 + (uint64_t)closer) << shift) + (uint64_t)odd;
+    const uint64_t exact = kc_round_to_odd(high, low, (4 * significand) << shift);
+    const uint64_t most = kc_round_to_odd(high, low, (4 * significand + 2) << shift) - (uint64_t)odd;
+    const uint64_t digits = exact / 4;
+    *power = ten;
+    if (digits >= 10) {
+        const uint64_t fewer = digits / 10;
+        const int below = least <= 40 * fewer, above = 40 * fewer + 40 <= most;
+        if (below != above) {
+            *power = ten + 1;
+            return fewer + (uint64_t)above;
+        }
+    }
+    const int below = least <= 4 * digits, above = 4 * digits + 4 <= most;
+    if (below != above) return digits + (uint64_t)above;
+    return digits + (exact > 4 * digits + 2 || (exact == 4 * digits + 2 && (digits & 1)));
 }
 
 #endif
