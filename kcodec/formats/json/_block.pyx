@@ -9,7 +9,8 @@ on, and the rows do not wait for each other.
                       ^ at[0]                 ^ at[1]                 ^ at[2]    all take one step with each op
 
 So the fields must come in one order, which is that of the schema or that of the first row. Some may be absent, others
-between them that the schema does not have.
+between them that the schema does not have. Where that does not hold, it is first found where the values of each row
+stand (kcodec/formats/json/_places.pyx), and they are read from there.
 Values in a form that is not common are left to the row loop, one by one. A row that is not as expected otherwise, a
 wrong one too, ends the block before it: the row loop reads it, and nothing is reported from here. What is stored of
 it until then is written over.
@@ -28,7 +29,9 @@ from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal, 
 from kcodec.formats.json._row cimport find, is_key, items_t, run
 from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
 from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, unlikely
-from kcodec.wire.json cimport json_long, json_plain, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole
+from kcodec.wire.json cimport (
+    json_long, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole,
+)
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -626,12 +629,11 @@ cdef void read_scattered(Block *block, const Op *container) noexcept nogil:
     cdef uint64_t all
     cdef uint64_t came
     cdef int64_t lane
-    cdef int32_t field
     locate_rows(block, container)
     memcpy(ends, block.value, block.count * sizeof(ends[0]))
     memset(&block.key, 0, sizeof(block.key))
     block.depth += 1
-    for field in range(container.fields):
+    for _ in range(container.fields):
         if block.count == 0:
             return
         places = &block.places.table[op.number * PLACED]

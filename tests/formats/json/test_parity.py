@@ -4,12 +4,14 @@ import array
 import dataclasses
 import decimal
 import json
+import math
 import warnings
 from functools import partial
 
 import contracts
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -394,6 +396,18 @@ def test_any_float(values):
         assert contracts.comparable(again) == contracts.comparable(column) or any(
             value != value for value in values
         )
+
+
+def test_doubles_beside_powers():
+    powers = [2.0**power for power in range(-1074, 1024)] + [
+        float(f"1e{power}") for power in range(-320, 309)
+    ]
+    column = pa.array([near for power in powers for near in (math.nextafter(power, 0), power, -power * 1.1)])
+    column = column.filter(pc.is_finite(column))
+    node = Node(Op.JSON_FLOAT, 0)
+    written = same_encode(Plan("JSON", "encode", pa.float64(), node), column)
+    again = same_decode([Plan("JSON", "decode", pa.float64(), node)], written.to_pylist(), limits=Limits())
+    assert contracts.comparable(again) == contracts.comparable(column)
 
 
 @given(st.data())
