@@ -63,17 +63,19 @@ int64_t past(const uint8_t *text, int64_t size) {
 MARGIN = 64  # readable bytes behind a document, and before it
 
 
-@pytest.fixture(scope="module")
-def variants(tmp_path_factory):
+# The headers as they are here, and as where there is no SSE2.
+@pytest.fixture(scope="module", params=[[], ["-U__SSE2__"]], ids=["vectors", "words"])
+def variants(tmp_path_factory, request):
     compiler = sysconfig.get_config_var("CC")
     if not compiler or not shutil.which(compiler.split()[0]):
         pytest.skip("there is no C compiler")
     folder = tmp_path_factory.mktemp("json")
     (folder / "variants.c").write_text(SOURCE)
     library = folder / "variants.so"
-    command = [compiler.split()[0], "-O2", "-shared", "-fPIC", f"-I{HEADERS}", "-o", str(library)]
+    command = [compiler.split()[0], *request.param, "-O2", "-shared", "-fPIC", f"-I{HEADERS}", "-o", str(library)]
     subprocess.run([*command, str(folder / "variants.c")], check=True)
     loaded = ctypes.CDLL(str(library))
+    loaded.vectors = not request.param
     for name in ("read_text", "read_doubles", "past"):
         getattr(loaded, name).restype = ctypes.c_int64
     return loaded
@@ -204,7 +206,9 @@ def test_where_a_value_ends(variants, value, escaped, behind):
     text = json.dumps(value, ensure_ascii=escaped).encode()
     memory, start = placed(text + behind, b"}]\"'")
     stop = variants.past(start, ctypes.c_int64(len(text + behind)))
-    assert stop == len(text) or (stop == -1 and text[:1] in b"[{" and b"\\" in text)
+    # Brackets do not always tell; without vectors they are not asked.
+    unsure = text[:1] in b"[{" and (b"\\" in text or not variants.vectors)
+    assert stop == len(text) or (stop == -1 and unsure)
     assert variants.past(start, ctypes.c_int64(len(text) - 1)) == -1 or not isinstance(
         value, (list, dict, str)
     )
