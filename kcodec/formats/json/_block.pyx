@@ -30,7 +30,7 @@ from kcodec.formats.json._row cimport find, is_key, items_t, run
 from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
 from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, unlikely
 from kcodec.wire.json cimport (
-    json_long, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole,
+    json_long, json_plain, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole,
 )
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid
@@ -335,7 +335,8 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
     cdef const uint8_t *at
     cdef const uint8_t *end
     cdef int64_t lane
-    cdef int64_t size = 0
+    cdef int64_t size
+    cdef int64_t more = 0      # text from the first escape on
     cdef int64_t null
     for lane in range(block.count):
         p = find_value(block, op, lane)
@@ -343,6 +344,8 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
         if likely(p != NULL):
             null = nullable & (load_le32(p) == NULL_WORD)
             size = json_plain32(p + 1, data + used)
+            if unlikely(size == 32) and p + 33 < end:
+                size = json_plain(p + 33, end, data + used + 32) - p - 1
             size &= null - 1
             if likely(not ((p[0] ^ 34) | (p[size + 1] ^ 34)) & (null - 1)) and likely(p + size + 2 + 2 * null <= end):
                 least = min(least, <int8_t>p[1])
@@ -352,10 +355,12 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
                     valid[lane] = <uint8_t>(1 - null)
                 block.at[lane] = p + size + 2 + 2 * null
                 continue
-            at = json_text(p + 1, end, data + used, &size) if p[0] == 34 and p < end else NULL
+            at = NULL
+            if p[0] == 34 and p[size + 1] == 92 and p + size + 1 < end:
+                at = json_text(p + 1 + size, end, data + used + size, &more)
             if at != NULL:
                 least = min(least, <int8_t>p[1])
-                used += <offset_t>size
+                used += <offset_t>(size + more)
                 offsets[lane + 1] = used
                 if valid != NULL:
                     valid[lane] = 1
