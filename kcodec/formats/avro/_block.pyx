@@ -69,6 +69,7 @@ cdef class BlockMemory:
             free(self.block.texts)
             free(self.block.first)
             free(self.block.noted)
+            free(self.block.alike)
         free(self.block)
         free(self.texts)
 
@@ -159,6 +160,8 @@ cdef bint read_all(
         block.rows[lane] = block.row + lane
         if selector != NULL:
             program = selector[block.row + lane]
+            if 0 <= program < program_count:
+                program = block.alike[program]
         if (
             slices[lane].start == NULL or program < 0 or program >= program_count or programs[program] == NULL
         ):
@@ -205,7 +208,7 @@ cdef bint read_all(
                 chosen_count = 0
                 for lane in range(count):
                     lanes[chosen_count] = block.lanes[lane]
-                    chosen_count += selector[block.row + block.lanes[lane]] == used[at]
+                    chosen_count += block.alike[selector[block.row + block.lanes[lane]]] == used[at]
                 if not run_lanes(
                     block, columns, heads[at], op, programs[used[at]], lanes, chosen_count, block.rows, True, tag
                 ):
@@ -289,11 +292,14 @@ cdef bint same_ops(const Op *a, const Op *b) noexcept nogil:
         if (
             a[at].code != b[at].code or a[at].column != b[at].column or a[at].next != b[at].next
             or a[at].size != b[at].size or a[at].factor != b[at].factor or a[at].precision != b[at].precision
-            or a[at].scale != b[at].scale or a[at].table != NULL or b[at].table != NULL
+            or a[at].scale != b[at].scale or a[at].minimum != b[at].minimum or a[at].status != b[at].status
+            or (a[at].texts == NULL) != (b[at].texts == NULL) or a[at].table != NULL or b[at].table != NULL
         ):
             return False
-        if a[at].code == DO_ENUM:
-            for symbol in range(a[at].size):
+        if a[at].code == CALL:
+            return False
+        if a[at].texts != NULL:
+            for symbol in range(a[at].size if a[at].code == DO_ENUM else 1):
                 if a[at].texts[symbol].size != b[at].texts[symbol].size or (
                     (a[at].texts[symbol].data == NULL) != (b[at].texts[symbol].data == NULL)
                 ):
@@ -302,8 +308,38 @@ cdef bint same_ops(const Op *a, const Op *b) noexcept nogil:
                     a[at].texts[symbol].data, b[at].texts[symbol].data, a[at].texts[symbol].size
                 ):
                     return False
-        elif a[at].texts != NULL or a[at].code == CALL:
+    return True
+
+
+cdef void find_alike(int32_t *alike, const Op **programs, const int32_t *stops, int32_t count) noexcept nogil:
+    """Find for each program the first that does the same: revisions of a schema often differ in nothing else."""
+    cdef int32_t first[PROGRAMS]
+    cdef int32_t found = 0
+    cdef int32_t program
+    cdef int32_t at
+    for program in range(count):
+        alike[program] = program
+        if programs[program] == NULL:
+            continue
+        for at in range(found):
+            if same_program(programs[program], stops[program], programs[first[at]], stops[first[at]]):
+                alike[program] = first[at]
+                break
+        else:
+            if found < PROGRAMS:
+                first[found] = program
+                found += 1
+
+
+cdef bint same_program(const Op *a, int32_t stop, const Op *b, int32_t other_stop) noexcept nogil:
+    cdef const Op *end = a + stop
+    if stop != other_stop:
+        return False
+    while a != end:
+        if not same_ops(a, b):
             return False
+        b += a.next
+        a += a.next
     return True
 
 

@@ -6,9 +6,10 @@ finds what it was.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport malloc
 
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.avro._block cimport BlockMemory, read_block
+from kcodec.formats.avro._block cimport BlockMemory, find_alike, read_block
 from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._lanes cimport LANES, SLACK, Block
 from kcodec.formats.avro._program cimport Op
@@ -41,6 +42,10 @@ cdef class AvroDecoder(Decoder):
         self.block_bytes = BLOCK_BYTES
         self.memory = BlockMemory(self.builder)
         self.memory.block.context = &self.context
+        self.memory.block.alike = <int32_t *>malloc(self.programs * sizeof(int32_t))
+        if self.memory.block.alike == NULL:
+            raise MemoryError
+        find_alike(self.memory.block.alike, <const Op **>self.tables, self.stops, self.programs)
         self.context.columns = self.builder.columns
 
     cdef int prepare(self, Compiled program) except -1:

@@ -29,6 +29,7 @@ cdef struct Block:
     uint8_t *noted
     int64_t ahead                  # bytes from a row to about the same place in the next block
     int32_t depth
+    int32_t *alike                 # per program, the first that does the same
     bint pext                      # which way varints are read
     int64_t failures               # blocks that were not as expected
     int64_t blocks                 # and all of them
