@@ -122,7 +122,7 @@ def _statement(name: str, description: Mapping[str, Any], heads: Mapping[str, He
         kept = parse_kept(description["statement"])
         if not kept.infers:
             return kept
-    return _described(name, description, _columns(description.get("fields")), _given(name, heads))
+    return _described(name, description, _columns(description), _given(name, heads))
 
 
 #: What a query takes over from its source, unless its statement names the format.
@@ -192,7 +192,8 @@ def _text(description: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _columns(fields: Any) -> tuple[SqlColumn, ...]:
+def _columns(description: Mapping[str, Any]) -> tuple[SqlColumn, ...]:
+    fields = description.get("fields")
     if not isinstance(fields, list):
         raise _Unknown("there are no fields")
     found = []
@@ -200,6 +201,9 @@ def _columns(fields: Any) -> tuple[SqlColumn, ...]:
         if not isinstance(field, dict) or not isinstance(field.get("name"), str):
             raise _Unknown("a field has no name")
         part = field.get("type", field.get("fieldType"))
+        if field["name"] == "ROWKEY" and not description.get("keyFormat"):
+            # What the key was called before 0.10.
+            part = "KEY"
         # Of servers before 0.9, and of windows.
         if part == "SYSTEM" or field["name"] in SYSTEM_COLUMNS:
             continue

@@ -157,6 +157,51 @@ def test_one_that_cannot_be_read_does_not_stop_the_others(more, error):
     assert good.statement.name == "ORDERS"
 
 
+def test_what_stands_beside_descriptions():
+    """Warnings, queries and results of other statements are no sources; a server of 5.4 tells less of each."""
+    old = {
+        "@type": "sourceDescriptions",
+        "statementText": "SHOW STREAMS EXTENDED;",
+        "sourceDescriptions": [
+            {
+                "name": "USERS",
+                "readQueries": [
+                    {"sinks": ["BIG"], "id": "CSAS_BIG_0", "queryString": "CREATE STREAM BIG AS ..."}
+                ],
+                "writeQueries": [],
+                "fields": [
+                    {"name": "ROWTIME", "schema": {"type": "BIGINT", "fields": None, "memberSchema": None}},
+                    {"name": "ROWKEY", "schema": {"type": "STRING", "fields": None, "memberSchema": None}},
+                    {"name": "ID", "schema": {"type": "INTEGER", "fields": None, "memberSchema": None}},
+                ],
+                "type": "STREAM",
+                "key": "",
+                "timestamp": "",
+                "statistics": "",
+                "errorStats": "",
+                "extended": True,
+                "format": "JSON",
+                "topic": "users",
+                "partitions": 1,
+                "replication": 1,
+            }
+        ],
+    }
+    warning = {
+        "@type": "warning_entity",
+        "statementText": "SET 'a'='b';",
+        "message": "not now",
+        "warnings": [],
+    }
+    new = answer(
+        [source("ORDERS", FIELDS, KEPT, readQueries=[{"id": "CSAS_1", "sinks": ["X"], "state": "RUNNING"}])]
+    )
+    new[0]["warnings"] = [{"message": "Error from Kafka: "}]
+    found = statements_of([warning, *new, old, {"@type": "currentStatus", "commandStatus": {}}])
+    assert [(entry.name, entry.error) for entry in found] == [("ORDERS", None), ("USERS", None)]
+    assert [str(column) for column in found[1].statement.columns] == ["`ROWKEY` STRING KEY", "`ID` INTEGER"]
+
+
 def test_hostile_types():
     kind = schema("INTEGER")
     for _ in range(500):
