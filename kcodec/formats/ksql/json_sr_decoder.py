@@ -204,7 +204,7 @@ class _Union:
     """Texts of values, each of which is read as the member of a union that it is of."""
 
     def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
-        self._source = source
+        self._choose = source.chooser()
         self._names = [name for name, _ in source.fields]
         below = dict(source.fields)
         self._decoders = {
@@ -245,5 +245,5 @@ class _Union:
             return -1, Fault(0, None, "", "json_syntax", str(error))
         if value is None:
             return -1, Fault(0, None, "", "null_value", "Invalid null value for required STRUCT field")
-        number = self._source.chosen(value)
+        number = self._choose(value)
         return (-1, Fault(0, None, "", "json_type", NO_MEMBER)) if number is None else (number, None)

@@ -73,7 +73,7 @@ def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
         # Taken apart later.
         return write_tree(node)
     if source.is_union:
-        number = source.chosen(node)
+        number = source.chooser()(node)
         if number is None:
             raise RowError("json_type", None, "", NO_MEMBER)
         name, member = source.fields[number]

@@ -192,19 +192,24 @@ class JsonSource:
             return "map" if self._connect_type == "map" else "struct"
         return "boolean" if kind == "boolean" else ""
 
-    def chosen(self, value: Any) -> int | None:
-        """Return the number of the member of a union that a value of JSON is read as; None if it is of none."""
-        best, most = None, -1
-        for number, each in enumerate(self.members):
-            kind = each.type
-            if kind in _MATCHES:
-                if _MATCHES[kind](value):
-                    return number
-            elif isinstance(value, dict):
-                common = len(value.keys() & {name for name, _ in each.fields})
-                if common > most:
-                    best, most = number, common
-        return best
+    def chooser(self) -> Callable[[Any], int | None]:
+        """Return what finds the number of the member of a union that a value of JSON is read as; None if of none."""
+        members = [
+            (_MATCHES.get(each.type), {name for name, _ in ([] if each.type in _MATCHES else each.fields)})
+            for each in self.members
+        ]
+
+        def choose(value: Any) -> int | None:
+            best, most = None, -1
+            for number, (matches, names) in enumerate(members):
+                if matches is not None:
+                    if matches(value):
+                        return number
+                elif isinstance(value, dict) and len(value.keys() & names) > most:
+                    best, most = number, len(value.keys() & names)
+            return best
+
+        return choose
 
     @property
     def is_plain_union(self) -> bool:
