@@ -17,7 +17,15 @@ from kcodec.formats.ksql.protobuf_source import WRAPPED, FieldSource, MessageSou
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlType
-from kcodec.formats.ksql.writing import Change, ColumnEncoder, in_millis, in_utc, missing_field, time_of_day
+from kcodec.formats.ksql.writing import (
+    Change,
+    ColumnEncoder,
+    in_millis,
+    in_utc,
+    is_finer,
+    missing_field,
+    time_of_day,
+)
 from kcodec.formats.protobuf.codec import ProtobufReader, ProtobufWriter
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.text import print_file
@@ -233,10 +241,11 @@ def _in_millis(array: pa.Array) -> pa.Array:
     types, kind = pa.types, array.type
     if types.is_timestamp(kind):
         micros = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
-        whole = micros // 1000 * 1000
-        if np.array_equal(whole, micros):
+        if not is_finer(micros):
             return array
-        return pa.Array.from_buffers(kind, len(array), [_validity(array), pa.py_buffer(whole)])
+        return pa.Array.from_buffers(
+            kind, len(array), [_validity(array), pa.py_buffer(micros // 1000 * 1000)]
+        )
     if types.is_struct(kind):
         below = [array.field(number) for number in range(kind.num_fields)]
         parts = [_in_millis(part) for part in below]

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
@@ -21,7 +22,16 @@ from kcodec.formats.ksql.plan import code_of, match_fields, written_type
 from kcodec.formats.ksql.types import SqlType
 from kcodec.formats.schema_format import SchemaEncoder
 
-__all__ = ["Change", "ColumnEncoder", "Target", "in_millis", "in_utc", "missing_field", "time_of_day"]
+__all__ = [
+    "Change",
+    "ColumnEncoder",
+    "Target",
+    "in_millis",
+    "in_utc",
+    "is_finer",
+    "missing_field",
+    "time_of_day",
+]
 
 #: Makes of an array what is written, and returns what is lost of it; an array that stays is returned itself.
 Change = Callable[[pa.Array], tuple[pa.Array, list[Fault]]]
@@ -202,6 +212,13 @@ def time_of_day(array: pa.Array) -> tuple[pa.Array, list[Fault]]:
     return pc.if_else(bad, None, array).cast(pa.int32()) if lost else array.cast(pa.int32()), lost
 
 
+def is_finer(micros: NDArray[np.int64]) -> bool:
+    """Return whether microseconds are no whole milliseconds."""
+    whole = micros // 1000
+    whole *= 1000
+    return not np.array_equal(whole, micros)
+
+
 def in_millis(array: pa.Array, *, floor: bool) -> tuple[pa.Array, list[Fault]]:
     """Return times that are finer than milliseconds as such; what they lose is a fault, or with `floor` cut off."""
     kind = array.type
@@ -210,7 +227,7 @@ def in_millis(array: pa.Array, *, floor: bool) -> tuple[pa.Array, list[Fault]]:
         return array, []
     if is_timestamp and kind.unit == "us":
         numbers = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
-        if np.array_equal(numbers // 1000 * 1000, numbers):
+        if not is_finer(numbers):
             return array, []
     wanted = pa.timestamp("ms", "UTC" if kind.tz else None) if is_timestamp else pa.time32("ms")
     return cast_rows(array, wanted, code_of, floor=floor)
