@@ -2,9 +2,11 @@
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -12,6 +14,8 @@ from contracts import at_once
 
 import kcodec
 from kcodec._threads import map_in_threads
+
+PACKAGE = Path(__file__).parents[1] / "kcodec"
 
 WRITER = {
     "type": "record",
@@ -169,3 +173,14 @@ def test_a_column_that_does_not_fit_into_one_array(monkeypatch):
     column = codec.decode(values, use_threads=True)
     assert [len(chunk) for chunk in column.chunks] == [10_001, 10_000]
     assert column.combine_chunks().equals(codec.decode(values))
+
+
+def test_no_variable_of_c_is_shared():
+    """Without the interpreter's lock, only variables of Python may be bound again by several threads."""
+    shared = [
+        (source.name, name)
+        for source in PACKAGE.rglob("*.pyx")
+        for name in re.findall(r"^ +global (\w+)", source.read_text(), re.MULTILINE)
+        if re.search(rf"^cdef [^\n(]*\b{name}\b", source.read_text(), re.MULTILINE)
+    ]
+    assert shared == []

@@ -23,8 +23,9 @@ cdef enum:
     MAX_NESTING = 1000
     MAX_KINDS = 8
 
-#: Types of the last arrays, the last one first, with what was handed over of them.
-cdef tuple kinds = ()
+#: Types of the last arrays, the last one first, with what was handed over of them. A variable of the module and not of C,
+#: whose readers and writers are threads that no lock of the interpreter keeps apart.
+kinds = ()
 
 
 ctypedef fused Number:
