@@ -73,9 +73,9 @@ def check_options(command: str) -> None:
 
 def packages(command: str) -> None:
     for name in shlex.split(command)[2:]:
-        found = re.fullmatch(r"kcodec(?:\[(\w+)\])?|venv-pack2|\.", name)
+        found = re.fullmatch(r"kcodec(?:\[([\w,]+)\])?|duckdb|venv-pack2|\.", name)
         assert found, name
-        assert not found[1] or found[1] in EXTRAS, name
+        assert not found[1] or set(found[1].split(",")) <= EXTRAS, name
 
 
 def target(command: str) -> None:
@@ -104,12 +104,28 @@ def submitted(command: str) -> None:
     assert archive == "env.tar.gz#environment"
 
 
+def broker(command: str) -> None:
+    """It is the one that tests/services runs."""
+    pinned = (ROOT / "tests" / "services" / "pom.xml").read_text()
+    (version,) = set(re.findall(r"kafka_2\.13-([\d.]+\d)", command))
+    assert f"<artifactId>kafka_2.13</artifactId>\n      <version>{version}</version>" in pinned
+
+
 #: Commands that do not run in tests, and why; and what is checked of them.
 NOT_RUN = [
     (r"pip install .+", "needs a package index, and installs into where the tests run", packages),
     (r"make \w+.*", "builds and tests this checkout, as these tests do", target),
     (r"\.ci/run", "runs all tests", program),
-    (r"python asv_bench/.+\.py", "a benchmark: minutes, and packages to compare with", script),
+    (r"python asv_bench/.+\.py( \w+)*", "a benchmark: minutes, and packages to compare with", script),
+    (r"asv .+", "benchmarks of two commits, which it builds", None),
+    (r"sudo apt install .+", "needs root, and Debian's packages", None),
+    (r"python3 -m venv \.venv && \. \.venv/bin/activate", "changes the shell that it is typed into", None),
+    (r"wget .+", "needs the internet", broker),
+    (
+        r"kafka/bin/kafka-\S+\.sh .+",
+        "what the line above it unpacks; tests/services runs a broker itself",
+        None,
+    ),
     (r"python3 -m venv .+", "needs a package index", environment),
     (r"env/bin/venv-pack -o env.tar.gz", "another project's tool, which the line above it installs", None),
     (r"PYSPARK_PYTHON=\S+\s+spark-submit .+", "needs a cluster", submitted),
@@ -179,6 +195,11 @@ def error_of_row(text: str) -> None:
 
 #: Blocks that are no commands, by page and language, in their order: why they do not run, and what is checked.
 OTHER = {
+    ("from_abris.md", "scala"): [("what stands in a program today: ABRiS is a library of Scala", None)],
+    ("from_databricks.md", "text"): [
+        ("what stands in a notebook today: it runs on Databricks alone", None),
+        ("needs a key store", None),
+    ],
     ("install.md", "dockerfile"): [("needs Docker", dockerfile)],
     ("install.md", "text"): [("settings of a cluster", settings_of_spark)],
     ("migrate.md", "text"): [("runs on Databricks alone, with a password", call_of_databricks)],

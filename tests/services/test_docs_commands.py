@@ -202,8 +202,22 @@ def of_segments(shell: Shell, steps: list[Step]) -> Story:
     assert '"type":"' in cluster.output
 
 
+def of_the_tutorial(shell: Shell, steps: list[Step]) -> Story:
+    kafka, topic = map(shell.get, ("kafka", "topic"))
+    shell.places += [("localhost:9092", kafka.address), (" orders ", f" {topic} ")]
+    # The page's own server has this file; the orders are those of an example.
+    serde = kcodec.Serde("AVRO", f"sqlite:///{shell.folder}/schemas.db", topic=topic, schema=SCHEMA)
+    rows = pa.array([{"id": number, "note": "ä"} for number in range(5)], serde.arrow_type)
+    kafka.produce(topic, [Message(None, value) for value in serde.serialize(rows).to_pylist()], partition=0)
+    yield
+    _, topics, table = steps
+    assert topic in topics.output
+    assert sum(line.startswith(topic) for line in table.output.splitlines()) == 3
+
+
 #: What pages need beside their commands.
 STORIES = {
+    "tutorial.md": of_the_tutorial,
     "kafka.md": of_topics,
     "registry.md": of_registries,
     "registry_server.md": of_a_server,

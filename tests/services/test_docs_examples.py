@@ -115,7 +115,7 @@ def test_tutorial(kafka, topic, registry_url, classic_session, tmp_path, monkeyp
     names: dict[str, object] = {}
     for block in blocks(TUTORIAL):
         for there, here in (
-            ("http://localhost:8081", registry_url),
+            ("http://127.0.0.1:8081", registry_url),
             ("localhost:9092", kafka.address),
             ('"orders"', f'"{topic}"'),
             ('"orders-dead"', f'"{dead}"'),
