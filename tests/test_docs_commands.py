@@ -87,7 +87,7 @@ def script(command: str) -> None:
 
 
 def program(command: str) -> None:
-    assert os.access(ROOT / command, os.X_OK)
+    assert os.access(ROOT / command.split()[0], os.X_OK)
 
 
 def environment(command: str) -> None:
@@ -115,7 +115,7 @@ def broker(command: str) -> None:
 NOT_RUN = [
     (r"pip install .+", "needs a package index, and installs into where the tests run", packages),
     (r"make \w+.*", "builds and tests this checkout, as these tests do", target),
-    (r"\.ci/run", "runs all tests", program),
+    (r"\.ci/\w+.*", "runs all tests, or builds everything", program),
     (r"python asv_bench/.+\.py( \w+)*", "a benchmark: minutes, and packages to compare with", script),
     (r"asv .+", "benchmarks of two commits, which it builds", None),
     (r"sudo apt install .+", "needs root, and Debian's packages", None),
