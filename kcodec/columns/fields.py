@@ -1,7 +1,7 @@
 """Which fields of nested columns are wanted, by their dotted names."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from kcodec.errors import ConfigError
@@ -27,10 +27,9 @@ def field_tree(names: Iterable[str]) -> dict[str, Any]:
     return root
 
 
-def check_field(name: str, known: Iterable[str], path: str, record: str) -> None:
+def check_field(name: str, known: Collection[str], path: str, record: str) -> None:
     """Raise a ConfigError that offers a near name if a name is not among the fields of a record."""
-    names = list(known)
-    if name not in names:
-        near = difflib.get_close_matches(name, names, 1)
+    if name not in known:
+        near = difflib.get_close_matches(name, list(known), 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise ConfigError(f"{path or 'the root'} ({record}) has no field {name}{hint}")

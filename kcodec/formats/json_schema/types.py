@@ -299,8 +299,9 @@ def _chosen(kind: pa.DataType, wanted: Mapping[str, Any], path: str) -> pa.DataT
     if not wanted:
         return kind
     if types.is_struct(kind):
+        names = {field.name: None for field in kind}  # near names are looked for in their order
         for name in wanted:
-            check_field(name, (field.name for field in kind), path, "an object")
+            check_field(name, names, path, "an object")
         return pa.struct(
             [
                 field.with_type(_chosen(field.type, wanted[field.name], f"{path}.{field.name}".lstrip(".")))
