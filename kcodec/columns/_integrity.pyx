@@ -23,8 +23,8 @@ cdef enum:
     MAX_NESTING = 1000
     MAX_KINDS = 8
 
-#: Types of the last arrays, the last one first, with what was handed over of them. A variable of the module and not of C,
-#: whose readers and writers are threads that no lock of the interpreter keeps apart.
+#: Types of the last arrays, the last one first, with what was handed over of them. A variable of the module and not of
+#: C: threads read and bind it, which no lock of the interpreter keeps apart in every build.
 kinds = ()
 
 
