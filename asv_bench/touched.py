@@ -22,7 +22,7 @@ MEASURED = {
     "kcodec/demo/": set(),
     "kcodec/kafka/": set(),  # needs a broker: by hand, topic_parts.py and end_to_end.py
     "kcodec/ksql/": {"ksql"},
-    "kcodec/formats/avro/": {"avro", "ksql", "memory", "registry", "spark", "threads"},
+    "kcodec/formats/avro/": {"avro", "ksql", "lists", "memory", "registry", "spark", "threads"},
     "kcodec/formats/connect/": {"connect"},
     "kcodec/formats/debezium/": {"avro", "connect"},
     "kcodec/formats/decimals.py": {"connect"},
@@ -40,7 +40,7 @@ MEASURED = {
     "setup.py": SUITES,
     "asv_bench/asv.conf.json": SUITES,
     "asv_bench/benchmarks/__init__.py": SUITES,
-    "asv_bench/benchmarks/avro_records.py": {"avro", "memory", "spark", "threads"},
+    "asv_bench/benchmarks/avro_records.py": {"avro", "lists", "memory", "spark", "threads"},
     "asv_bench/benchmarks/json_documents.py": {"connect", "json", "json_schema"},
     **{f"asv_bench/benchmarks/{suite}.py": {suite} for suite in SUITES},
 }
