@@ -278,7 +278,8 @@ class Codec:
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             decoded, faults = self._decode(chunk, stop)
-            return decoded, name_frames(faults, chunk) if self._names_frames else faults
+            named = self._names_frames and errors != "null"
+            return decoded, name_frames(faults, chunk) if named else faults
 
         return run.result(step, parts, chunked, self.arrow_type, DecodeError)
 

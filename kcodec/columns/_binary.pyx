@@ -4,12 +4,13 @@ Rows stand one behind the other in one buffer, which with the offsets of the row
 each block of rows, the writer asks for room for all that the block can take, so writing needs no checks.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._rows cimport Rows, Slice
+from kcodec.wire.cursor cimport prefetch
 
 import pyarrow as pa
 
@@ -18,8 +19,24 @@ from kcodec.errors import CapacityError
 
 __all__ = ["binary_array", "bytes_list"]
 
+cdef extern from *:
+    """
+    #ifdef Py_GIL_DISABLED
+    #define KC_FREE_THREADED 1
+    #else
+    #define KC_FREE_THREADED 0
+    #endif
+    """
+    bint FREE_THREADED "KC_FREE_THREADED"
+    # Of values that no reference is taken to.
+    PyObject **PySequence_Fast_ITEMS(list values)
+    bint PyBytes_Check(PyObject *value)
+    int64_t PyBytes_GET_SIZE(PyObject *value)
+    const char *PyBytes_AS_STRING(PyObject *value)
+
 cdef enum:
-    BLOCK = 1024       # values that stay in the cache from one look at them to the next
+    AHEAD = 24         # values that are asked for before they are looked at
+    BLOCK = 256        # values that stay in the cache from one look at them to the next
 
 
 def binary_array(values, others=False):
@@ -32,6 +49,7 @@ def binary_array(values, others=False):
     cdef list block
     cdef int64_t count = len(rows)
     cdef int64_t row = 0
+    cdef int64_t end
     cdef int64_t nulls = 0
     cdef int64_t used = 0
     cdef int64_t room = 0
@@ -40,7 +58,7 @@ def binary_array(values, others=False):
     cdef int32_t *offsets
     cdef uint8_t *valid
     cdef uint8_t *data = NULL
-    cdef object value
+    cdef PyObject **items
     data_buffer = pa.allocate_buffer(0, resizable=True)
     offset_buffer = pa.allocate_buffer((count + 1) * 4)
     valid_buffer = pa.allocate_buffer((count + 7) // 8)
@@ -49,35 +67,40 @@ def binary_array(values, others=False):
     memset(valid, 0xff, (count + 7) // 8)
     offsets[0] = 0
     while row < count:
-        # A copy, since another thread may change the list.
-        block = rows[row:min(row + BLOCK, count)]
-        if not block:
+        block = rows
+        at = row
+        # Another thread may have changed the list. Without the GIL it may do so at any time, so a copy is read there.
+        end = min(row + BLOCK, count, <int64_t>len(rows))
+        size = -1 if FREE_THREADED else bytes_of(PySequence_Fast_ITEMS(rows) + row, end - row)
+        if size < 0:
+            block = rows[row:end]
+            at = 0
+            for number, value in enumerate(block):
+                if value is not None and not isinstance(value, bytes):
+                    if not others or not isinstance(value, (bytearray, memoryview, str)):
+                        return None
+                    block[number] = value.encode() if isinstance(value, str) else bytes(value)
+            end = row + len(block)
+            size = bytes_of(PySequence_Fast_ITEMS(block), end - row)
+        if end <= row:
             break
-        size = 0
-        for at in range(PyList_GET_SIZE(block)):
-            value = <object>PyList_GET_ITEM(block, at)
-            if PyBytes_Check(value):
-                size += PyBytes_GET_SIZE(value)
-            elif value is not None:
-                if not others or not isinstance(value, (bytearray, memoryview, str)):
-                    return None
-                block[at] = value.encode() if isinstance(value, str) else bytes(value)
-                size += PyBytes_GET_SIZE(block[at])
         if used + size > INT32_MAX:
             return None
         if used + size > room:
             # Some more than the values so far tell, since what is too much costs nothing.
-            room = <int64_t>(1.1 * (used + size) / (row + len(block)) * count) + size
+            room = <int64_t>(1.1 * (used + size) / end * count) + size
             data_buffer.resize(room, False)
             data = <uint8_t *><uintptr_t>data_buffer.address
-        for at in range(PyList_GET_SIZE(block)):
-            value = <object>PyList_GET_ITEM(block, at)
-            if value is None:
+            # Making room may run other code, which may change the list: the block is looked at again.
+            continue
+        items = PySequence_Fast_ITEMS(block) + at
+        for at in range(end - row):
+            if items[at] == <PyObject *>None:
                 nulls += 1
                 valid[row >> 3] &= <uint8_t>~(1 << (row & 7))
             else:
-                size = PyBytes_GET_SIZE(value)
-                memcpy(data + used, PyBytes_AS_STRING(value), size)
+                size = PyBytes_GET_SIZE(items[at])
+                memcpy(data + used, PyBytes_AS_STRING(items[at]), size)
                 used += size
             row += 1
             offsets[row] = <int32_t>used
@@ -85,6 +108,25 @@ def binary_array(values, others=False):
     return pa.Array.from_buffers(
         pa.binary(), row, [valid_buffer if nulls else None, offset_buffer, data_buffer], nulls
     )
+
+
+cdef int64_t bytes_of(PyObject **items, int64_t count) noexcept:
+    """Return how many bytes some values hold together; -1 if one of them is neither bytes nor None.
+
+    No reference is taken: that would write to each value, and costs as much as reading it.
+    """
+    cdef int64_t size = 0
+    cdef int64_t at
+    for at in range(count):
+        if at + AHEAD < count:
+            prefetch(items[at + AHEAD])
+        if PyBytes_Check(items[at]):
+            size += PyBytes_GET_SIZE(items[at])
+            # Where most values end, or go on.
+            prefetch(PyBytes_AS_STRING(items[at]) + 40)
+        elif items[at] != <PyObject *>None:
+            return -1
+    return size
 
 
 def bytes_list(array):

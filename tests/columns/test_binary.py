@@ -69,6 +69,14 @@ def test_lists_longer_than_a_block():
         assert found.null_count == rows.count(None)
 
 
+def test_other_values_in_a_late_block():
+    rows = [b"x" * (row % 9) for row in range(2000)]
+    rows[700], rows[1999] = bytearray(b"y" * 90_000), "z"
+    assert both(rows) is None
+    expected = [row.encode() if isinstance(row, str) else bytes(row) for row in rows]
+    assert both(rows, others=True).equals(pa.array(expected, pa.binary()))
+
+
 def test_a_list_that_shrinks_meanwhile():
     """A value that is asked for its bytes may run anything."""
 
