@@ -72,7 +72,16 @@ def variants(tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("json")
     (folder / "variants.c").write_text(SOURCE)
     library = folder / "variants.so"
-    command = [compiler.split()[0], *request.param, "-O2", "-shared", "-fPIC", f"-I{HEADERS}", "-o", str(library)]
+    command = [
+        compiler.split()[0],
+        *request.param,
+        "-O2",
+        "-shared",
+        "-fPIC",
+        f"-I{HEADERS}",
+        "-o",
+        str(library),
+    ]
     subprocess.run([*command, str(folder / "variants.c")], check=True)
     loaded = ctypes.CDLL(str(library))
     loaded.vectors = not request.param
