@@ -15,6 +15,7 @@ static inline int kc_ctz64(uint64_t x) { unsigned long i; _BitScanForward64(&i, 
 static inline int kc_top64(uint64_t x) { unsigned long i; _BitScanReverse64(&i, x); return (int)i; }
 #define KC_POPCOUNT64(x) ((int)__popcnt64(x))
 #define KC_COLD __declspec(noinline)
+#define KC_NOINLINE __declspec(noinline)
 #define KC_APART __declspec(noinline)
 #define KC_PREFETCH(p) _mm_prefetch((const char *)(p), _MM_HINT_T0)
 #define KC_INLINE __forceinline
@@ -28,6 +29,7 @@ static inline int kc_ctz64(uint64_t x) { return __builtin_ctzll(x); }
 static inline int kc_top64(uint64_t x) { return 63 ^ __builtin_clzll(x); }
 #define KC_POPCOUNT64(x) __builtin_popcountll(x)
 #define KC_COLD __attribute__((noinline, cold, unused))
+#define KC_NOINLINE __attribute__((noinline, unused))
 #define KC_APART __attribute__((noinline, unused))
 #define KC_PREFETCH(p) __builtin_prefetch(p)
 #define KC_INLINE inline __attribute__((always_inline))

@@ -372,7 +372,7 @@ KC_JSON_ICELAKE static const uint8_t *kc_json_text_icelake(
 
 /* Read a string as `kc_json_string` does, but 64 bytes more than the text may be written; NULL, with nothing noted, if it
  * is wrong. */
-static inline const uint8_t *kc_json_text(
+static KC_NOINLINE const uint8_t *kc_json_text(
     const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length
 ) {
 #if defined(KC_JSON_HASWELL)
@@ -591,7 +591,7 @@ static KC_INLINE const uint8_t *kc_json_whole(const uint8_t *at, const uint8_t *
 }
 
 /* The same for 16 to 19 digits, up to 921 * 10**16. Nothing before the number is read. */
-static inline const uint8_t *kc_json_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
+static KC_NOINLINE const uint8_t *kc_json_long(const uint8_t *at, const uint8_t *end, int64_t *value) {
     const int64_t negative = *at == '-';
     const uint8_t *const first = at + negative;
     const int size = kc_ctz64(kc_json_others32(first)), more = size - 16;

@@ -132,7 +132,7 @@ static KC_INLINE const uint8_t *kc_json_scientific(
 }
 
 /* Zero only without a sign. */
-static KC_INLINE const uint8_t *kc_json_double(
+static KC_NOINLINE const uint8_t *kc_json_double(
     const uint8_t *at, const uint8_t *end, const uint64_t *powers, double *result
 ) {
     const uint64_t sign = (uint64_t)(*at == '-') << 63;
@@ -146,7 +146,7 @@ static KC_INLINE const uint8_t *kc_json_double(
     return at;
 }
 
-static KC_INLINE const uint8_t *kc_json_single(
+static KC_NOINLINE const uint8_t *kc_json_single(
     const uint8_t *at, const uint8_t *end, const uint64_t *powers, float *result
 ) {
     const uint32_t sign = (uint32_t)(*at == '-') << 31;
