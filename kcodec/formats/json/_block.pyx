@@ -25,7 +25,7 @@ from kcodec.formats.json._places cimport PLACED, Place, Places, begin_places, lo
 from kcodec.formats.json._program cimport (
     ABSENT, BEHIND, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, FOLD, INTEGER, ITEMS, KEEPS, NULLABLE, OBJECT, STRING, Op,
 )
-from kcodec.formats.json._quick cimport NULL_WORD, read_quickly, store_decimal, store_number
+from kcodec.formats.json._quick cimport NULL_WORD, quick_text, read_quickly, store_decimal, store_number
 from kcodec.formats.json._row cimport find, is_key, items_t, run
 from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
 from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, unlikely
@@ -380,9 +380,14 @@ cdef inline const uint8_t *read_items(
     """Read leaves and the commas between them; return the position behind, NULL if one is not in its common form."""
     while True:
         least[0] = min(least[0], <int8_t>p[1])
-        p = read_quickly(item, items, slot[0], p, end, True, tag)
+        if item.code == STRING:
+            p = quick_text(items, slot[0], p, end, tag)
+        else:
+            p = read_quickly(item, items, slot[0], p, end, True, tag)
         if unlikely(p == NULL) or unlikely(p >= end):
             return NULL
+        if items.valid != NULL:
+            items.valid[slot[0]] = 1
         slot[0] += 1
         if p[0] != 44:
             return p
@@ -413,11 +418,11 @@ cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
                 if item.code == DOUBLE:
                     p = json_doubles(p, end, powers_of_five, <double *>items.data + slot, &count)
                     slot += count
+                    if p != NULL and items.valid != NULL:
+                        memset(items.valid + offsets[lane], 1, count)
                 else:
                     p = read_items(item, items, &slot, &least, p, end, tag)
             if likely(p != NULL) and likely(p < end) and likely(p[0] == 93):
-                if items.valid != NULL:
-                    memset(items.valid + offsets[lane], 1, slot - offsets[lane])
                 offsets[lane + 1] = <offset_t>slot
                 block.at[lane] = p + 1
                 continue
