@@ -67,7 +67,12 @@ def test_many_programs(data):
 def test_blocks_of_many_programs(data):
     text = data.draw(avro_schemas())
     reader = parse(text)
-    writers = [reader, parse(data.draw(avro_readers(text))), parse(data.draw(avro_readers(text))), parse(text)]
+    writers = [
+        reader,
+        parse(data.draw(avro_readers(text))),
+        parse(data.draw(avro_readers(text))),
+        parse(text),
+    ]
     plans = [decode_plan(writer, reader) for writer in writers]
     pool = [
         (choice, data.draw(avro_payloads(writer, canonical=False)))
