@@ -117,7 +117,7 @@ class DecimalCodec(Codec):
         Parameters and result are those of every `Codec`.
         """
         run = Run(errors, use_threads=use_threads)
-        parts, chunked = run.parts(arrays(values))
+        parts, chunked = run.parts(arrays(values, None))
         return run.result(self._decode, parts, chunked, self.arrow_type, DecodeError)
 
     def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

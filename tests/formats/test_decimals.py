@@ -135,3 +135,8 @@ def test_the_implementations_agree(values, scale, precision):
         if data is not None:
             assert Fraction(data) * Fraction(10) ** scale == int.from_bytes(value, "big", signed=True)
             assert int.from_bytes(again, "big", signed=True) == int.from_bytes(value, "big", signed=True)
+
+
+@pytest.mark.parametrize("values", [["AJw="], [b"\x00\x9c"], [Decimal("1.56")], [1.56], ("AJw=",)])
+def test_a_list_is_read_as_what_it_holds(impl, values):
+    assert DecimalCodec(2, 9).decode([*values, None]).to_pylist() == [Decimal("1.56"), None]
