@@ -63,10 +63,27 @@ def schema_text(schema: object) -> str:
         return schema
     if isinstance(schema, (Mapping, bool)):
         try:
+            _check_names(schema)
             return write_document(schema)
         except (TypeError, ValueError, AttributeError) as error:
             raise ConfigError(f"the schema is not JSON: {error}") from None
     raise ConfigError(f"a schema is its text or a dict, not {type(schema).__name__}")
+
+
+def _check_names(document: Any) -> None:
+    """Check that the names of all members are text, since Python writes the text of others too; circles are refused."""
+    nodes = [(document, 0)]
+    while nodes:
+        node, depth = nodes.pop()
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested deeper than {MAX_DEPTH}")
+        if isinstance(node, Mapping):
+            for name in node:
+                if not isinstance(name, str):
+                    raise TypeError(f"the name {name!r} is no text")
+            nodes += [(each, depth + 1) for each in node.values()]
+        elif isinstance(node, (list, tuple)):
+            nodes += [(each, depth + 1) for each in node]
 
 
 def sorted_document(document: Any) -> Any:

@@ -572,6 +572,10 @@ def test_arguments():
         codec(7)
     with pytest.raises(ConfigError, match="not JSON"):
         codec({7: 1})
+    circle = {"properties": {}}
+    circle["properties"]["a"] = circle
+    with pytest.raises(ConfigError, match="nested deeper"):
+        codec(circle)
     with pytest.raises(SchemaError, match="at most 76 digits"):
         value_type(
             {"type": "number", "title": f"{CONNECT}Decimal", "connect.type": "bytes",
