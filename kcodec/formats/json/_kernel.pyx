@@ -51,7 +51,7 @@ cdef class JsonDecoder(Decoder):
     cdef int64_t together     # rows that are read together next
     cdef int64_t single       # rows that are read one by one before that is tried again
     cdef int64_t pause        # so many, the next time it does not go well
-    cdef int64_t scattered    # blocks that are read wherever their keys are before they are expected in order again
+    cdef int64_t scattered    # blocks that are read wherever their keys are; negative: in order, before the next try
     cdef int64_t spell        # so many, the next time they are not in order
 
     def __init__(self, values, programs, selector, starts, ends, trailing):
@@ -129,8 +129,13 @@ cdef class JsonDecoder(Decoder):
         block.scattered = self.scattered > 0
         if count:
             read_block(block, <const Op *>self.tables[program])
-            if block.scattered:
+            if block.scattered and block.places.strange > count * (<const Op *>self.tables[program]).fields:
+                # Where few keys are read, the others are stepped over in less time.
+                self.scattered = -LONGEST_SPELL
+            elif block.scattered:
                 self.scattered -= 1
+            elif self.scattered < 0:
+                self.scattered += 1
             elif SLOWNESS * block.sought > count * (<const Op *>self.tables[program]).fields:
                 self.scattered = self.spell
                 self.spell = min(2 * self.spell, LONGEST_SPELL)

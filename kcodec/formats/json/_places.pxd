@@ -25,6 +25,7 @@ cdef struct Places:
     bint guessed                   # whether they are compared first
     bint spaced                    # a space stands behind commas
     bint unknown                   # keys have been read past that no field has
+    int64_t strange                # keys of rows that no field has, in a block
 
 
 # Prepare for documents of a program; False without memory.

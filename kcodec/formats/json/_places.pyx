@@ -45,6 +45,7 @@ cdef bint begin_places(Places *places, const Op *container) noexcept nogil:
         places.guessed = not places.guessed or 2 * places.hits > places.guesses
         places.guesses = places.hits = 0
     memset(places.came, 0, fields * sizeof(uint64_t))
+    places.strange = 0
     return True
 
 
@@ -125,6 +126,7 @@ cdef const uint8_t *locate(
             follows = places.follows + 2 * (op.number + 1)
         else:
             places.unknown = True
+            places.strange += 1
             p = json_skip(p, end, levels, &context.fault)
             if unlikely(p == NULL):
                 return NULL

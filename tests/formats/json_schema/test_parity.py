@@ -158,7 +158,8 @@ def test_both_kernels_write_alike(pair, unknown):
     shape = shape_of(parse(codec.schema).documents)
     plan = encode_plan(array.type, shape)
     # Texts that are not JSON, too.
-    same_encode(KERNEL, plan, array.cast(plan.arrow_type))
+    # Arrow breaks lists of nulls in maps when it casts them, even to their own type.
+    same_encode(KERNEL, plan, array if array.type == plan.arrow_type else array.cast(plan.arrow_type))
 
 
 KEYWORDS = st.sampled_from(
