@@ -283,6 +283,21 @@ def test_rows_that_are_scattered(rows, duplicate_keys, fold, data):
         same_decode([plan, dataclasses.replace(plan, root=root)], rows, selector=chosen)
 
 
+def same_in_every_layout(kind, rows):
+    """Both implementations read good rows alike from every layout, and into large columns."""
+    native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
+    expected = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])[0]
+    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
+        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
+        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
+        assert decoded.equals(expected)
+        assert faults == []
+    wide = pa.struct(
+        [KINDS[0], ("name", pa.large_string()), KINDS[2], ("tags", pa.large_list(pa.large_string()))]
+    )
+    same_decode([json_plan(wide, "decode")], rows)
+
+
 def test_scattered_rows_of_every_layout():
     kind = pa.struct([*KINDS[:3], pa.field("tags", pa.list_(pa.string())), KINDS[9]])
     fields = [
@@ -297,17 +312,7 @@ def test_scattered_rows_of_every_layout():
         chosen = [fields[(i * 7 + at) % 5] for at in range(5)]
         chosen = [field for at, field in enumerate(chosen) if "id" in field or i % 11 != at]
         rows.append(("{" + ",".join(chosen).format(i) + "}").encode())
-    native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
-    expected = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])[0]
-    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
-        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
-        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
-        assert decoded.equals(expected)
-        assert faults == []
-    wide = pa.struct(
-        [KINDS[0], ("name", pa.large_string()), KINDS[2], ("tags", pa.large_list(pa.large_string()))]
-    )
-    same_decode([json_plan(wide, "decode")], rows)
+    same_in_every_layout(kind, rows)
 
 
 @pytest.mark.parametrize("fields", [65, 700])
@@ -344,17 +349,7 @@ def test_alike_rows_of_every_layout():
         f'{{"id":{i},"name":"n{"é" * (i % 9)}","price":{i}.5,"tags":["a","b{i}"]}}'.encode()
         for i in range(300)
     ]
-    native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
-    expected = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])[0]
-    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
-        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
-        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
-        assert decoded.equals(expected)
-        assert faults == []
-    wide = pa.struct(
-        [*KINDS[:1], ("name", pa.large_string()), KINDS[2], ("tags", pa.large_list(pa.large_string()))]
-    )
-    same_decode([json_plan(wide, "decode")], rows)
+    same_in_every_layout(kind, rows)
 
 
 @given(st.lists(ANY.map(str.encode).flatmap(damaged), max_size=4))
