@@ -256,8 +256,8 @@ class Codec:
             What becomes of a row that cannot be decoded: an exception; a null; or a null and a row of the
             report.
         use_threads : bool
-            Whether the rows are shared among threads, as many as `pyarrow.cpu_count` says: from 20,000 rows on,
-            which then come in chunks.
+            Whether the rows are shared among threads, as many as `pyarrow.cpu_count` says: from 10,000 rows on.
+            The result comes in chunks.
 
         Returns
         -------

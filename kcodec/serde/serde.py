@@ -229,8 +229,8 @@ class Serde:
             pairs), of which the last of that name counts. A value whose header names its schema has no
             prefix.
         use_threads : bool
-            Whether the rows are shared among threads, as many as `pyarrow.cpu_count` says: from 20,000 rows on,
-            which then come in chunks.
+            Whether the rows are shared among threads, as many as `pyarrow.cpu_count` says: from 10,000 rows on.
+            The result comes in chunks.
 
         Returns
         -------
