@@ -37,7 +37,7 @@ class MembersWriter:
         listed = isinstance(array, (list, tuple))
         parts, chunked = run.parts(arrays(array, self._whole.given_type() if listed else None))
         steps: dict[int, Step] = {}
-        for at, writer in enumerate(self._chosen(parts[0].type)):
+        for at, writer in enumerate(self._chosen(parts[0].type) if parts else ()):
             if any(part.field(at).null_count < len(part) for part in parts):
                 steps[at] = writer.step(parts[0].type.field(at).type)[0]
         kind = self._whole.encoded_type

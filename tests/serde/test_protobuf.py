@@ -141,6 +141,7 @@ class TestStructsOfMessages:
         with pytest.raises(EncodeError, match="row 1: not exactly one member of the union is set"):
             serde.serialize(array)
         assert serde.serialize(array.slice(0, 0)).to_pylist() == []
+        assert serde.serialize(pa.chunked_array([], kind)).chunks == []
         assert serde.serialize(array.slice(1, 2), errors="null").to_pylist() == [None, None]
 
     def test_subjects_are_those_of_each_message(self, impl):
