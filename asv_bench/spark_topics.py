@@ -1,10 +1,11 @@
 """What ``end_to_end.py`` measures of topics in Spark, in a session of its own: ``kcodec_kafka`` beside Spark's source.
 
-    python spark_topics.py classic|sc://HOST:PORT BROKER REGISTRY TOPIC SUBJECT PREPARED ROUNDS
+    python spark_topics.py classic|sc://HOST:PORT BROKER REGISTRY TOPIC SUBJECT PREPARED ROWS ROUNDS
 
-All read the topic into the 15 columns of its values and write them to the noop sink, in interleaved rounds, of which
-the first does not count; at a Connect server this runs with the Python of a thin client. Prints medians in seconds as
-JSON.
+All read the topic, of so many rows, into the 15 columns of its values and write them to the noop sink, in interleaved
+rounds, of which the first does not count; at a Connect server this runs with the Python of a thin client. A stream is
+measured from its start to its end, and, of so many rows too, a batch of one that is running: those behind the first of
+TOPIC-long, which has several times the rows. Prints medians in seconds as JSON.
 """
 
 import json
@@ -86,31 +87,49 @@ def batch(frame):
 
 
 def stream(frame):
-    """Run a stream of all that there is."""
+    """Run a stream of all that there is; return what it tells of its batches."""
     with tempfile.TemporaryDirectory() as folder:
         writer = frame.writeStream.format("noop").option("checkpointLocation", folder)
         query = writer.trigger(availableNow=True).start()
         assert query.awaitTermination(600)
         assert query.exception() is None
+        return query.recentProgress
+
+
+def running_batches(frame, rows):
+    """Run a stream of batches of so many rows; return the seconds of each, but for the first."""
+    _, *batches = [each for each in stream(frame) if each["numInputRows"]]
+    assert batches
+    assert all(each["numInputRows"] == rows for each in batches)
+    return [each["durationMs"]["triggerExecution"] / 1000 for each in batches]
 
 
 def main():
     """Measure one session."""
-    place, *given, rounds = sys.argv[1:]
+    place, broker, registry, topic, *given, rows, rounds = sys.argv[1:]
+    given = [broker, registry, topic, *given]
     spark = session(place)
-    runs = {}
+    runs, running = {}, {}
     for name, frame in frames(spark, spark.read, *given).items():
         runs[name] = lambda frame=frame: batch(frame)
     for name, frame in frames(spark, spark.readStream, *given).items():
         runs[f"{name}, stream"] = lambda frame=frame: stream(frame)
+    long = [broker, registry, f"{topic}-long", *given[3:]]
+    reader = spark.readStream.option("maxOffsetsPerTrigger", rows)
+    for name, frame in frames(spark, reader, *long).items():
+        running[f"{name}, running stream"] = frame
     assert frames(spark, spark.read, *given)["kcodec_kafka"].where("device is null").count() == 0
-    seconds = {name: [] for name in runs}
+    seconds = {name: [] for name in [*runs, *running]}
     for turn in range(int(rounds) + 1):
         for name, run in runs.items():
             start = time.perf_counter()
             run()
             if turn:
                 seconds[name].append(time.perf_counter() - start)
+        for name, frame in running.items():
+            found = running_batches(frame, int(rows))
+            if turn:
+                seconds[name] += found
     spark.stop()
     print(json.dumps({name: round(statistics.median(each), 3) for name, each in seconds.items()}), flush=True)
     # Not what the JVM of a classic session says at its end.
