@@ -24,8 +24,9 @@ HERE = Path(__file__).parent
 #: What the broker and Spark need, and what the registry needs.
 SPARK_JAVA, REGISTRY_JAVA = 17, 21
 
-#: The thin client: it has neither Spark's Java nor py4j, and no client of a registry.
-THIN_CLIENT = ("pyspark-client==4.2.0",)
+#: What has an environment of its own: the thin client, without Spark's Java, py4j and a client of a registry; and a
+#: program that shows topics on the terminal.
+ENVIRONMENTS = {"thin": ("pyspark-client==4.2.0",), "kaskade": ("kaskade==5.1.0",)}
 
 _MINUTES = 15
 
@@ -140,16 +141,17 @@ def spark_jars() -> str:
 
 
 @functools.cache
-def thin_python() -> str:
-    """Return the Python of an environment that has what a thin client has, but not kcodec."""
+def python(name: str) -> str:
+    """Return the Python of an environment of its own, which has not kcodec: ``thin`` or ``kaskade``."""
+    packages = ENVIRONMENTS[name]
 
     def install(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", folder])
-        _run([folder / "bin" / "python", "-m", "pip", "install", "-q", *THIN_CLIENT])
+        _run([folder / "bin" / "python", "-m", "pip", "install", "-q", *packages])
 
-    asked = "\n".join((*THIN_CLIENT, sys.version, sys.base_prefix))
+    asked = "\n".join((*packages, sys.version, sys.base_prefix))
     # pip's scripts name the folder they were made in; the interpreter does not.
-    return str(_kept("thin", hashlib.sha256(asked.encode()).hexdigest(), install) / "bin" / "python")
+    return str(_kept(name, hashlib.sha256(asked.encode()).hexdigest(), install) / "bin" / "python")
 
 
 def copy_packages(folder: Path) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import processes
 import pytest
-from artifacts import REQUIRED, copy_packages, had, java, spark_jars, thin_python
+from artifacts import REQUIRED, copy_packages, had, java, python, spark_jars
 from front import front as fronted
 from front import make_certificate
 from topics import Kafka
@@ -119,7 +119,7 @@ def packages(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def thin():
     """Give the Python of a thin client."""
-    return had(thin_python)
+    return had(lambda: python("thin"))
 
 
 @pytest.fixture(scope="package")

@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, spark_jars, thin_python
+from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, python, spark_jars
 
 HOST = "127.0.0.1"
 
@@ -257,7 +257,7 @@ def connect_server(folder: Path) -> tuple[Service, str]:
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": HOST,
         "JAVA_HOME": str(Path(java(SPARK_JAVA)).resolve().parents[1]),
-        "PYSPARK_PYTHON": thin_python(),
+        "PYSPARK_PYTHON": python("thin"),
         "PYTHONPATH": "",
     }
     return Service("connect", folder, command, lambda: listens(port), environment), f"sc://{HOST}:{port}"
