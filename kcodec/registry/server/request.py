@@ -110,11 +110,11 @@ class Request:
 
     @property
     def within(self) -> str | None:
-        """The subject of the query, in whose context an id is meant."""
-        subject = self._query.get("subject", [None])[0]
-        if not self.context or (subject or "").startswith((":.", ":*:")):
-            return subject
-        return self.context + (subject or "")
+        """The subject of the query, in whose context an id is meant; Java's client sends an empty one for none."""
+        subject = self.text("subject")
+        if self.context and not subject.startswith((":.", ":*:")):
+            subject = self.context + subject
+        return subject or None
 
     @property
     def prefixes(self) -> list[str]:

@@ -91,6 +91,8 @@ class TestRead:
     def test_schemas_by_id_and_guid(self, filled):
         expected = {"guid": INT_GUID, "schemaType": "AVRO", "schema": INT}
         assert filled("GET", "/schemas/ids/1").json == expected
+        # Java's client asks so.
+        assert filled("GET", "/schemas/ids/1?fetchMaxId=false&subject=").json == expected
         assert filled("GET", "/schemas/ids/1?subject=s").json == {**expected, "subject": "s", "version": 1}
         assert filled("GET", f"/schemas/guids/{INT_GUID}").json == expected
         assert filled("GET", f"/schemas/guids/{INT_GUID}/ids").json == [{"context": ".", "id": 1}]
