@@ -126,7 +126,7 @@ def artifacts() -> Path:
 
 @functools.cache
 def jars(name: str) -> Path:
-    """Return the folder of the jars of a Java program of the tests: ``converter``, ``debezium`` or ``protobuf``."""
+    """Return the folder of the jars of a Java program of the tests: ``confluent``, ``converter``, ..."""
     pom = HERE / name / "pom.xml"
 
     def fetch(folder: Path) -> None:
