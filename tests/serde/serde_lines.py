@@ -128,6 +128,24 @@ def is_named(line, on_purpose):
     return any(re.fullmatch(pattern, line["id"]) for pattern in on_purpose)
 
 
+def check_line(line, pair, on_purpose):
+    """Check that what a line says is what is answered, or where it is named that it is not.
+
+    Parameters
+    ----------
+    line : dict
+    pair : tuple
+        What the line says, and what is answered.
+    on_purpose : iterable of str
+        Regular expressions on the ids of lines that are answered differently.
+    """
+    expected, answer = pair
+    if is_named(line, on_purpose):
+        assert answer != expected
+    else:
+        assert answer == expected
+
+
 def unused(lines, on_purpose):
     """Return the regular expressions that name no line."""
     return [each for each in on_purpose if not any(re.fullmatch(each, line["id"]) for line in lines)]
