@@ -26,7 +26,7 @@ VALUES = {
     "MicroTimestamp": [(-1, datetime.datetime(1969, 12, 31, 23, 59, 59, 999_999))],
     "NanoTimestamp": [(1_700_000_000_123_456_000, datetime.datetime(2023, 11, 14, 22, 13, 20, 123_456))],
     "ZonedTimestamp": [
-        (text, datetime.datetime(2024, 1, 31, 12, 34, 56, micros, datetime.UTC))
+        (text, datetime.datetime(2024, 1, 31, 12, 34, 56, micros, datetime.timezone.utc))
         for text, micros in (("2024-01-31T12:34:56.12Z", 120_000), ("2024-01-31T12:34:56Z", 0))
     ],
     "IsoDate": [("2017-09-15Z", datetime.date(2017, 9, 15))],

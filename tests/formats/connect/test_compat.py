@@ -1,0 +1,68 @@
+"""Where strict reading and Connect's differ: the table of docs/connect.md."""
+
+import datetime
+import json
+from decimal import Decimal
+
+import pytest
+from connect_rows import DECIMAL, struct
+
+from kcodec import ConnectJsonCodec, DecodeError
+
+STRICT = [
+    ('{"type":"int8"}', "300", "out_of_range", 44),
+    ('{"type":"int32"}', "1.9", "inexact", 1),
+    ('{"type":"int32"}', '"1"', "json_type", 0),
+    ('{"type":"int32"}', "true", "json_type", 0),
+    ('{"type":"boolean"}', "1", "json_type", False),
+    ('{"type":"double"}', '"1.5"', "json_type", 0.0),
+    ('{"type":"double"}', "1e400", "out_of_range", float("inf")),
+    ('{"type":"string"}', "12", "json_type", None),
+    ('{"type":"array","items":{"type":"int8"}}', '{"a":1}', "json_type", [1]),
+    ('{"type":"array","items":{"type":"int8"}}', '"x"', "json_type", []),
+    ('{"type":"int32"}', "007", "trailing_bytes", 7),
+]
+
+#: The rest of the table in docs/connect.md: what both answer, a code or a value.
+BYTES_KEYS = '{"type":"map","keys":{"type":"bytes"},"values":{"type":"int8"}}'
+DATE = '{"type":"int32","name":"org.apache.kafka.connect.data.Date"}'
+DIFFERENCES = [
+    ('{"type":"double"}', b"-0.0", "-0.0", "0.0"),
+    ('{"type":"string","optional":true}', b"{}", "json_type", "None"),
+    ('{"type":"bytes","optional":true}', b"5", "json_type", "None"),
+    ('{"type":"bytes"}', b'" AQ== AQ==\\t"', "invalid_base64", repr(b"\x01\x01")),
+    (json.dumps(DECIMAL), b'"AJw= "', "invalid_base64", repr(Decimal("1.56"))),
+    (DATE, b"1.0", repr(datetime.date(1970, 1, 2)), "type_mismatch"),
+    (BYTES_KEYS, b'[["AQ==",1],["AQ==",2]]', repr([(b"\x01", 2)]), repr([(b"\x01", 1), (b"\x01", 2)])),
+    ('{"type":"int8"}', b"5 and more", "trailing_bytes", "5"),
+    ('{"type":"int8"}', '"\ufeff5"'.strip('"').encode("utf-16-le"), "invalid_utf8", "5"),
+    (json.dumps(struct(a={"type": "int8"})), b'{"a":"x","a":2}', "json_type", "{'a': 2}"),
+    ('{"type":"string"}', b'"\\ud800"', "lone_surrogate", "lone_surrogate"),
+    (json.dumps(DECIMAL), b"1.567", "inexact", "inexact"),
+    (json.dumps(DECIMAL), b"1" * 40, "decimal_precision", "decimal_precision"),
+    ('{"type":"int8"}', b"0." + b"0" * 1200, "number_length", "json_syntax"),
+]
+
+
+@pytest.mark.parametrize(("schema", "data", "strict", "lenient"), DIFFERENCES)
+def test_documented_differences(schema, data, strict, lenient, impl):
+    for compat, expected in ((None, strict), ("connect", lenient)):
+        codec = ConnectJsonCodec(schema, schemas_enable=False, compat=compat)
+        try:
+            found = repr(codec.decode([data]).to_pylist()[0])
+        except DecodeError as error:
+            found = error.code
+        assert found == expected
+
+
+@pytest.mark.parametrize(("schema", "payload", "code", "lenient"), STRICT)
+def test_strict_and_lenient(schema, payload, code, lenient, impl):
+    for enveloped in (True, False):
+        value = f'{{"payload":{payload},"schema":{schema}}}' if enveloped else payload
+        given = None if enveloped else schema
+        strict = ConnectJsonCodec(given, schemas_enable=enveloped)
+        with pytest.raises(DecodeError) as caught:
+            strict.decode([value.encode()])
+        assert caught.value.code == code
+        found = ConnectJsonCodec(given, schemas_enable=enveloped, compat="connect").decode([value.encode()])
+        assert found.to_pylist() == [lenient]

@@ -1,0 +1,272 @@
+"""JSON of any schema in ksqlDB's columns."""
+
+import itertools
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from ksql_codecs import codec_of, framed, registered
+
+from kcodec import DecodeError, KsqlCodec, SchemaError
+from kcodec.registry import Reference
+from kcodec.registry.memory import MemoryRegistry
+
+
+def test_any_document_is_read_into_the_columns(impl):
+    registry = MemoryRegistry()
+    number = registered(
+        registry,
+        {
+            "type": "object",
+            "properties": {
+                "id": {"type": "integer"},
+                "name": {"type": ["string", "null"]},
+                "price": {"type": "number", "title": "org.apache.kafka.connect.data.Decimal", "connect.type": "bytes",
+                          "connect.parameters": {"scale": "2"}},
+                "tags": {"type": "object", "connect.type": "map", "additionalProperties": {"type": "integer"}},
+                "address": {"$ref": "#/definitions/address"},
+                "ok": {"type": "boolean"},
+                "kind": {"enum": ["a", "b"]},
+            },
+            "definitions": {"address": {"type": "object", "properties": {"zip": {"type": "string"}}}},
+        },
+        "JSON",
+    )  # fmt: skip
+    codec = codec_of(
+        "JSON_SR",
+        "ID STRING, NAME STRING, PRICE DECIMAL(6, 3), TAGS MAP<STRING, BIGINT>, ADDRESS STRUCT<ZIP STRING>, "
+        "OK BOOLEAN, "
+        "KIND STRING",
+        registry=registry,
+    )
+    text = '{"x":[1],"id":7,"name":null,"price":1.5,"tags":{"k":1},"address":{"zip":"9"},"ok":true,"kind":"a"} tail'
+    array, report = codec.decode(
+        [framed(number, text.encode()), framed(number, b'{"id":"7"}')], errors="report"
+    )
+    assert array.to_pylist() == [
+        {
+            "ID": "7", "NAME": None, "PRICE": Decimal("1.500"), "TAGS": [("k", 1)], "ADDRESS": {"ZIP": "9"}, "OK": True,
+            "KIND": "a",
+        },
+        None,
+    ]  # fmt: skip
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 1, "path": "id", "code": "json_type"}
+    ]
+
+
+def test_documents_as_ksqldb_reads_them(impl):
+    """What the row loop refuses is 0, false or null, where Connect's converter has it so."""
+    columns = "I INT, L BIGINT, B BOOLEAN, D DOUBLE, S STRING, N DECIMAL(4, 1), E DATE, A ARRAY<INT>"
+    columns += ", M MAP<STRING, INT>"
+    registry = MemoryRegistry()
+    strict = codec_of("JSON_SR", columns, registry=registry)
+    number = strict.register()
+    lenient = codec_of("JSON_SR", columns, registry=registry, compat="ksqldb")
+    bodies = {
+        '{"I":1.9,"L":"7","B":1,"D":"x","S":[1]}': {"I": 1, "L": 0, "B": False, "D": 0.0},
+        '{"I":"","N":"Dw=="}': {"I": 0, "N": Decimal("1.5")},
+        '{"I":2147483648,"A":7,"M":[{"key":"k","value":1.5}]}': {"I": -(1 << 31), "A": [], "M": [("k", 1)]},
+        '{"A":{"x":1,"y":null}}': {"A": [1, None]},
+        '{"S":true,"L":1e2}': {"S": "true", "L": 100},
+    }
+    values = [framed(number, body.encode()) for body in bodies]
+    absent = dict.fromkeys(column.name for column in lenient.columns)
+    assert lenient.decode(values).to_pylist() == [{**absent, **row} for row in bodies.values()]
+    assert strict.decode(values, errors="report")[1]["row"].to_pylist() == [0, 1, 2, 3]
+    refused = ["1", '{"E":1.5}', '{"M":{"k":1}}', '{"M":[{"key":"k"}]}', '{"N":0.55}', '{"N":1e4}', "", "{"]
+    values = [framed(number, body.encode()) for body in refused]
+    array, report = lenient.decode(values, errors="report")
+    assert array.null_count == len(refused)
+    assert report["code"].to_pylist()[:6] == [*["json_type"] * 4, "inexact", "decimal_precision"]
+    assert report["reason"][0].as_py() == "Structs should be encoded as JSON objects, but found NUMBER"
+    with pytest.raises(DecodeError):
+        lenient.decode(values[:1])
+
+
+def test_defaults_of_properties_stand_for_nulls(impl):
+    registry = MemoryRegistry()
+    properties = {
+        "a": {"oneOf": [{"type": "null"}, {"type": "integer", "default": 5}]},
+        "b": {"type": "string", "default": "x"},
+        "c": {"type": "number", "default": "wrong"},
+    }
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    codec = codec_of("JSON_SR", "A BIGINT, B STRING, C DOUBLE", registry=registry)
+    values = [framed(number, body) for body in (b'{"a":null}', b'{"a":1,"b":"y","c":2}')]
+    assert codec.decode(values).to_pylist() == [{"A": 5, "B": "x", "C": None}, {"A": 1, "B": "y", "C": 2.0}]
+
+
+def test_defaults_of_lists_and_objects_stand_for_nulls(impl):
+    registry = MemoryRegistry()
+    properties = {
+        "a": {"type": "array", "items": {"type": "integer"}, "default": [1, 2]},
+        "b": {"type": "object", "properties": {"x": {"type": "string"}}, "default": {"x": "y"}},
+        "c": {"type": "array", "items": {"type": "integer"}},
+    }
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    for compat in (None, "ksqldb"):
+        columns = "A ARRAY<BIGINT>, B STRUCT<X STRING>, C ARRAY<BIGINT>"
+        codec = codec_of("JSON_SR", columns, registry=registry, compat=compat)
+        values = [
+            framed(number, body) for body in (b"{}", b'{"a":null,"b":null}', b'{"a":[],"b":{},"c":[3]}')
+        ]
+        given = {"A": [1, 2], "B": {"X": "y"}, "C": None}
+        assert codec.decode(values).to_pylist() == [given, given, {"A": [], "B": {"X": None}, "C": [3]}]
+
+
+ONE_OF = "io.confluent.connect.json.OneOf.field."
+
+
+def test_unions_of_documents(impl):
+    """A value is in the struct of the first member that it is of; Connect's names of these are long."""
+    registry = MemoryRegistry()
+    plain = {"oneOf": [{"type": "null"}, {"type": "integer"}, {"type": "string"}]}
+    objects = {
+        "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}},
+            {"type": "object", "properties": {"a": {"type": "integer"}, "c": {"type": "boolean"}}},
+            {"type": "integer"},
+            {"type": "number"},
+        ]
+    }
+    properties = {"p": plain, "o": objects, "l": {"type": "array", "items": {"type": ["string", "boolean"]}}}
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON", subject="t-value")
+    inferred = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    upper = ONE_OF.upper()
+    assert [str(column) for column in inferred.columns] == [
+        f"`P` STRUCT<`{upper}0` BIGINT, `{upper}1` STRING>",
+        f"`O` STRUCT<`{upper}0` STRUCT<`A` BIGINT, `B` STRING>, `{upper}1` STRUCT<`A` BIGINT, `C` BOOLEAN>, "
+        f"`{upper}2` BIGINT, `{upper}3` DOUBLE>",
+        f"`L` ARRAY<STRUCT<`{upper}0` STRING, `{upper}1` BOOLEAN>>",
+    ]
+    bodies = [
+        b'{"p":7,"o":{"a":1,"c":true},"l":["x",true]}',
+        b'{"p":"7","o":{"a":1},"l":[]}',
+        b'{"p":null,"o":5,"l":[]}',
+        b'{"o":5.5,"l":[]}',
+        b'{"p":1.5,"o":1,"l":[]}',
+        b'{"p":1,"o":"x","l":[]}',
+        b'{"p":1,"o":{"a":"x","b":"y"},"l":[]}',
+        b'{"p":1,"o":null,"l":[]}',
+    ]
+    values = [framed(number, body) for body in bodies]
+
+    def read(compat):
+        codec = KsqlCodec("JSON_SR", registry=registry, topic="t", compat=compat)
+        array, report = codec.decode(values, errors="report")
+        rows = [
+            None if row is None else {name: _set(value) for name, value in row.items()}
+            for row in array.to_pylist()
+        ]
+        return rows, report.select(["row", "path", "code"]).to_pylist()
+
+    rows, report = read(None)
+    assert rows[:4] == [
+        {"P": {0: 7}, "O": {1: {"A": 1, "C": True}}, "L": [{0: "x"}, {1: True}]},
+        {"P": {1: "7"}, "O": {0: {"A": 1, "B": None}}, "L": []},
+        {"P": None, "O": {2: 5}, "L": []},
+        {"P": None, "O": {3: 5.5}, "L": []},
+    ]
+    assert [each["row"] for each in report] == [4, 5, 6, 7]
+    assert [each["code"] for each in report[1:]] == ["json_type", "json_type", "null_value"]
+    lenient, report = read("ksqldb")
+    assert lenient[:4] == rows[:4]
+    assert lenient[6]["O"] == {0: {"A": 0, "B": "y"}}
+    assert [each["row"] for each in report] == [4, 5, 7]
+
+
+def _set(value):
+    """Return the members of a union that are set, by their numbers."""
+    if isinstance(value, list):
+        return [_set(each) for each in value]
+    if value is None:
+        return None
+    return {int(name.rpartition(".")[2]): member for name, member in value.items() if member is not None}
+
+
+def test_members_of_unions_that_are_no_columns(impl):
+    registry = MemoryRegistry()
+    text = {"type": "object", "properties": {"p": {"oneOf": [{"type": "integer"}, {"type": "string"}]}}}
+    number = registered(registry, text, "JSON")
+    codec = codec_of("JSON_SR", f"P STRUCT<`{ONE_OF}1` STRING, OTHER INT>", registry=registry)
+    values = [framed(number, body) for body in (b'{"p":1}', b'{"p":"x"}', b"{}")]
+    assert codec.decode(values, errors="null").to_pylist() == [
+        {"P": {f"{ONE_OF}1": None, "OTHER": None}},
+        {"P": {f"{ONE_OF}1": "x", "OTHER": None}},
+        {"P": None},
+    ]
+    wrong = codec_of("JSON_SR", f"P STRUCT<`{ONE_OF}1` INT>", registry=registry)
+    assert wrong.decode(values, errors="report")[1]["code"].to_pylist() == ["unresolvable"] * 2
+
+
+def test_unions_and_maps_are_written_as_the_chosen_schema_has_them(impl):
+    registry = MemoryRegistry()
+    properties = {
+        "p": {"oneOf": [{"type": "null"}, {"type": "integer"}, {"type": "string"}]},
+        "m": {"type": "object", "connect.type": "map", "additionalProperties": {"type": "integer"}},
+        "n": {
+            "type": "array",
+            "connect.type": "map",
+            "items": {"properties": {"key": {"type": "string"}, "value": {"type": "integer"}}},
+        },
+    }
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    rows = [
+        {"p": {f"{ONE_OF}0": 7}, "m": [("k", 1)], "n": [("k", 1)]},
+        {"p": {f"{ONE_OF}1": "x"}, "m": [], "n": []},
+        {"p": None, "m": None, "n": None},
+        {"p": {f"{ONE_OF}0": 7, f"{ONE_OF}1": "x"}, "m": [], "n": []},
+    ]
+    array = pa.array(rows, codec.arrow_type)
+    written, report = codec.encode(array, errors="report")
+    assert written.to_pylist() == [
+        framed(number, b'{"p":7,"m":{"k":1},"n":[{"key":"k","value":1}]}'),
+        framed(number, b'{"p":"x","m":{},"n":[]}'),
+        framed(number, b'{"p":null,"m":null,"n":null}'),
+        None,
+    ]
+    assert report.select(["row", "path", "code"]).to_pylist() == [
+        {"row": 3, "path": "p", "code": "union_members"}
+    ]
+
+
+def test_schemas_that_are_combined(impl):
+    registry = MemoryRegistry()
+    text = {
+        "allOf": [
+            {"$ref": "#/definitions/base"},
+            {"type": "object", "properties": {"b": {"allOf": [{"type": "string"}, {"minLength": 1}]}}},
+        ],
+        "definitions": {"base": {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}},
+    }
+    number = registered(registry, text, "JSON", subject="t-value")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    assert [str(column) for column in codec.columns] == ["`A` BIGINT", "`B` STRING"]
+    assert codec.decode([framed(number, b'{"a":1,"b":"x"}')]).to_pylist() == [{"A": 1, "B": "x"}]
+
+
+@pytest.mark.parametrize("key", ["allOf", "anyOf"])
+def test_combinations_of_combinations(key):
+    """Each of these refers to the next one twice; there is no end of what they come to."""
+    names = [f"d{number}" for number in range(40)]
+    text = {
+        name: {key: [{"$ref": f"#/definitions/{below}"}] * 2} for name, below in itertools.pairwise(names)
+    }
+    registry = MemoryRegistry()
+    document = {"$ref": "#/definitions/d0", "definitions": {**text, names[-1]: {"type": "string"}}}
+    registered(
+        registry, {"type": "object", "properties": {"a": document}, **document}, "JSON", subject="t-value"
+    )
+    with pytest.raises(SchemaError):
+        KsqlCodec("JSON_SR", registry=registry, topic="t")
+
+
+def test_references_of_schemas(impl):
+    registry = MemoryRegistry()
+    registered(registry, {"type": "string"}, "JSON", subject="name")
+    text = {"type": "object", "properties": {"name": {"$ref": "name.json"}}}
+    number = registered(registry, text, "JSON", (Reference("name.json", "name", 1),))
+    codec = codec_of("JSON_SR", "NAME STRING", registry=registry)
+    assert codec.decode([framed(number, b'{"name":"a"}')]).to_pylist() == [{"NAME": "a"}]

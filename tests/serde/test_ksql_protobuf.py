@@ -1,0 +1,127 @@
+"""Protobuf of any schema in ksqlDB's columns."""
+
+import datetime
+
+import pyarrow as pa
+import pytest
+from ksql_codecs import COLUMNS, EMPTY, UTC, codec_of, framed, registered
+
+from kcodec import SchemaError
+from kcodec.registry.memory import MemoryRegistry
+
+PROTO = """
+    syntax = "proto3"; package shop; import "google/type/date.proto"; import "google/protobuf/wrappers.proto";
+    import "google/protobuf/timestamp.proto";
+    message Skip { Skip again = 1; }
+    message Order {
+      uint32 id = 1; uint64 big = 2; sint32 small = 3; float ratio = 4; enum Color { RED = 0; BLUE = 1; }
+      Color color = 5; google.type.Date day = 6; google.protobuf.Timestamp at = 7; map<int32, string> names = 8;
+      repeated Line lines = 9; oneof choice { int32 x = 10; string y = 11; } optional int32 maybe = 12; Skip skip = 13;
+      google.protobuf.Int32Value boxed = 14;
+      message Line { string sku = 1; repeated int64 counts = 2; bool gift = 3; }
+    }
+"""
+
+
+def test_any_message_is_read_into_the_columns(impl):
+    from kcodec import ProtobufCodec
+
+    registry = MemoryRegistry()
+    number = registered(registry, PROTO, "PROTOBUF")
+    given = ProtobufCodec(PROTO, "shop.Order", fields=[
+        "id", "big", "small", "ratio", "color", "day", "at", "names", "lines", "y", "maybe", "boxed",
+    ])  # fmt: skip
+    message = {
+        "id": (1 << 32) - 1, "big": (1 << 64) - 1, "small": -3, "ratio": 1e10, "color": "BLUE",
+        "day": datetime.date(2024, 2, 29), "at": datetime.datetime(1970, 1, 1, 0, 0, 1, 2345, UTC),
+        "names": [(5, "five")], "lines": [{"sku": "a", "counts": [1, 2], "gift": True}], "y": "why", "boxed": 9,
+    }  # fmt: skip
+    body = given.encode(pa.array([message], given.arrow_type)).to_pylist()[0]
+    codec = codec_of(
+        "PROTOBUF",
+        "ID BIGINT, BIG BIGINT, SMALL STRING, RATIO STRING, COLOR STRING, DAY DATE, AT TIMESTAMP, "
+        "NAMES MAP<STRING, STRING>, "
+        "LINES ARRAY<STRUCT<GIFT BOOLEAN, SKU STRING>>, CHOICE_0 STRUCT<X INT, Y STRING>, MAYBE INT, "
+        "BOXED STRUCT<VALUE BIGINT>, NOTHING INT",
+        registry=registry,
+    )
+    # The second message of the text.
+    found = codec.decode([framed(number, body, b"\x02\x02"), framed(number, b"", b"\x02\x02")]).to_pylist()
+    assert found[0] == {
+        "ID": (1 << 32) - 1, "BIG": -1, "SMALL": "-3", "RATIO": "1.0E10", "COLOR": "BLUE",
+        "DAY": datetime.date(2024, 2, 29), "AT": datetime.datetime(1970, 1, 1, 0, 0, 1, 2000, UTC),
+        "NAMES": [("5", "five")], "LINES": [{"GIFT": True, "SKU": "a"}], "CHOICE_0": {"X": None, "Y": "why"},
+        "MAYBE": None, "BOXED": {"VALUE": 9}, "NOTHING": None,
+    }  # fmt: skip
+    assert found[1]["CHOICE_0"] is None
+    assert found[1]["ID"] == 0
+
+
+def test_protobuf_has_no_nulls_but_of_messages(impl):
+    codec = codec_of("PROTOBUF", COLUMNS)
+    found = codec.decode(codec.encode(pa.array([EMPTY], codec.arrow_type))).to_pylist()[0]
+    defaults = {"B": False, "I": 0, "L": 0, "D": 0.0, "S": "", "Y": b"", "A": [], "M": []}
+    assert found == {**EMPTY, **defaults}
+
+
+@pytest.mark.parametrize("nullable", ["OPTIONAL", "WRAPPER"])
+def test_nullable_representations(impl, nullable):
+    properties = {"VALUE_PROTOBUF_NULLABLE_REPRESENTATION": nullable}
+    codec = codec_of("PROTOBUF", "I INT, S STRING, R STRUCT<L BIGINT>", properties=properties)
+    rows = [{"I": None, "S": "", "R": {"L": None}}, {"I": 0, "S": None, "R": None}]
+    assert codec.decode(codec.encode(pa.array(rows, codec.arrow_type))).to_pylist() == rows
+    assert {"OPTIONAL": "optional int32 I", "WRAPPER": "google.protobuf.Int32Value I"}[
+        nullable
+    ] in codec.schema
+
+
+def test_dates_of_java(impl):
+    """Before 15 October 1582 dates are Julian; what is no day is an error of its row."""
+    codec = codec_of("PROTOBUF", "E DATE")
+    days = [-141_427, -141_428, -719_162, 0, 19_782]
+    array = pa.array(days, pa.int32()).cast(pa.date32())
+    written = codec.encode(pa.table({"E": array})).combine_chunks()
+    # 15 and 4 October 1582.
+    assert written[0].as_py()[6:].hex() == "0a0708ae0c100a180f"
+    assert written[1].as_py()[6:].hex() == "0a0708ae0c100a1804"
+    assert codec.decode(written).field("E").cast(pa.int32()).to_pylist() == days
+    bad = [b"\x0a\x07\x08\xae\x0c\x10\x0a\x18\x05", b"\x0a\x07\x08\xe8\x0f\x10\x02\x18\x1e", b"\x0a\x00"]
+    values = [framed(1, body, b"\0") for body in bad]
+    assert codec.decode(values, errors="report")[1]["code"].to_pylist() == ["out_of_range"] * 3
+
+
+def test_a_date_that_is_not_written_costs_its_row(impl):
+    codec = codec_of("PROTOBUF", "E DATE, A ARRAY<DATE>, X INT")
+    day, early = datetime.date(2024, 2, 29), -10_000_000
+    kind = pa.struct([("E", pa.date32()), ("A", pa.list_(pa.date32())), ("X", pa.int32())])
+    rows = [{"E": day, "A": [day]}, {"E": early, "A": []}, {"E": day, "A": [day, early]}, None]
+    array = pa.array(rows, kind)
+    for start in (0, 1):
+        written, report = codec.encode(array[start:], errors="report")
+        assert [each is None for each in written.to_pylist()] == [False, True, True, True][start:]
+        assert report.select(["row", "path", "code"]).to_pylist() == [
+            {"row": row - start, "path": path, "code": "out_of_range"}
+            for row, path in ((1, "E"), (2, "A[1]"))
+        ]
+
+
+def test_one_of_several_messages(impl):
+    registry = MemoryRegistry()
+    text = 'syntax = "proto3"; message A { int32 X = 1; } message B { string Y = 1; int64 Z = 2; }'
+    number = registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = codec_of("PROTOBUF", None, registry=registry, properties={"VALUE_SCHEMA_FULL_NAME": "B"})
+    assert [str(column) for column in codec.columns] == ["`Y` STRING", "`Z` BIGINT"]
+    written = codec.encode(pa.array([{"Y": "a", "Z": 1}])).to_pylist()
+    assert written == [framed(number, b"\x0a\x01a\x10\x01", b"\x02\x02")]
+    assert codec.decode(written).to_pylist() == [{"Y": "a", "Z": 1}]
+    assert registry.subjects() == ["t-value"]
+
+
+def test_columns_that_a_chosen_message_lacks(impl):
+    """Names of messages are taken as they are when written, and in upper case when inferred."""
+    registry = MemoryRegistry()
+    text = 'syntax = "proto3"; message A { int32 x = 1; } message B { A A = 1; }'
+    registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = codec_of("PROTOBUF", None, registry=registry, properties={"VALUE_SCHEMA_FULL_NAME": "B"})
+    with pytest.raises(SchemaError, match="Schema from Schema Registry misses field with name: X"):
+        codec.encode(pa.array([{"A": {"X": 1}}]))

@@ -1,0 +1,170 @@
+"""Serdes write frames: what is registered, and under which subject."""
+
+import pyarrow as pa
+import pytest
+from order_registry import V1, V2, frame
+
+from kcodec import Serde
+from kcodec.errors import ConfigError, EncodeError, RegistryError, SchemaError
+from kcodec.registry import Schema
+
+pytestmark = pytest.mark.usefixtures("impl")
+
+
+class TestWrite:
+    def test_registers_once(self, registry):
+        serde = Serde("AVRO", registry, topic="t", schema=V1)
+        column = pa.array([{"id": 1}])
+        assert serde.serialize(column).to_pylist() == [frame(1, b"\x02")]
+        assert serde.serialize(column.cast(pa.struct([("id", pa.int64())]))).to_pylist() == [
+            frame(1, b"\x02")
+        ]
+        assert registry.calls == [("register", "t-value")]
+
+    def test_tombstones_register_nothing(self, registry):
+        serde = Serde("AVRO", registry, topic="t", schema=V1)
+        assert serde.serialize(pa.array([None, None])).to_pylist() == [None, None]
+        assert serde.serialize(pa.array([], pa.int32())).to_pylist() == []
+        assert registry.calls == []
+
+    def test_a_schema_is_derived_from_the_type(self, registry):
+        kind = pa.struct([pa.field("id", pa.int64(), False), pa.field("tags", pa.list_(pa.string()))])
+        column = pa.array([{"id": 1, "tags": ["a", None]}, None], kind)
+        serde = Serde("AVRO", registry, topic="t")
+        values = serde.serialize(column)
+        assert serde.deserialize(values).to_pylist() == column.to_pylist()
+        table = pa.table({"id": pa.array([2]), "tags": pa.array([["b"]])})
+        assert serde.serialize(table).num_chunks == 1
+
+    def test_keys_have_their_own_subject(self, registry):
+        Serde("AVRO", registry, topic="t", is_key=True, schema="int").serialize(pa.array([1]))
+        assert registry.subjects() == ["t-key"]
+
+    @pytest.mark.parametrize(
+        ("named", "subject"),
+        [
+            ("TopicNameStrategy", "t-value"),
+            ("RecordName", "shop.Order"),
+            ("io.confluent.kafka.serializers.subject.TopicRecordNameStrategy", "t-shop.Order"),
+            ("AssociatedNameStrategy", "t-value"),
+            (lambda topic, is_key, schema: f"{topic}/{is_key}", "t/False"),
+        ],
+    )
+    def test_strategies(self, registry, named, subject):
+        config = {"value.subject.name.strategy": named, "key.subject.name.strategy": "TopicName"}
+        serde = Serde("AVRO", registry, topic="t", schema=V1, config=config)
+        values = serde.serialize(pa.array([{"id": 1}]))
+        assert registry.subjects() == [subject]
+        registry.register(subject, Schema(V2))
+        reader = Serde("AVRO", registry, topic="t", config=config)
+        assert reader.deserialize(values).to_pylist() == [{"id": 1, "note": None}]
+
+    def test_a_record_is_needed_to_name_a_subject_after_it(self, registry):
+        config = {"subject.name.strategy": "RecordNameStrategy"}
+        with pytest.raises(SchemaError, match="must only be a record schema"):
+            Serde("AVRO", registry, topic="t", schema="int", config=config).serialize(pa.array([1]))
+        with pytest.raises(ConfigError, match="topic"):
+            Serde("AVRO", registry, schema="int").serialize(pa.array([1]))
+        assert registry.calls == []
+
+    def test_latest_with_what_the_schema_lacks_and_has_more(self, orders):
+        given = V1[:-2] + ',{"name":"extra","type":"string"}]}'
+        config = {"auto.register.schemas": False, "use.latest.version": True}
+        serde = Serde("AVRO", orders, topic="orders", schema=given, config=config)
+        column = pa.array([{"id": 5, "extra": "x"}, None, {"id": None, "extra": "y"}])
+        values, report = serde.serialize(column, errors="report")
+        assert serde.deserialize(values).to_pylist() == [{"note": None, "id": 5, "qty": 1}, None, None]
+        assert [(row["row"], row["code"], row["schema_id"]) for row in report.to_pylist()] == [
+            (2, "null_value", 3)
+        ]
+        with pytest.raises(EncodeError) as info:
+            serde.serialize(column)
+        assert (info.value.row, info.value.path) == (2, "id")
+
+    def test_strict_checks(self, registry):
+        registry.register("t-value", Schema(V1))
+        for switch, setting in (
+            ("latest.compatibility.strict", {"use.latest.version": True}),
+            ("id.compatibility.strict", {"use.schema.id": 1}),
+        ):
+            config = {"auto.register.schemas": "false", **setting}
+            with pytest.raises(SchemaError, match=switch):
+                Serde("AVRO", registry, topic="t", schema=V2, config=config).serialize(pa.array([{"id": 1}]))
+            lax = Serde("AVRO", registry, topic="t", schema=V2, config={**config, switch: "false"})
+            _, report = lax.serialize(pa.array([{"id": 1}]), errors="report")
+            assert report["code"].to_pylist() == ["unresolvable"]
+            # Without a schema, the column is written as the one chosen.
+            free = Serde("AVRO", registry, topic="t", config=config)
+            assert free.serialize(pa.array([{"id": 1}])).to_pylist() == [frame(1, b"\x02")]
+
+    def test_lookup_refuses_what_is_not_registered(self, orders):
+        config = {"auto.register.schemas": False}
+        with pytest.raises(RegistryError) as info:
+            Serde("AVRO", orders, topic="orders", schema="int", config=config).serialize(pa.array([1]))
+        assert info.value.error_code == 40403
+
+    def test_java_properties_are_left_out_on_request(self, registry):
+        text = '{"type":"array","items":{"type":"string","avro.java.string":"String"}}'
+        config = {"avro.remove.java.properties": True}
+        Serde("AVRO", registry, topic="t", schema=text, config=config).serialize(pa.array([["x"]]))
+        assert registry.get(1).schema.text == '{"type":"array","items":"string"}'
+
+    def test_a_strategy_that_names_no_subject(self, orders, mixed):
+        config = {"subject.name.strategy": lambda topic, is_key, schema: None, "use.latest.version": True}
+        serde = Serde("AVRO", orders, topic="orders", config=config)
+        with pytest.raises(ConfigError, match="gives no subject"):
+            serde.deserialize(mixed)
+        with pytest.raises(ConfigError, match="gives no subject"):
+            serde.serialize(pa.array([1]))
+
+
+class TestRootBytes:
+    def test_the_payload_is_the_bytes(self, registry):
+        serde = Serde("AVRO", registry, topic="b", schema="bytes")
+        column = pa.array([b"abc", None, b""])
+        values = serde.serialize(column)
+        assert values.to_pylist() == [frame(1, b"abc"), None, frame(1, b"")]
+        assert serde.deserialize(values).equals(column)
+        assert serde.deserialize(values.cast(pa.large_binary())[1:]).equals(column[1:])
+
+    def test_beside_other_schemas(self, registry):
+        registry.register("b-value", Schema('"string"'))
+        registry.register("b-value", Schema('"bytes"'))
+        registry.register("b-value", Schema('{"type":"bytes","x":1}'))
+        serde = Serde("AVRO", registry, topic="b")
+        column = [frame(1, b"\x04hi"), frame(2, b"\x04hi"), frame(3, b"")]
+        array, report = serde.deserialize(column, errors="report")
+        assert array.to_pylist() == [None, b"\x04hi", b""]
+        assert report.to_pylist() == [
+            {
+                "row": 0,
+                "offset": 0,
+                "path": "",
+                "code": "schema_error",
+                "reason": "values of a root of string are not read as binary",
+                "schema_id": 1,
+            }
+        ]
+
+    @pytest.mark.parametrize(("writer", "reader"), [('"bytes"', "string"), ('"string"', "bytes")])
+    def test_is_not_read_as_anything_else(self, registry, writer, reader):
+        registry.register("b-value", Schema(writer))
+        serde = Serde("AVRO", registry, topic="b", reader_schema=reader)
+        assert serde.deserialize([frame(1, b"\2x")], errors="report")[1]["code"].to_pylist() == [
+            "schema_error"
+        ]
+
+    def test_decimals_are_written_unscaled(self, registry):
+        from decimal import Decimal
+
+        column = pa.array([Decimal("123.45"), None], pa.decimal128(6, 2))
+        serde = Serde("AVRO", registry, topic="d")
+        values = serde.serialize(column)
+        assert values.to_pylist() == [frame(1, b"\x30\x39"), None]
+        assert serde.deserialize(values).to_pylist() == [b"\x30\x39", None]
+
+    def test_other_columns_are_errors_of_their_rows(self, registry):
+        serde = Serde("AVRO", registry, topic="b", schema="bytes")
+        array, report = serde.serialize(pa.array([1, None]), errors="report")
+        assert array.to_pylist() == [None, None]
+        assert report["code"].to_pylist() == ["type_mismatch"]
