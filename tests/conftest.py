@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: both implementations, and the shared folder."""
 
+import gc
 import os
 import re
 from pathlib import Path
@@ -28,11 +29,18 @@ GROUPS = {
     "services": re.compile(r"/services/"),
     "spark": re.compile(r"/spark/"),
 }
+#: The files that take longest: none of them is to begin when other workers are nearly done.
+LONG = re.compile(r"/(test_contracts|test_memory|test_process|test_wide_messages|test_parity)\.py")
 
 
 def group(test: str) -> str:
     """Return the name of the tests that run in the same worker as this one: its group's, or its file's."""
     return next((name for name, tests in GROUPS.items() if tests.search(test)), test.partition("::")[0])
+
+
+def place(name: str) -> int:
+    """Return the place of a group among those handed out to several workers."""
+    return [*GROUPS].index(name) if name in GROUPS else len(GROUPS) + (not LONG.search(name))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,20 +52,32 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             return group(nodeid)
 
-    # In the order below, not those of many tests first.
+    # In the order of their places, not those of many tests first.
     config.option.loadscopereorder = False
     return Groups(config, log)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Skip what is large unless asked to; let the groups begin before the other files in several workers."""
+    """Skip what is large unless asked to; in several workers let the groups begin, then the long files."""
     if os.environ.get("KCODEC_LARGE") != "1":
         for item in items:
             if item.get_closest_marker("large"):
                 item.add_marker(pytest.mark.skip(reason="KCODEC_LARGE is not 1"))
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: [*GROUPS, group(item.nodeid)].index(group(item.nodeid)))
+        items.sort(key=lambda item: place(group(item.nodeid)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    """Leave the tests themselves, of which there are many, out of all garbage collections from now on."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    """Let extension modules see what they made go before Python ends."""
+    gc.unfreeze()
 
 
 def shared_folder() -> Path | None:
