@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._threads import map_in_threads
 from kcodec.columns.casts import FINER
-from kcodec.columns.source import arrays, payloads
+from kcodec.columns.source import arrays, payloads, sound, valid
 from kcodec.columns.types import type_at
 from kcodec.errors import CODES, CapacityError, ConfigError, DecodeError, EncodeError, Fault, one_line
 from kcodec.plan import Limits
@@ -154,7 +154,10 @@ class Run:
             return chunks, True
         rounds = -(-rows // (self._threads * _MAX_ROWS))
         size = max(_MIN_ROWS, -(-rows // (self._threads * rounds)))
-        return [chunk.slice(start, size) for chunk in chunks for start in range(0, len(chunk), size)], True
+        # Where a part ends, nobody has looked yet.
+        return [
+            valid(chunk.slice(start, size)) for chunk in chunks for start in range(0, len(chunk), size)
+        ], True
 
     def _shares(self, rows: int) -> bool:
         return self._threads > 1 and rows >= 2 * _MIN_ROWS
@@ -239,6 +242,9 @@ class Codec:
     #: Whether errors of rows say that there seems to be a frame, which a registry's serializer has put there.
     _names_frames = False
 
+    #: Whether `_encode` looks at the offsets of arrays itself, as kernels and `unpack` do.
+    _checks_offsets = False
+
     #: Whether ids or headers of payloads name their schemas; `decode` then takes ``headers=``.
     has_schemas = False
 
@@ -310,7 +316,8 @@ class Codec:
             If ``errors="raise"``: the first row that cannot be encoded.
         """
         run = Run(errors, as_list=as_list, use_threads=use_threads)
-        parts, chunked = run.parts(arrays(array, self.arrow_type))
+        check = valid if self._checks_offsets else sound
+        parts, chunked = run.parts(arrays(array, self.arrow_type, check=check))
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = self._encode(chunk, stop)

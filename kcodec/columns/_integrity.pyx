@@ -9,14 +9,11 @@ arrays that have nothing to look at are not.
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
-from kcodec.columns._c_data cimport ArrowArray, ArrowSchema
+from kcodec.columns._c_data cimport ArrowArray, ArrowSchema, falls32, falls64
 
-__all__ = ["defect"]
+from kcodec.errors import ArrayError
 
-
-cdef extern from "offsets.h" nogil:
-    bint kcodec_falls32(const int32_t *offsets, int64_t count)
-    bint kcodec_falls64(const int64_t *offsets, int64_t count)
+__all__ = ["check_offsets"]
 
 
 cdef enum:
@@ -47,11 +44,6 @@ ctypedef fused Offset:
 cdef class Kind:
     """A type, handed over."""
 
-    cdef object type
-    cdef object capsule
-    cdef const ArrowSchema *schema
-    cdef bint is_plain
-
     def __cinit__(self, kind):
         self.type = kind
         self.capsule = kind.__arrow_c_schema__()
@@ -71,18 +63,29 @@ cdef Kind kind_of(object kind):
     return known
 
 
-def defect(array):
-    """Return what is wrong with an array that is valid as `pyarrow.Array.validate` has it; None if nothing is."""
-    cdef Kind kind = kind_of(array.type)
-    cdef ArrowArray values
+cdef class Exported:
+    """An array, handed over."""
+
+    def __cinit__(self, array):
+        self.kind = kind_of(array.type)
+        array._export_to_c(<uintptr_t>&self.array)
+
+    def __dealloc__(self):
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+
+def check_offsets(array):
+    """Raise an `ArrayError` for an array that is valid as `pyarrow.Array.validate` has it, and leads elsewhere."""
+    cdef Exported exported
     cdef const char *found
-    if kind.is_plain:
-        return None
-    array._export_to_c(<uintptr_t>&values)
+    if kind_of(array.type).is_plain:
+        return
+    exported = Exported(array)
     with nogil:
-        found = walk(kind.schema, &values, 0, values.length, 0)
-        values.release(&values)
-    return None if found == NULL else found.decode()
+        found = walk(exported.kind.schema, &exported.array, 0, exported.array.length, 0)
+    if found != NULL:
+        raise ArrayError(f"an array of {array.type}: {found.decode()}")
 
 
 cdef bint is_plain(const ArrowSchema *kind, int depth) noexcept nogil:
@@ -160,9 +163,9 @@ cdef const char *walk(
 cdef const char *ascending(const Offset *offsets, const ArrowArray *array, int64_t start, int64_t count) noexcept nogil:
     cdef bint falls
     if Offset is int32_t:
-        falls = kcodec_falls32(offsets + start, count)
+        falls = falls32(offsets + start, count)
     else:
-        falls = kcodec_falls64(offsets + start, count)
+        falls = falls64(offsets + start, count)
     # Where the whole array ends, its buffers have been seen to end.
     if falls or offsets[start] < 0 or offsets[start + count] > offsets[array.offset + array.length]:
         return b"offsets are not in order"

@@ -5,15 +5,19 @@ import struct
 
 import pyarrow as pa
 
-__all__ = ["defect"]
+from kcodec.errors import ArrayError
+
+__all__ = ["check_offsets"]
 
 _MAX_NESTING = 1000
 _DISORDER = "offsets are not in order"
 
 
-def defect(array: pa.Array) -> str | None:
-    """Return what is wrong with an array that is valid as `pyarrow.Array.validate` has it; None if nothing is."""
-    return _walk(array, 0, len(array), 0)
+def check_offsets(array: pa.Array) -> None:
+    """Raise an `ArrayError` for an array that is valid as `pyarrow.Array.validate` has it, and leads elsewhere."""
+    found = _walk(array, 0, len(array), 0)
+    if found is not None:
+        raise ArrayError(f"an array of {array.type}: {found}")
 
 
 def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:

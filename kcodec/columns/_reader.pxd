@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from kcodec.columns._integrity cimport Exported
+
 
 cdef struct Input:
     const uint8_t *validity  # a bit a value; NULL if none is null
@@ -17,14 +19,21 @@ cdef struct Input:
     int32_t end
 
 
+cdef struct Reach:
+    int64_t end              # how many values there are
+    int64_t first            # those whose offsets were looked at last
+    int64_t last
+
+
 cdef class Inputs:
     cdef Input *columns
     cdef readonly int32_t count
     cdef readonly int64_t length
-    cdef list keep
-    cdef object layout
+    cdef Exported exported
+    cdef Reach *reach
 
-    cdef int read(self, object array, int32_t at, int32_t scope) except -1
+    cdef bint in_order(self, int64_t row, int64_t end) noexcept nogil
+    cdef void span(self, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last) noexcept nogil
     cdef bint any_null(self, object columns) except *
     cdef int64_t max_bytes(
         self, const int64_t *costs, const int64_t *stretch, int64_t row, int64_t end

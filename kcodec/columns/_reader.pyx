@@ -4,82 +4,145 @@ Slices are resolved once, here: the pointers of a column are those of its value 
 array has, so that row loops use plain indexes.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uintptr_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport atoi, calloc, free
+from libc.string cimport strchr, strrchr
 
-import pyarrow as pa
-
-
-cdef const uint8_t *address(object buffer) except? NULL:
-    return NULL if buffer is None else <const uint8_t *><uintptr_t>buffer.address
-
-
-cdef int64_t size_of(object buffer) except -1:
-    return 0 if buffer is None else buffer.size
-
+from kcodec.columns._c_data cimport ArrowArray, ArrowSchema, falls32, falls64
+from kcodec.columns._integrity cimport Exported
 
 cdef uint8_t EMPTY = 0
 
 
+cdef int32_t width_of(const char *format) noexcept nogil:
+    """Return the bytes of a value of fixed width, by the name of its type in the C data interface; of a bool one."""
+    cdef char first = format[0]
+    cdef const char *last
+    if first == b"w":
+        return atoi(format + 2)                     # w:bytes
+    if first == b"d":
+        last = strrchr(format, b",") + 1            # d:precision,scale or d:precision,scale,bits
+        return 16 if last == strchr(format, b",") + 1 else atoi(last) // 8
+    if first == b"t" and format[1] == b"i":
+        return 16 if format[2] == b"n" else 8 if format[2] == b"D" else 4
+    if first == b"t" and (format[1] == b"d" or format[1] == b"t"):
+        return 4 if format[2] == b"D" or format[2] == b"s" or (format[1] == b"t" and format[2] == b"m") else 8
+    if first == b"b" or first == b"c" or first == b"C":
+        return 1
+    if first == b"s" or first == b"S" or first == b"e":
+        return 2
+    return 4 if first == b"i" or first == b"I" or first == b"f" else 8
+
+
+cdef void bind_values(Input *column, const char *format, const ArrowArray *array) noexcept nogil:
+    """Bind a column that has none below it."""
+    cdef char first = format[0]
+    cdef const uint8_t *values = <const uint8_t *>array.buffers[1]
+    if first == b"b":
+        column.width = 1
+        column.data = values
+    elif first == b"u" or first == b"z" or first == b"U" or first == b"Z":
+        column.wide = first == b"U" or first == b"Z"
+        column.offsets = values + column.first * (8 if column.wide else 4)
+        column.data = <const uint8_t *>array.buffers[2] if array.buffers[2] != NULL else &EMPTY
+        column.limit = column.data
+        if array.length:
+            column.limit += start_of(column, array.offset + array.length - column.first)
+    else:
+        column.width = width_of(format)
+        column.signed = first != b"C" and first != b"S" and first != b"I" and first != b"L"
+        column.data = values + column.first * column.width
+        column.limit = values + (array.offset + array.length) * column.width
+
+
+cdef int32_t bind(
+    Inputs inputs, int32_t at, int32_t scope, const ArrowSchema *kind, const ArrowArray *array, int64_t start
+) noexcept nogil:
+    """Bind a column to the values of an array from `start` on, and those below it; return the number after them."""
+    cdef Input *column = &inputs.columns[at]
+    cdef const char *format = kind.format
+    cdef int32_t next = at + 1
+    cdef int64_t child
+    column.scope = scope
+    column.first = array.offset + start
+    inputs.reach[at].end = array.length - start
+    if format[0] == b"n":
+        column.all_null = True
+    elif kind.dictionary == NULL:
+        if array.null_count:
+            column.validity = <const uint8_t *>array.buffers[0]
+        if format[0] != b"+":
+            if format[0] != b"v":
+                bind_values(column, format, array)
+        elif format[1] == b"s":
+            for child in range(kind.n_children):
+                next = bind(inputs, next, scope, kind.children[child], array.children[child], column.first)
+        elif format[1] == b"l" or format[1] == b"L":
+            column.wide = format[1] == b"L"
+            column.offsets = <const uint8_t *>array.buffers[1] + column.first * (8 if column.wide else 4)
+            next = bind(inputs, next, at, kind.children[0], array.children[0], 0)
+        elif format[1] == b"m":
+            column.offsets = <const uint8_t *>array.buffers[1] + column.first * 4
+            # The struct of the entries has no number.
+            kind, array = kind.children[0], array.children[0]
+            for child in range(2):
+                next = bind(inputs, next, at, kind.children[child], array.children[child], array.offset)
+    # Other layouts (unions, views, run ends, dictionaries) have no plan that reads them.
+    column.end = next
+    return next
+
+
 cdef class Inputs:
-    """The columns of one array; holds it, so that its memory stays."""
+    """The columns of one array; holds what Arrow has handed over of it."""
 
     def __cinit__(self, array, layout):
-        self.layout = layout
-        self.count = len(self.layout)
+        self.exported = Exported(array)
+        self.count = len(layout)
         self.length = len(array)
-        self.keep = []
         self.columns = <Input *>calloc(self.count, sizeof(Input))
-        if self.columns == NULL:
+        self.reach = <Reach *>calloc(self.count, sizeof(Reach))
+        if self.columns == NULL or self.reach == NULL:
             raise MemoryError
-        self.read(array, 0, -1)
+        bind(self, 0, -1, self.exported.kind.schema, &self.exported.array, 0)
 
     def __dealloc__(self):
         free(self.columns)
+        free(self.reach)
 
-    cdef int read(self, object array, int32_t at, int32_t scope) except -1:
-        cdef Input *column = &self.columns[at]
-        cdef int64_t first = array.offset
-        entry = self.layout[at]
-        kind = array.type
-        buffers = array.buffers()
-        self.keep.append(array)
-        column.scope = scope
-        column.end = entry.end
-        column.first = first
-        if pa.types.is_null(kind):
-            column.all_null = True
-            return 0
-        if array.null_count:
-            column.validity = address(buffers[0])
-        if pa.types.is_struct(kind):
-            for position, child in enumerate(entry.children):
-                self.read(array.field(position), child, scope)
-        elif pa.types.is_map(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            column.wide = pa.types.is_large_list(kind)
-            column.offsets = address(buffers[1]) + first * (8 if column.wide else 4)
-            items = [array.values]
-            if pa.types.is_map(kind):
-                # Not `keys` and `items`: these forget where the entries start.
-                items = [array.values.field(0), array.values.field(1)]
-            for part, child in zip(items, entry.children):
-                self.read(part, child, at)
-        elif pa.types.is_boolean(kind):
-            column.width = 1
-            column.data = address(buffers[1])
-        elif pa.types.is_fixed_size_binary(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind):
-            column.width = kind.bit_width // 8
-            column.signed = not pa.types.is_unsigned_integer(kind)
-            column.data = address(buffers[1]) + first * column.width
-            column.limit = address(buffers[1]) + size_of(buffers[1])
-        elif pa.types.is_string(kind) or pa.types.is_binary(kind) \
-                or pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
-            column.wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
-            column.offsets = address(buffers[1]) + first * (8 if column.wide else 4)
-            column.data = address(buffers[2]) if buffers[2] is not None else &EMPTY
-            column.limit = column.data + size_of(buffers[2])
-        # Other layouts (unions, views, run ends) have no plan that reads them.
-        return 0
+    cdef bint in_order(self, int64_t row, int64_t end) noexcept nogil:
+        """Return whether the offsets of some rows are in order, and lead to what is there."""
+        cdef int32_t at
+        cdef const Input *column
+        cdef const Reach *owner
+        cdef int64_t first
+        cdef int64_t last
+        for at in range(self.count):
+            column = &self.columns[at]
+            first = row
+            last = end
+            if column.scope >= 0:
+                # An owner comes before what it owns, so that its offsets have been looked at.
+                owner = &self.reach[column.scope]
+                first = last = 0
+                if owner.last > owner.first:
+                    first = start_of(&self.columns[column.scope], owner.first)
+                    last = start_of(&self.columns[column.scope], owner.last)
+            if first < 0 or last > self.reach[at].end:
+                return False
+            self.reach[at].first = first
+            self.reach[at].last = last
+            if column.offsets == NULL or last == first:
+                continue
+            if column.wide:
+                if falls64(<const int64_t *>column.offsets + first, last - first):
+                    return False
+            elif falls32(<const int32_t *>column.offsets + first, last - first):
+                return False
+            if column.data != NULL and not (
+                start_of(column, first) >= 0 and start_of(column, last) <= column.limit - column.data
+            ):
+                return False
+        return True
 
     cdef bint any_null(self, object columns) except *:
         """Return whether any of some columns has nulls."""
@@ -101,23 +164,20 @@ cdef class Inputs:
         cdef const Input *column
         for at in range(self.count):
             column = &self.columns[at]
-            span(self.columns, at, row, end, &first, &last)
+            self.span(at, row, end, &first, &last)
             total += (last - first) * costs[at]
             factor = stretch[at] if stretch != NULL else column.data != NULL
             if factor and column.offsets != NULL and last > first:
                 total += (start_of(column, last) - start_of(column, first)) * factor
         return total
 
-
-cdef void span(
-    const Input *columns, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last
-) noexcept nogil:
-    """Find the values of a column that belong to the rows from `row` to `end`."""
-    cdef int32_t scope = columns[at].scope
-    first[0] = row
-    last[0] = end
-    if scope >= 0:
-        span(columns, scope, row, end, first, last)
-        if last[0] > first[0]:
-            last[0] = start_of(&columns[scope], last[0])
-            first[0] = start_of(&columns[scope], first[0])
+    cdef void span(self, int32_t at, int64_t row, int64_t end, int64_t *first, int64_t *last) noexcept nogil:
+        """Find the values of a column that belong to some rows; the last of these need not have been looked at."""
+        cdef int32_t scope = self.columns[at].scope
+        first[0] = row
+        last[0] = end
+        if scope >= 0:
+            self.span(scope, row, end, first, last)
+            if last[0] > first[0]:
+                last[0] = min(start_of(&self.columns[scope], last[0]), self.reach[at].end)
+                first[0] = start_of(&self.columns[scope], first[0])

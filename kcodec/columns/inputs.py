@@ -4,6 +4,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns._integrity_py import check_offsets
+
 __all__ = ["Inputs"]
 
 
@@ -14,6 +16,7 @@ class Inputs:
     """
 
     def __init__(self, array: pa.Array) -> None:
+        check_offsets(array)
         self.arrays: list[pa.Array] = []
         self.offsets: list[Any] = []
         self._add(array)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
+from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.types import plain_type
 from kcodec.errors import SchemaError, near
@@ -28,10 +29,20 @@ def unpack(array: pa.Array) -> pa.Array:
 
     Dictionaries (of views too) become their values, extension types their storage, lists of a fixed size lists. No
     part is a slice any more: Arrow casts a column of nulls in a sliced struct to one that is not valid.
+
+    Raises
+    ------
+    ArrayError
+        If the values are not where the type says.
     """
+    kernel("columns._integrity").check_offsets(array)
+    return _unpacked(array)
+
+
+def _unpacked(array: pa.Array) -> pa.Array:
     types, kind = pa.types, array.type
     if isinstance(kind, pa.BaseExtensionType):
-        return unpack(array.storage)
+        return _unpacked(array.storage)
     if types.is_dictionary(kind):
         # Views and small decimals cannot be taken.
         _refuse(
@@ -41,7 +52,7 @@ def unpack(array: pa.Array) -> pa.Array:
             types.is_list_view,
             types.is_large_list_view,
         )
-        values = unpack(array.dictionary)
+        values = _unpacked(array.dictionary)
         return values.cast(plain_type(values.type)).take(array.indices)
     if types.is_fixed_size_list(kind):
         offsets = pa.array([row * kind.list_size for row in range(len(array) + 1)], pa.int32())
@@ -51,7 +62,7 @@ def unpack(array: pa.Array) -> pa.Array:
         offsets = pc.subtract(array.offsets, array.offsets[0])
         values = array.values.slice(array.offsets[0].as_py(), offsets[-1].as_py())
         return _listed(array, kind, offsets, values)
-    parts = [unpack(part) for part in _below(array)]
+    parts = [_unpacked(part) for part in _below(array)]
     fields = [kind.field(number) for number in range(len(parts))]
     return _again(array, parts, fields) if parts else array
 
@@ -80,7 +91,7 @@ def _refuse(kind: pa.DataType, *is_refused: Callable[[pa.DataType], bool]) -> No
 def _listed(array: pa.Array, kind: pa.DataType, offsets: pa.Array, values: pa.Array) -> pa.Array:
     """Make lists of values, null where the array is null."""
     valid = array.is_valid().buffers()[1] if array.null_count else None
-    child = unpack(values)
+    child = _unpacked(values)
     kind = _lists(kind, kind.field(0), child)
     return pa.Array.from_buffers(kind, len(array), [valid, offsets.buffers()[1]], children=[child])
 

@@ -1,5 +1,6 @@
 """What users hand in as a column, as Arrow arrays."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -8,13 +9,35 @@ from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.errors import ArrayError, near
 
-__all__ = ["BYTES", "arrays", "payloads"]
+__all__ = ["BYTES", "arrays", "payloads", "sound", "valid"]
 
 BYTES = pa.binary()
 
 
-def arrays(values: Any, kind: pa.DataType | None = BYTES) -> tuple[list[pa.Array], bool]:
-    """Return a column of any type as sound Arrow arrays that share its memory, and whether it came in chunks.
+def valid(array: pa.Array) -> pa.Array:
+    """Return an array whose buffers are as long as its type says: what is between its first and last value is not seen.
+
+    That is enough for what kernels encode, who look at the rest themselves.
+    """
+    try:
+        array.validate()
+    except pa.ArrowInvalid as error:
+        raise ArrayError(str(error)) from None
+    return array
+
+
+def sound(array: pa.Array) -> pa.Array:
+    """Return an array whose values are where its type says; others come by IPC, or of buffers."""
+    valid(array)
+    if not pa.types.is_primitive(array.type):
+        kernel("columns._integrity").check_offsets(array)
+    return array
+
+
+def arrays(
+    values: Any, kind: pa.DataType | None = BYTES, *, check: Callable[[pa.Array], pa.Array] = sound
+) -> tuple[list[pa.Array], bool]:
+    """Return a column of any type as checked Arrow arrays that share its memory, and whether it came in chunks.
 
     A batch or table counts as a struct of its columns, a list or tuple as values of `kind` (by default bytes, or None).
     Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
@@ -32,12 +55,12 @@ def arrays(values: Any, kind: pa.DataType | None = BYTES) -> tuple[list[pa.Array
         else:
             raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of bytes")
     if isinstance(values, pa.RecordBatch):
-        return [_sound(values.to_struct_array())], False
+        return [check(values.to_struct_array())], False
     if isinstance(values, pa.Table):
-        return [_sound(batch.to_struct_array()) for batch in values.to_batches()], True
+        return [check(batch.to_struct_array()) for batch in values.to_batches()], True
     if isinstance(values, pa.ChunkedArray):
-        return [_sound(chunk) for chunk in values.chunks], True
-    return [_sound(values)], False
+        return [check(chunk) for chunk in values.chunks], True
+    return [check(values)], False
 
 
 def _listed(values: Any, kind: pa.DataType | None) -> pa.Array:
@@ -98,20 +121,6 @@ def _of_numpy(values: Any) -> Any:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, ValueError) as error:
         raise TypeError(f"the values are no Arrow column: {error}") from None
-
-
-def _sound(array: pa.Array) -> pa.Array:
-    """Return an array whose values are where its type says; others come by IPC, or of buffers."""
-    try:
-        array.validate()
-    except pa.ArrowInvalid as error:
-        raise ArrayError(str(error)) from None
-    if pa.types.is_primitive(array.type):
-        return array
-    defect = kernel("columns._integrity").defect(array)
-    if defect is not None:
-        raise ArrayError(f"an array of {array.type}: {defect}")
-    return array
 
 
 def payloads(values: Any) -> tuple[list[pa.Array], bool]:

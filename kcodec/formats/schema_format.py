@@ -154,6 +154,9 @@ class SchemaEncoder(ABC):
     #: Which message of the schema's text is written, if the format has message indexes.
     indexes: tuple[int, ...] = ()
 
+    #: Whether `encode` looks at the offsets of arrays itself, as kernels do; else its caller does.
+    checks_offsets = False
+
     @abstractmethod
     def encode(
         self, array: pa.Array, *, prefix: bytes, large: bool, stop: bool

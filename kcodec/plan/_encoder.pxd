@@ -11,6 +11,7 @@ cdef enum Answer:
     DONE
     GROW
     FAULT
+    DISORDER
 
 
 cdef struct Range:
@@ -30,6 +31,7 @@ cdef class Encoder:
     cdef int64_t around        # bytes of a row beside those of its value
     cdef int64_t slop          # bytes behind a block that may be written over
     cdef int64_t block_rows
+    cdef int64_t in_order      # the offsets of rows before this one have been looked at
     cdef int64_t one_by_one    # rows before this one are written one by one
 
     # What formats do.

@@ -12,8 +12,10 @@ from kcodec.columns._rows cimport Int32Buffer
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport unlikely
 
+from kcodec.errors import ArrayError
+
 cdef enum:
-    SAMPLE_ROWS = 1024         # what the room for all rows is guessed from
+    LOOK_ROWS = 1024           # whose offsets are looked at together, while they are near
 
 
 cdef class Encoder:
@@ -78,7 +80,7 @@ cdef class Encoder:
         return self.inputs.max_bytes(self.costs, self.stretch, row, end) + (end - row) * self.around
 
     cdef Answer advance(self) noexcept nogil:
-        """Write rows until all are done, the output must grow, or a row has failed."""
+        """Write rows until all are done, the output must grow, a row has failed, or offsets lead elsewhere."""
         cdef uint8_t *out
         cdef int64_t row = self.builder.row
         cdef int64_t end
@@ -87,6 +89,10 @@ cdef class Encoder:
         cdef bint same_program = self.selector.data == NULL and self.ranges[0].first != NULL
         while row < self.builder.rows:
             end = min(row + self.block_rows, self.builder.rows)
+            if end > self.in_order:
+                self.in_order = min(row + LOOK_ROWS, self.builder.rows)
+                if not self.inputs.in_order(row, self.in_order):
+                    return DISORDER
             if not self.builder.has_room(self.max_bytes(row, end) + self.slop):
                 return GROW
             if row < self.one_by_one or not self.put_rows(end):
@@ -116,9 +122,11 @@ cdef class Encoder:
                 answer = self.advance()
             if answer == DONE:
                 return self.builder.finish(), faults
+            if answer == DISORDER:
+                raise ArrayError("offsets of the array are not in order")
             if answer == GROW:
                 self.builder.grow(
-                    self.max_bytes(0, min(self.builder.rows, SAMPLE_ROWS)),
+                    self.max_bytes(0, min(self.builder.rows, LOOK_ROWS)),
                     self.max_bytes(self.builder.row, self.builder.rows),
                 )
             else:

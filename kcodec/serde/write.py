@@ -9,7 +9,7 @@ from kcodec._fork import fork_safe_lock
 from kcodec._kept import Kept
 from kcodec.codec import Run, Step, name_rounding
 from kcodec.columns.frames import frame_prefix
-from kcodec.columns.source import arrays
+from kcodec.columns.source import arrays, sound, valid
 from kcodec.errors import EncodeError, Fault
 from kcodec.formats.schema_format import SchemaEncoder
 from kcodec.plan import Limits
@@ -56,7 +56,7 @@ class ColumnWriter:
     def write(self, array: Any, run: Run) -> tuple[Any, bytes | None]:
         """Write a column; also return the header that names its schema, if that is no prefix and a row is not null."""
         listed = isinstance(array, (list, tuple))
-        parts, chunked = run.parts(arrays(array, self.given_type() if listed else None))
+        parts, chunked = run.parts(arrays(array, self.given_type() if listed else None, check=valid))
         if all(part.null_count == len(part) for part in parts):
             return run.result(self._nulls, parts, chunked, self.encoded_type, EncodeError), None
         step, header = self.step(parts[0].type)
@@ -85,6 +85,7 @@ class ColumnWriter:
             prefix = frame_prefix(target.schema_id or 0, encoder.indexes)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+            chunk = chunk if encoder.checks_offsets else sound(chunk)
             encoded, faults = encoder.encode(chunk, prefix=prefix, large=large, stop=stop)
             named = name_rounding(faults, chunk.type)
             return encoded, [fault._replace(schema_id=target.schema_id) for fault in named]

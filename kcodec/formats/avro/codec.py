@@ -143,6 +143,7 @@ class AvroCodec(Codec):
     """
 
     _names_frames = True
+    _checks_offsets = True
 
     def __init__(
         self,

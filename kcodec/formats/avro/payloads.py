@@ -62,6 +62,8 @@ class AvroDecoder(SchemaDecoder):
 class AvroEncoder(SchemaEncoder):
     """A schema that columns are written with, and the one whose values they hold."""
 
+    checks_offsets = True
+
     def __init__(self, schema: Schema, given: Schema | None, options: TypeOptions, limits: Limits) -> None:
         self._writer = AvroWriter(schema, options=options, limits=limits)
         self._given = None if given is None else AvroWriter(given, options=options, limits=limits)
@@ -88,6 +90,8 @@ class AvroEncoder(SchemaEncoder):
 
 class BytesEncoder(SchemaEncoder):
     """The root type bytes: no length before the content."""
+
+    checks_offsets = True
 
     def __init__(self, schema: Schema, options: TypeOptions, limits: Limits) -> None:
         self._writer = AvroWriter(schema, options=options, limits=limits)

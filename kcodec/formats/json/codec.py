@@ -78,6 +78,7 @@ class JsonCodec(Codec):
 
     _encoded_type = pa.binary()
     _names_frames = True
+    _checks_offsets = True
 
     def __init__(
         self,

@@ -157,6 +157,7 @@ class JsonSchemaCodec(Codec):
     """
 
     _names_frames = True
+    _checks_offsets = True
 
     def __init__(
         self,

@@ -66,6 +66,8 @@ class DocumentDecoder(SchemaDecoder):
 class DocumentEncoder(SchemaEncoder):
     """A schema that columns are written with."""
 
+    checks_offsets = True
+
     def __init__(
         self,
         schema: JsonSchema,

@@ -7,6 +7,7 @@ import pyarrow as pa
 from kcodec.columns.layout import layout
 from kcodec.columns.lists import from_lists
 from kcodec.columns.nested import members, rebuild
+from kcodec.columns.source import sound
 from kcodec.errors import CapacityError
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
 from kcodec.plan.node import Node, Op
@@ -51,12 +52,14 @@ def changed_texts(array: pa.Array, change: Callable[[bytes], bytes | None]) -> p
 
     Raises
     ------
+    ArrayError
+        If the values are not where the type says.
     CapacityError
         If the offsets of its type do not address what becomes of it.
     """
     kind = array.type
     wide = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
-    texts = array.cast(pa.large_binary() if wide else pa.binary()).to_pylist()
+    texts = sound(array).cast(pa.large_binary() if wide else pa.binary()).to_pylist()
     values = [None if text is None else change(text) for text in texts]
     if not wide and sum(map(len, filter(None, values))) >= 1 << 31:
         raise CapacityError("the texts of a column are more than 2 GiB: large_string holds them")

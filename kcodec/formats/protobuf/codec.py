@@ -202,6 +202,7 @@ class ProtobufCodec(Codec):
     """
 
     _names_frames = True
+    _checks_offsets = True
 
     def __init__(
         self,

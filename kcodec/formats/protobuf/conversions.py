@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import rebuild
+from kcodec.columns.source import sound
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
@@ -83,7 +84,7 @@ class Conversions:
         """Convert the values in an array of messages to bytes."""
         if not self.needed:
             return array, []
-        return self._faults(*self._message(array, self.message, None), stop)
+        return self._faults(*self._message(sound(array), self.message, None), stop)
 
     @staticmethod
     def _faults(array: pa.Array, lost: list[_Lost], stop: bool) -> tuple[pa.Array, list[Fault]]:

@@ -112,6 +112,8 @@ class StructDecoder(SchemaDecoder):
 class MessageEncoder(SchemaEncoder):
     """A message that columns are written as, and its place in a schema's text."""
 
+    checks_offsets = True
+
     def __init__(
         self,
         schema: ProtobufSchema,

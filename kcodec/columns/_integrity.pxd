@@ -1,0 +1,15 @@
+"""Arrays as Arrow's C data interface hands them over."""
+
+from kcodec.columns._c_data cimport ArrowArray, ArrowSchema
+
+
+cdef class Kind:
+    cdef object type
+    cdef object capsule
+    cdef const ArrowSchema *schema
+    cdef bint is_plain
+
+
+cdef class Exported:
+    cdef Kind kind
+    cdef ArrowArray array
