@@ -53,11 +53,15 @@ def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind)
     if not is_list and not wide and not types.is_string(kind) and not types.is_binary(kind):
         return None
-    numbers = memoryview(array.buffers()[1]).cast("B")
+    buffers = array.buffers()
+    numbers = memoryview(buffers[1]).cast("B")
     size = 8 if wide else 4
     begin, end = array.offset * size, (array.offset + len(array) + 1) * size
     offsets = memoryview(numbers[begin:end]).cast("q" if wide else "i").tolist()
     last, offsets = offsets[-1], offsets[first : first + count + 1]
+    if not is_list:
+        # Of a field of a slice of structs, nobody has seen the end.
+        last = min(last, buffers[2].size if buffers[2] else 0)
     if sorted(offsets) != offsets or offsets[0] < 0 or offsets[-1] > last:
         return _DISORDER
     return _walk(array.values, offsets[0], offsets[-1] - offsets[0], depth + 1) if is_list else None

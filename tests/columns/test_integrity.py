@@ -1,15 +1,27 @@
 """Arrays that pass `validate` and would lead outside of their buffers."""
 
 import struct
+import uuid
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kcodec import ArrayError, AvroCodec, ConnectJsonCodec, JsonCodec, KsqlCodec, Serde
+from kcodec import (
+    ArrayError,
+    AvroCodec,
+    ConnectJsonCodec,
+    JsonCodec,
+    JsonSchemaCodec,
+    KsqlCodec,
+    ProtobufCodec,
+    Serde,
+)
 from kcodec.columns import _integrity, _integrity_py
 from kcodec.columns.source import arrays
+from kcodec.columns.types import plain_type
+from kcodec.formats.schema_format import schema_format
 
 
 def pack(code, *numbers):
@@ -46,6 +58,11 @@ BROKEN = {
     "slice": text(pa.binary(), 0, 3, 2**30, 5, 8).slice(1, 2),
     "list": listed(pa.list_(pa.string()), ITEMS, 0, 2**30, 4),
     "list of broken": listed(pa.list_(pa.string()), text(pa.string(), 0, 2**30, 8), 0, 2),
+    "list of lists": listed(
+        pa.list_(pa.list_(pa.string())),
+        listed(pa.list_(pa.string()), ITEMS, *[0] * 3000, 2**30, 4),
+        *range(3001),
+    ),
     "large list": listed(pa.large_list(pa.string()), ITEMS, 0, 2**40, 4, code="q"),
     "map": listed(pa.map_(pa.string(), pa.string()), ENTRY, 0, 2**30, 4),
     "struct": pa.StructArray.from_arrays([text(pa.string(), 0, -8, 8)], ["f"]),
@@ -94,23 +111,52 @@ def test_sound_arrays_are_not(name, impl):
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_codecs_and_serdes_refuse_them(name, impl):
+def test_what_reads_payloads_refuses_them(name, impl):
     array = BROKEN[name]
-    schema = '{"type": "array", "items": "string"}'
-    serde = Serde("AVRO", "memory://integrity", topic="t")
     for call in (
         AvroCodec('"string"').decode,
-        AvroCodec(schema).encode,
         JsonCodec(pa.string()).decode,
-        JsonCodec(pa.list_(pa.string())).encode,
-        ConnectJsonCodec().encode,
         KsqlCodec("JSON", "A STRING").decode,
-        KsqlCodec("JSON", "A STRING").encode,
-        serde.deserialize,
-        serde.serialize,
+        Serde("AVRO", "memory://integrity", topic="t").deserialize,
     ):
         with pytest.raises(ArrayError):
             call(array)
+
+
+def writers(kind):
+    """What writes columns of a type."""
+    avro, protobuf, json_schema = map(schema_format, ("AVRO", "PROTOBUF", "JSON"))
+    yield JsonCodec(plain_type(kind)).encode
+    yield AvroCodec(avro.derived_text(kind)).encode
+    yield ConnectJsonCodec().encode
+    yield KsqlCodec("JSON", "A STRING").encode
+    yield Serde("AVRO", f"memory://{uuid.uuid4()}", topic="t").serialize
+    yield JsonSchemaCodec(json_schema.derived_text(kind)).encode
+    if pa.types.is_struct(kind) and "list<item: list" not in str(kind):
+        yield ProtobufCodec(protobuf.derived_text(kind)).encode
+
+
+@pytest.mark.parametrize("name", [name for name in BROKEN if name != "run ends"])
+def test_what_writes_columns_refuses_them(name, impl):
+    array = BROKEN[name]
+    inside = pa.StructArray.from_arrays([array], ["f"])
+    for column in (array, inside, pa.chunked_array([inside.slice(0, 1), inside.slice(1)])):
+        for call in writers(column.type):
+            with pytest.raises(ArrayError):
+                call(column)
+
+
+def test_threads_look_where_their_parts_end(impl):
+    ends = [2**30 if row % 1000 == 999 else 8 for row in range(40_000)]
+    with pytest.raises(ArrayError):
+        JsonCodec(pa.string()).encode(text(pa.string(), 0, *ends, 8), use_threads=True)
+
+
+def defect(module, array):
+    try:
+        module.check_offsets(array)
+    except ArrayError as error:
+        return str(error)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -121,4 +167,4 @@ def test_both_implementations_agree(offsets, first, count):
             array = make(pa.string(), *offsets).slice(first, count)
         except pa.ArrowInvalid:
             continue
-        assert _integrity.defect(array) == _integrity_py.defect(array)
+        assert defect(_integrity, array) == defect(_integrity_py, array)
