@@ -38,6 +38,7 @@ from kcodec import (
 from kcodec._impl import IMPLEMENTATIONS, kernel
 from kcodec.codec import ERRORS, REPORT
 from kcodec.plan import Limits
+from kcodec.plan.failure import OtherPrefix
 
 THREADS = 8
 
@@ -119,7 +120,22 @@ def same_decode(name, plans, rows, *, limits=None, kind=None, **options) -> pa.A
     for module in (native, pure):
         programs = [module.Program(plan, limits) for plan in plans]
         assert module.decode(values, programs, stop=True, **options)[1] == faults[:1]
+        if not options.keys() & {"starts", "ends"}:
+            _behind_prefix(module, programs, values, answers[0], options)
     return decoded
+
+
+def _behind_prefix(module, programs, values: pa.Array, expected: tuple[list, list], options: dict) -> None:
+    """Check that a kernel reads rows behind the same bytes as it reads them alone, and notices other bytes."""
+    prefixes = [b"\0\0\0\0\7", b"\1" + bytes(range(16))]
+    for prefix in prefixes:
+        rows = [None if row is None else prefix + row for row in values.cast(pa.large_binary()).to_pylist()]
+        decoded, faults = module.decode(pa.array(rows, values.type), programs, starts=prefix, **options)
+        behind = [fault._replace(offset=fault.offset - len(prefix)) for fault in faults]
+        assert (comparable(decoded), behind) == expected
+        for bad in (prefix[:-1], prefixes[prefix == prefixes[0]] * 2):
+            with pytest.raises(OtherPrefix):
+                module.decode(pa.array([bad], values.type), programs, starts=prefix)
 
 
 def same_encode(name, plan, column, *, limits=None, **options) -> pa.Array:

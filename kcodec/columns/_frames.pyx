@@ -16,7 +16,7 @@ from kcodec.wire.status cimport OK, Status
 from kcodec.errors import CODES, Fault
 from kcodec.wire._faults import encode_error
 
-__all__ = ["decode_frames", "frame_prefix"]
+__all__ = ["common_frame", "decode_frames", "frame_prefix"]
 
 #: By number, as in ``wire/status.pxd``.
 _CODES = ("", *CODES)
@@ -27,6 +27,7 @@ cdef enum:
     RECENT = 16       # frames whose keys are at hand, by four bits of a hash
     BATCH = 64        # rows that are asked for at once
     AHEAD = 24        # rows after which one is asked for, where they are alike
+    SAMPLES = 16      # rows of which a column's common frame is taken
 
 
 cdef struct Key:
@@ -266,6 +267,35 @@ def decode_frames(values, indexes: bool):
             code = _CODES[<int>read_row(&value, c_indexes, &key, levels, &size)]
             faults.append(Fault(row, 0, "", code, CODES[code]))
     return chosen, places, keys.values(c_indexes), faults
+
+
+def common_frame(values, indexes: bool):
+    """Return the frame that a column's rows seem to have; see `kcodec.columns.frames.common_frame`."""
+    cdef Rows rows = Rows(values)
+    cdef Slice value
+    cdef _Keys keys = _Keys(indexes)
+    cdef Key key
+    cdef int32_t[LEVELS] levels
+    cdef int32_t size = 0
+    cdef int64_t row = 0
+    cdef const uint8_t *prefix = NULL
+    while row < rows.length:
+        rows.slice(row, &value)
+        if prefix == NULL:
+            row += 1
+            if value.start == NULL:
+                continue
+            if read_row(&value, indexes, &key, levels, &size) != OK:
+                return None
+            prefix = value.start
+        elif value.start != NULL and (value.end - value.start < size or memcmp(value.start, prefix, size) != 0):
+            return None
+        else:
+            row += 1 + rows.length // SAMPLES
+    if prefix == NULL:
+        return None
+    keys.number(&key, levels)
+    return prefix[:size], keys.values(indexes)[0]
 
 
 def frame_prefix(key, indexes) -> bytes:

@@ -9,7 +9,10 @@ import pyarrow as pa
 from kcodec.errors import CODES, Fault
 from kcodec.wire._framing_py import read_frame, read_indexes, written_indexes
 
-__all__ = ["decode_frames", "frame_prefix"]
+__all__ = ["common_frame", "decode_frames", "frame_prefix"]
+
+#: Rows of which a column's common frame is taken.
+SAMPLES = 16
 
 
 def decode_frames(values: pa.Array, indexes: bool) -> tuple[bytearray, bytearray, list[Any], list[Fault]]:
@@ -36,6 +39,18 @@ def decode_frames(values: pa.Array, indexes: bool) -> tuple[bytearray, bytearray
         selector.append(number)
         starts.append(start)
     return bytearray(selector.tobytes()), bytearray(starts.tobytes()), list(keys), faults
+
+
+def common_frame(values: pa.Array, indexes: bool) -> tuple[bytes, Any] | None:
+    """Return the frame that a column's rows seem to have; see `kcodec.columns.frames.common_frame`."""
+    rows = values.cast(pa.large_binary()).to_pylist()
+    present = next((row for row, data in enumerate(rows) if data is not None), len(rows))
+    _, ends, keys, _ = decode_frames(values.slice(present, 1), indexes)
+    if not keys:
+        return None
+    prefix = rows[present][: memoryview(ends).cast("i")[0]]
+    looked_at = rows[present + 1 :: 1 + len(rows) // SAMPLES]
+    return (prefix, keys[0]) if all(row is None or row.startswith(prefix) for row in looked_at) else None
 
 
 def frame_prefix(key: int | bytes, indexes: Sequence[int]) -> bytes:

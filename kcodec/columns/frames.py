@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import Fault
 
-__all__ = ["KeyedFrames", "decode_frames", "frame_prefix"]
+__all__ = ["KeyedFrames", "common_frame", "decode_frames", "frame_prefix", "payload_start"]
 
 
 class KeyedFrames(NamedTuple):
@@ -36,6 +36,30 @@ def decode_frames(values: pa.Array, indexes: bool = False) -> KeyedFrames:
     [(7, (1, 0))]
     """
     return KeyedFrames(*kernel("columns._frames").decode_frames(values, indexes))
+
+
+def common_frame(values: pa.Array, indexes: bool = False) -> tuple[bytes, Any] | None:
+    r"""Return the frame of the first row and its key, if some other rows that are looked at have the same frame.
+
+    Examples
+    --------
+    >>> common_frame(pa.array([None, b"\x00\x00\x00\x00\x07abc", b"\x00\x00\x00\x00\x07", None], pa.binary()))
+    (b'\x00\x00\x00\x00\x07', 7)
+    """
+    frame: tuple[bytes, Any] | None = kernel("columns._frames").common_frame(values, indexes)
+    return frame
+
+
+def payload_start(starts: Any, row: int) -> int:
+    r"""Return where the payload of a row starts, by what `kcodec.plan.kernel.RowKernel.decode` takes.
+
+    >>> payload_start(b"\x00\x00\x00\x00\x07", 3), payload_start(None, 3)
+    (5, 0)
+    """
+    if starts is None or isinstance(starts, bytes):
+        return len(starts or b"")
+    start: int = memoryview(starts).cast("B").cast("i")[row]
+    return start
 
 
 def frame_prefix(key: int | bytes, indexes: Sequence[int] = ()) -> bytes:

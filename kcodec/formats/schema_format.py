@@ -100,10 +100,13 @@ class SchemaDecoder(ABC):
         Text of the schema that payloads are read as.
     arrow_type : pyarrow.DataType
         Type of the decoded columns, the same for every writer.
+    takes_prefix : bool
+        Whether `decode` also takes what all values start with, where they are read by one program.
     """
 
     text: str
     arrow_type: pa.DataType
+    takes_prefix = False
 
     @abstractmethod
     def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Any:
@@ -135,9 +138,11 @@ class SchemaDecoder(ABC):
         programs : sequence
             Programs, or None for those that no row is to be read with.
         selector : buffer of int32
-            Per row an index into `programs`; negative where the row is null in the result.
-        starts : buffer of int32 or None
-            Per row the byte at which the payload starts; None where that is 0.
+            Per row an index into `programs`; negative where the row is null in the result. None, for the first one,
+            with a prefix.
+        starts : buffer of int32 or None; bytes
+            Per row the byte at which the payload starts; None where that is 0. Or the prefix, which is checked:
+            `kcodec.plan.failure.OtherPrefix` is raised where a row does not start with it.
         stop : bool
             Whether to stop at the first row that cannot be decoded.
 

@@ -1,6 +1,6 @@
 """The loop over the rows of a column that is decoded."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
@@ -16,6 +16,7 @@ cdef enum Answer:
     DONE
     GROW
     FAULT
+    OTHER_PREFIX
     OUT_OF_MEMORY
 
 
@@ -24,6 +25,11 @@ cdef class Decoder:
     cdef Builder builder
     cdef Int32Buffer selector
     cdef Int32Buffer starts    # per row, where its payload starts
+    cdef bytes prefix          # or what all rows start with,
+    cdef const uint8_t *prefix_start
+    cdef int64_t prefix_size
+    cdef uint64_t prefix_word  # its first eight bytes
+    cdef uint64_t prefix_mask  # and which bits of these it has
     cdef bint trailing         # anything may stand behind a value
     cdef Int32Buffer ends      # per row, where it ends
     cdef int64_t start         # where payloads start, without `starts`
@@ -55,6 +61,7 @@ cdef class Decoder:
     cdef int prepare(self, Program program) except -1
 
     cdef const uint8_t *bounded_payload(self, int64_t row, const Slice *slice, const uint8_t **end) noexcept nogil
+    cdef bint step_over_prefix(self) noexcept nogil
     cdef int64_t room(self) noexcept nogil
     cdef Answer advance(self) noexcept nogil
     cdef object decode(self, bint stop)

@@ -6,14 +6,18 @@ again with each text checked where it stands, so that the first error of a row i
 over with null.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp
 
 from kcodec.columns._builder cimport Builder, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport likely
+from kcodec.wire.cursor cimport likely, load_le64
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, Status
+
+from kcodec.plan.failure import OtherPrefix
 
 
 cdef class Decoder:
@@ -27,8 +31,10 @@ cdef class Decoder:
         Programs of one Arrow type; rows that choose None are null.
     selector : buffer of int32, optional
         Per row which program; negative: none. By default the first for all.
-    starts, ends : buffer of int32, optional
-        Per row where the payload starts and ends.
+    starts : buffer of int32, or bytes, optional
+        Per row where the payload starts; or what all rows start with before it.
+    ends : buffer of int32, optional
+        Per row where the payload ends.
     start : int
         Where payloads start, without `starts`.
     trailing : bool
@@ -41,6 +47,13 @@ cdef class Decoder:
         self.rows = Rows(values)
         self.builder = Builder(next(each for each in programs if each is not None).shape, self.rows.length)
         self.selector = Int32Buffer(selector, self.rows.length, "selector")
+        if isinstance(starts, bytes):
+            self.prefix = starts
+            self.prefix_start = <const uint8_t *>PyBytes_AS_STRING(starts)
+            self.prefix_size = len(starts)
+            self.prefix_word = int.from_bytes(starts[:8], "little")
+            self.prefix_mask = int.from_bytes(b"\xff" * len(starts[:8]), "little")
+            starts = None
         self.starts = Int32Buffer(starts, self.rows.length, "starts")
         self.ends = Int32Buffer(ends, self.rows.length, "ends")
         self.start = start
@@ -99,6 +112,27 @@ cdef class Decoder:
             end[0] = slice.start + ends[row]
         return slice.start + start if 0 <= start <= end[0] - slice.start else NULL
 
+    cdef bint step_over_prefix(self) noexcept nogil:
+        """Let the rows of the block start behind the prefix; return whether it is that of all."""
+        cdef int64_t size = self.prefix_size
+        cdef uint64_t word = self.prefix_word
+        cdef uint64_t mask = self.prefix_mask
+        cdef int64_t at
+        cdef Slice *slice
+        for at in range(self.count):
+            slice = &self.slices[at]
+            if slice.start == NULL:
+                continue
+            if slice.end - slice.start < size:
+                return False
+            if likely(size <= 8 and slice.limit - slice.start >= 8):
+                if load_le64(slice.start) & mask != word:
+                    return False
+            elif memcmp(slice.start, self.prefix_start, size) != 0:
+                return False
+            slice.start += size
+        return True
+
     cdef int64_t room(self) noexcept nogil:
         return self.extra + self.count * self.expansion
 
@@ -124,6 +158,8 @@ cdef class Decoder:
                     self.count = self.rows.fill(
                         row, self.slices, self.block_rows, self.block_bytes, &self.payload
                     )
+                    if self.prefix_size and not self.step_over_prefix():
+                        return OTHER_PREFIX
                 self.next = 0
             if self.next == 0:
                 if not self.builder.has_room(self.row, self.count, self.payload, self.room(), self.divisor):
@@ -181,8 +217,12 @@ cdef class Decoder:
                 at = self.next - 1
                 fault = self.fault(self.row + at, &self.slices[at], program_of(self, at))
                 if fault is not None:
+                    if self.prefix:
+                        fault = fault._replace(offset=fault.offset + len(self.prefix))
                     faults.append(fault)
                     if stop:
                         return None, faults
+            elif answer == OTHER_PREFIX:
+                raise OtherPrefix
             else:
                 raise MemoryError

@@ -2,9 +2,13 @@
 
 from kcodec.errors import CODES, Fault
 
-__all__ = ["RowError", "bounded", "prefix", "step"]
+__all__ = ["OtherPrefix", "RowError", "bounded", "prefix", "step"]
 
 _MAX_PATH = 1000
+
+
+class OtherPrefix(Exception):
+    """Values are not read as ones that all start with the same bytes."""
 
 
 class RowError(Exception):

@@ -39,8 +39,9 @@ class RowKernel(Protocol):
             Programs of one Arrow type; rows that choose None, or none of them, are null.
         selector : buffer of int32, optional
             Per row which program; by default the first for all.
-        starts : buffer of int32, optional
-            Per row where the payload starts.
+        starts : buffer of int32, or bytes, optional
+            Per row where the payload starts; or what all rows start with before it, and
+            `kcodec.plan.failure.OtherPrefix` is raised where one does not.
         trailing : bool
             Whether anything may stand behind a value.
         stop : bool

@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.lists import from_lists
 from kcodec.errors import Fault
-from kcodec.plan.failure import RowError
+from kcodec.plan.failure import OtherPrefix, RowError
 from kcodec.plan.node import Limits, Plan
 
 __all__ = ["ColumnRow", "Program", "decode_rows", "encode_rows", "join_rows"]
@@ -72,6 +72,9 @@ def decode_rows(
     tuple of (list, list of Fault)
         What was read, None for rows that are null or failed; and those that failed.
     """
+    prefix = b""
+    if isinstance(starts, bytes):
+        prefix, starts, start = starts, None, len(starts)
     chosen, first, last = (
         None if each is None else memoryview(each).cast("B").cast("i") for each in (selector, starts, ends)
     )
@@ -81,6 +84,8 @@ def decode_rows(
         index = 0 if chosen is None else chosen[number]
         program = programs[index] if 0 <= index < len(programs) else None
         row = None
+        if data is not None and not data.startswith(prefix):
+            raise OtherPrefix
         if data is not None and program is not None:
             begin = start if first is None else first[number]
             end = len(data) if last is None else last[number]

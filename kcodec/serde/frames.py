@@ -1,18 +1,18 @@
 """Where the schema ids of a column are: in a prefix, in headers, or in the configuration."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
-from kcodec.columns.frames import decode_frames
+from kcodec.columns.frames import common_frame, decode_frames
 from kcodec.columns.source import arrays, payloads
 from kcodec.errors import ConfigError, Fault
 from kcodec.serde.config import SerdeConfig
 
-__all__ = ["Framed", "Key", "framed_chunks", "schema_key"]
+__all__ = ["Framed", "Key", "framed_chunks", "prefixed", "schema_key"]
 
 #: What a frame names: a schema by its id or GUID, and with message indexes which of its messages.
 Key = int | bytes | tuple[int | bytes, tuple[int, ...]]
@@ -27,7 +27,8 @@ class Framed:
     """One array of values, with the schema and the start of the payload of each.
 
     The attributes are those of `KeyedFrames`, but `starts` may be None where all payloads start at 0, and keys from
-    the number `headers` on stood in headers. `used` are the keys that rows have, where that is known.
+    the number `headers` on stood in headers. `used` are the keys that rows have, where that is known. Without a
+    `selector` all rows seem to have the only key, and `starts` is the prefix that they then have.
     """
 
     def __init__(
@@ -63,6 +64,10 @@ class Framed:
             self._used = [self.keys[index] for index in pc.unique(self._indices).to_pylist() if index >= 0]
         return self._used
 
+    def number(self, row: int) -> int:
+        """Return the number of a row's key; negative if it has none."""
+        return 0 if self.selector is None else int(memoryview(self.selector).cast("B").cast("i")[row])
+
     def in_header(self, index: int) -> bool:
         """Return whether a key stood in a header."""
         return index >= self.headers
@@ -78,11 +83,17 @@ class Framed:
 
 
 def framed_chunks(
-    chunks: list[pa.Array], headers: Any, config: SerdeConfig, name: str, indexes: bool
+    chunks: list[pa.Array],
+    headers: Any,
+    config: SerdeConfig,
+    name: str,
+    indexes: bool,
+    is_known: Callable[[Key], bool],
 ) -> list[Framed]:
     """Look for the schemas of a column's values where the settings say that they are.
 
-    `name` is that of the header, and `indexes` whether frames have message indexes.
+    `name` is that of the header, and `indexes` whether frames have message indexes. Where all prefixes seem to have one
+    key, and that is known, they are left to the decoder.
     """
     framing = config.framing
     if framing == "config":
@@ -92,7 +103,7 @@ def framed_chunks(
         key: Key = (schema, config.use_indexes) if indexes else schema
         return [one_schema(chunk, key) for chunk in chunks]
     if framing == "prefix" or (framing == "dual" and headers is None):
-        return [prefixed(chunk, indexes) for chunk in chunks]
+        return [_of_one_key(chunk, indexes, is_known) or prefixed(chunk, indexes) for chunk in chunks]
     if headers is None:
         raise ConfigError("HeaderSchemaIdDeserializer needs headers=")
     column = schema_headers(headers, name)
@@ -104,6 +115,14 @@ def framed_chunks(
         framed.append(from_headers(chunk, column.slice(row, len(chunk)), framing == "dual", indexes))
         row += len(chunk)
     return framed
+
+
+def _of_one_key(values: pa.Array, indexes: bool, is_known: Callable[[Key], bool]) -> Framed | None:
+    frame = common_frame(values, indexes)
+    if frame is None or not is_known(frame[1]):
+        return None
+    prefix, key = frame
+    return Framed(values, [key], None, prefix, used=[key])
 
 
 def prefixed(values: pa.Array, indexes: bool) -> Framed:

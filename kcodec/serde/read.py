@@ -13,8 +13,9 @@ from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
 from kcodec.plan import Limits
+from kcodec.plan.failure import OtherPrefix
 from kcodec.registry.base import RegisteredSchema
-from kcodec.serde.frames import Framed, Key, framed_chunks, schema_key
+from kcodec.serde.frames import Framed, Key, framed_chunks, prefixed, schema_key
 from kcodec.serde.metrics import Meter, logger
 from kcodec.serde.topic import Given, SchemaTexts, TopicSchemas
 
@@ -161,7 +162,7 @@ class ColumnReader:
     def reading(self, chunks: list[pa.Array], errors: str, headers: Any, header: str) -> "ReadingSteps":
         """Find out how the chunks of a column are read."""
         config, indexes = self._topic.config, self._topic.format.message_indexes
-        framed = framed_chunks(chunks, headers, config, header, indexes)
+        framed = framed_chunks(chunks, headers, config, header, indexes, self._is_known)
         # In the order of the first rows: the first schema may be the reader's.
         keys = dict.fromkeys(key for part in framed for key in part.used)
         known = ((key, self._sources.get(key)) for key in keys)
@@ -173,9 +174,15 @@ class ColumnReader:
         decoder = None if self._texts is None else self.decoder()
         return ReadingSteps(
             framed,
-            lambda part, stop: self._decode(part, sources, decoder, stop),
+            lambda part, stop: self._decode(part, sources, decoder, errors, stop),
             pa.null() if decoder is None else decoder.arrow_type,
         )
+
+    def _is_known(self, key: Key) -> bool:
+        """Return whether payloads of a key have been read, by a decoder that checks their prefix."""
+        source = self._sources.get(key)
+        decoder = self._decoder
+        return source is not None and not source.code and decoder is not None and decoder.takes_prefix
 
     def _look_up(self, keys: list[Key], errors: str) -> dict[Key, Source]:
         """Find out how the payloads of keys are read, at the cost of one failure of the registry at most."""
@@ -245,18 +252,34 @@ class ColumnReader:
         return self._topic.registry.get_by_guid(str(uuid.UUID(bytes=name)))
 
     def _decode(
+        self,
+        framed: Framed,
+        sources: dict[Key, Source],
+        decoder: SchemaDecoder | None,
+        errors: str,
+        stop: bool,
+    ) -> tuple[pa.Array, list[Fault]]:
+        try:
+            return self._decode_rows(framed, sources, decoder, stop)
+        except OtherPrefix:
+            framed = prefixed(framed.values, self._topic.format.message_indexes)
+            with self._lock:
+                sources = self._look_up(framed.used, errors)
+            return self._decode_rows(framed, sources, decoder, stop)
+
+    def _decode_rows(
         self, framed: Framed, sources: dict[Key, Source], decoder: SchemaDecoder | None, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         used = set(framed.used)
         found = [sources[key] if key in used else None for key in framed.keys]
         faults = list(framed.faults)
-        numbers = memoryview(framed.selector).cast("B").cast("i")
         refused = {
             number: source for number, source in enumerate(found) if source is not None and source.code
         }
         for row in framed.rows(refused):
-            source = refused[numbers[row]]
-            offset = None if framed.in_header(numbers[row]) else 0
+            number = framed.number(row)
+            source = refused[number]
+            offset = None if framed.in_header(number) else 0
             faults.append(Fault(row, offset, "", source.code, source.reason, source.schema_id))
         programs = [None if source is None else source.program for source in found]
         if decoder is not None and any(program is not None for program in programs):
@@ -264,7 +287,7 @@ class ColumnReader:
                 framed.values, programs, selector=framed.selector, starts=framed.starts, stop=stop
             )
             ids = [None if source is None else source.schema_id for source in found]
-            faults += [fault._replace(schema_id=ids[numbers[fault.row]]) for fault in bad]
+            faults += [fault._replace(schema_id=ids[framed.number(fault.row)]) for fault in bad]
         else:
             array = pa.nulls(len(framed), pa.null() if decoder is None else decoder.arrow_type)
         faults.sort(key=lambda fault: fault.row)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.frames import decode_frames, frame_prefix
+from kcodec.columns.frames import common_frame, decode_frames, frame_prefix, payload_start
 from kcodec.errors import CODES, EncodeError, Fault
 from kcodec.wire import encode_message_indexes
 
@@ -137,6 +137,38 @@ def test_the_public_answer(impl):
     assert (frames.keys, list(frames.starts), frames.faults) == ([9], [5, 0, 0, 0], [])
 
 
+def common(rows, indexes=False):
+    """Return the common frame as each implementation finds it, which must be one and the same."""
+    values = pa.array(rows, pa.binary())
+    native, pure = (kernel("columns._frames", impl).common_frame(values, indexes) for impl in IMPLEMENTATIONS)
+    assert native == pure
+    return native
+
+
+def test_the_frame_that_rows_have_in_common():
+    assert common([None, framed(7, b"a"), framed(7), None, framed(7, b"b")]) == (framed(7), 7)
+    assert common([b"\1" + GUID + b"x", b"\1" + GUID]) == (b"\1" + GUID, GUID)
+    assert common([framed(7, b"\4\2\0abc"), framed(7, b"\4\2\0")], indexes=True) == (
+        framed(7, b"\4\2\0"),
+        (7, (1, 0)),
+    )
+    assert common([framed(7), framed(8)]) is None
+    assert common([framed(7), b"\0\0"]) is None
+    assert common([b"{}", framed(7)]) is None
+    assert common([]) is common([None, None]) is None
+    # Only some rows are looked at, whichever way.
+    rows = [framed(7)] * 100
+    assert common([*rows, framed(8), *rows]) == (framed(7), 7)
+    assert common([*rows[:50], *[framed(8)] * 20, *rows]) is None
+
+
+def test_where_a_payload_starts():
+    starts = array("i", [5, 17]).tobytes()
+    assert [payload_start(memoryview(starts), row) for row in range(2)] == [5, 17]
+    assert payload_start(b"\0\0\0\0\7", 1) == 5
+    assert payload_start(None, 1) == 0
+
+
 @given(
     st.lists(
         st.one_of(
@@ -152,6 +184,7 @@ def test_the_public_answer(impl):
 )
 def test_any_bytes(rows, kind, first):
     selector, starts, keys, faults = both(pa.array(rows, kind).slice(first))
+    assert common(rows[first:]) is None or keys[0] == common(rows[first:])[1]
     bad = [fault.row for fault in faults]
     for row, value in enumerate(rows[first:]):
         assert (selector[row] == -1) == (value is None)

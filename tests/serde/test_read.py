@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from order_registry import V1, V2, V3, Counted, frame
+from order_registry import V1, V2, V3, Counted, frame, written
 
 from kcodec import AvroCodec, Serde
 from kcodec.errors import DecodeError, RegistryError
@@ -117,6 +117,42 @@ class TestRead:
             serde.deserialize([mixed[0], frame(98, b"x"), frame(99, b"x"), mixed[1]])
         assert (info.value.row, info.value.code, info.value.schema_id) == (1, "unknown_schema_id", 98)
         assert [call[1] for call in orders.calls if call[0] == "get"] == [1, 98]
+
+    @pytest.mark.parametrize("where", [0, 1, 500, 998, 999])
+    def test_rows_among_many_of_one_known_id(self, orders, mixed, where, impl):
+        """Once an id is known, the frames of a column that seems to have no other are read with its payloads."""
+        serde = Serde("AVRO", orders, topic="orders")
+        column = written(3, V3, [{"note": "c", "id": n, "qty": 7} for n in range(1000)])
+        first = serde.deserialize(column)
+        for other in (
+            None,
+            mixed[0],
+            mixed[1],
+            frame(3, b"\x06"),
+            frame(99, b"x"),
+            b"{",
+            b"\1" + bytes(20),
+            column[0][:7],
+        ):
+            changed = pa.array([*column[:where], other, *column[where + 1 :]])
+            fresh = Serde("AVRO", orders, topic="orders")
+            found = []
+            for each in (fresh, serde):
+                array, report = each.deserialize(changed, errors="report")
+                found.append((array.to_pylist(), report.to_pylist()))
+            assert found[0] == found[1]
+            assert array.take([row for row in range(1000) if row != where]).equals(
+                first.take([row for row in range(1000) if row != where])
+            )
+            assert serde.deserialize(changed, errors="null").equals(array)
+            if report.num_rows:
+                with pytest.raises(DecodeError) as info:
+                    serde.deserialize(changed)
+                assert info.value.row == where
+                assert (info.value.offset, info.value.code) == (
+                    report["offset"][0].as_py(),
+                    report["code"][0].as_py(),
+                )
 
     def test_each_fault_costs_its_row(self, orders, mixed):
         column = [

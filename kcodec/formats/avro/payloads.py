@@ -15,6 +15,7 @@ from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import TypeOptions
 from kcodec.formats.schema_format import SchemaDecoder, SchemaEncoder
 from kcodec.plan import Limits
+from kcodec.plan.failure import OtherPrefix
 
 __all__ = ["AvroDecoder", "AvroEncoder", "BytesEncoder"]
 
@@ -24,6 +25,8 @@ _RAW = "raw"
 
 class AvroDecoder(SchemaDecoder):
     """A reader's schema, as text and parsed, for payloads that may stand as they are."""
+
+    takes_prefix = True
 
     def __init__(
         self, text: str, schema: Schema, options: TypeOptions, limits: Limits, *, trailing: bool
@@ -49,13 +52,15 @@ class AvroDecoder(SchemaDecoder):
         """Decode an array with the kernel, and place the payloads that stand as they are."""
         module = kernel()
         compiled = [None if program in (None, _RAW) else program.compiled(module) for program in programs]
+        raw = [index for index, program in enumerate(programs) if program == _RAW]
+        if raw and isinstance(starts, bytes):
+            raise OtherPrefix
         array = pa.nulls(len(values), self.arrow_type)
         faults: list[Fault] = []
         if any(program is not None for program in compiled):
             array, faults = module.decode(
                 values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
             )
-        raw = [index for index, program in enumerate(programs) if program == _RAW]
         return (_place(values, raw, selector, starts, array) if raw else array), faults
 
 

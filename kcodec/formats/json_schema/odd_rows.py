@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.frames import payload_start
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import Fault
 from kcodec.java.jackson import JacksonError, read_tree, write_tree
@@ -49,8 +50,7 @@ def _strict_text(values: pa.Array, starts: Any, fault: Fault) -> bytes | None:
         return None
     data = values[fault.row].as_py()
     data = data.encode() if isinstance(data, str) else data
-    if starts is not None:
-        data = data[memoryview(starts).cast("B").cast("i")[fault.row] :]
+    data = data[payload_start(starts, fault.row) :]
     head = data[:4]
     is_wide = 0 in head or head[:2] in (b"\xfe\xff", b"\xff\xfe")
     if not is_wide and fault.code != "invalid_utf8" and not any(word in data for word in _WORDS):

@@ -33,6 +33,8 @@ class DocumentDecoder(SchemaDecoder):
     A program is what validates the documents of a writer's schema: the whole of what is particular to it.
     """
 
+    takes_prefix = True
+
     def __init__(
         self, schema: JsonSchema, options: TypeOptions, limits: Limits, *, validate: bool, by_reader: bool
     ) -> None:

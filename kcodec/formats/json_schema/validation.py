@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 
 import pyarrow as pa
 
+from kcodec.columns.frames import payload_start
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.formats.json_schema.references import Documents
@@ -268,10 +269,9 @@ def validated(
         What validates them.
     selector : buffer of int32, optional
         Per row an index into the validators; negative where there is nothing to validate. By default 0.
-    starts : buffer of int32, optional
-        Per row the byte at which the document starts; by default 0.
+    starts : buffer of int32, or bytes, optional
+        Per row the byte at which the document starts, by default 0; or what all rows start with before it.
     """
-    begin = None if starts is None else memoryview(starts).cast("B").cast("i")
     numbers = None if selector is None else memoryview(selector).cast("B").cast("i")
     readers = [None if each is None else each.reader() for each in validators]
     invalid: dict[int, Fault] = {}
@@ -281,7 +281,7 @@ def validated(
         if value is None or validator is None or reader is None:
             continue
         data = value.encode() if isinstance(value, str) else value
-        at = 0 if begin is None else begin[row]
+        at = payload_start(starts, row)
         found = validator.violation_read_by(reader, data[at:] if at else data)
         if found is not None:
             invalid[row] = Fault(row, at, found[0], "schema_violation", found[1])

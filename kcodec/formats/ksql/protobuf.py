@@ -203,6 +203,8 @@ def _below(found: Reading, field: FieldType, path: str) -> list[str]:
 class _MessageDecoder(SchemaDecoder):
     """A message of which what a reading needs is decoded."""
 
+    takes_prefix = True
+
     def __init__(
         self,
         schema: ProtobufSchema,

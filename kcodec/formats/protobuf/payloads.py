@@ -28,6 +28,8 @@ class MessageDecoder(SchemaDecoder):
     A program is the number of a message, here always 0.
     """
 
+    takes_prefix = True
+
     def __init__(
         self,
         schema: ProtobufSchema,
