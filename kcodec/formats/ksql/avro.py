@@ -1,14 +1,14 @@
 """ksqlDB's AVRO: the schemas that it registers, and any schema of Avro read and written as its columns."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec.columns.casts import cast_bytes
-from kcodec.errors import Fault, SchemaError
+from kcodec.errors import SchemaError
 from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.payloads import AvroDecoder, AvroEncoder, BytesEncoder
 from kcodec.formats.avro.schema import Field, Schema, canonical, parse
@@ -16,7 +16,7 @@ from kcodec.formats.avro.schema_format import AvroFormat, ParsedSchema
 from kcodec.formats.avro.types import TypeOptions, widest
 from kcodec.formats.ksql.avro_maps import with_maps
 from kcodec.formats.ksql.avro_source import AvroSource, member_name, with_default
-from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
+from kcodec.formats.ksql.registered import ColumnDecoder, ProgramDecoder, Reader, read_as
 from kcodec.formats.ksql.source import Reading, annotated
 from kcodec.formats.ksql.types import MAX_NESTING, RowOptions, SqlField, SqlType
 from kcodec.formats.ksql.writing import Change, ColumnEncoder, in_utc, missing_field, time_of_day
@@ -280,7 +280,8 @@ class KsqlAvroFormat(AvroFormat):
             decoder: SchemaDecoder = AvroDecoder(text, root, inner, limits, trailing=trailing)
             program = decoder.program(writer)
             if isinstance(program, Programs):
-                decoder = _Decoder(text, Programs(with_maps(program.plan, found), limits), trailing)
+                maps = Programs(with_maps(program.plan, found), limits)
+                decoder = ProgramDecoder(kernel, maps, trailing=trailing, text=text)
                 program = decoder.program(writer)
             return Reader(f"{text} {decoder.arrow_type} {found}", found, decoder, program)
 
@@ -309,30 +310,6 @@ def _avro_names(kind: SqlType) -> SqlType:
         item=None if kind.item is None else _avro_names(kind.item),
         fields=tuple(SqlField(_avro_name(field.name), _avro_names(field.type)) for field in kind.fields),
     )
-
-
-class _Decoder(SchemaDecoder):
-    """Columns of programs that read maps as such."""
-
-    def __init__(self, text: str, program: Programs, trailing: bool) -> None:
-        self.text = text
-        self.arrow_type = program.plan.arrow_type
-        self._program = program
-        self._trailing = trailing
-
-    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Programs:
-        """Return the program, which is that of one writer."""
-        return self._program
-
-    def decode(
-        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
-        """Decode an array."""
-        module = kernel()
-        compiled = [None if program is None else program.compiled(module) for program in programs]
-        return module.decode(
-            values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
-        )
 
 
 def _check(kind: SqlType, schema: Schema) -> None:

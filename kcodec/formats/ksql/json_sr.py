@@ -146,7 +146,8 @@ class KsqlJsonSchemaFormat(JsonSchemaFormat):
             decoder = DocumentDecoder(found, source, rows)
             # How unions are read, and what stands for nulls, is said by the schema alone.
             said = "" if found.is_whole else f" {write_document(writer.document)} {writer.documents.named}"
-            return Reader(f"{decoder.plan} {found}{said}", found, decoder, decoder.program(writer))
+            program = decoder.program(writer)
+            return Reader(f"{program.plan} {found}{said}", found, decoder, program)
 
         return ColumnDecoder(write_document(schema.document), rows, make)
 

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kcodec.columns.frames import payload_start
 from kcodec.columns.layout import layout
 from kcodec.errors import Fault
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.reread import reread
 from kcodec.formats.ksql.json_sr_reader import NO_MEMBER, default_of, read_document_row
 from kcodec.formats.ksql.json_sr_source import JsonSource
+from kcodec.formats.ksql.registered import ProgramDecoder
 from kcodec.formats.ksql.source import Reading
 from kcodec.formats.ksql.types import RowOptions, SqlType, arrow_type
-from kcodec.formats.schema_format import SchemaDecoder
 from kcodec.java.jackson import JacksonError, read_tree
 from kcodec.plan.failure import RowError
 from kcodec.plan.node import Form, Node, Op, Plan
@@ -131,48 +132,32 @@ _BOUNDS = {f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8,
 _IN_UNION = {Op.JSON_INTEGER: Form.CANONICAL, Op.JSON_FLOAT: Form.PLAIN, Op.JSON_STRING: Form.PLAIN}
 
 
-class DocumentDecoder(SchemaDecoder):
-    """Documents of one schema, of which what a reading needs is decoded.
+class DocumentDecoder(ProgramDecoder):
+    """Documents of one schema, of which what a reading needs is decoded; what stands behind one is left alone.
 
     Compatible rows that the row loop refuses are read again as ksqlDB reads them.
     """
 
     def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
-        self.text = ""
-        self.arrow_type = _stored(found, source, rows.large)
-        self.plan = Plan(
-            "KSQL_JSON_SR", "decode", self.arrow_type, _Planned(self.arrow_type).node(found, source)
-        )
-        self._program = Programs(self.plan, rows.limits)
+        kind = _stored(found, source, rows.large)
+        plan = Plan("KSQL_JSON_SR", "decode", kind, _Planned(kind).node(found, source))
+        super().__init__(kernel, Programs(plan, rows.limits), trailing=True)
         self._found = found
         self._source = source
         self._compatible = rows.compatible
 
-    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Programs:
-        """Return the program."""
-        return self._program
-
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
-        """Decode an array; what stands behind a document is left alone, as Jackson does."""
-        module = kernel()
-        compiled = [None if program is None else program.compiled(module) for program in programs]
-        array, faults = module.decode(
-            values,
-            compiled,
-            selector=selector,
-            starts=starts,
-            trailing=True,
-            stop=stop and not self._compatible,
+        """Decode an array."""
+        array, faults = super().decode(
+            values, programs, selector=selector, starts=starts, stop=stop and not self._compatible
         )
         if not faults or not self._compatible:
             return array, faults
-        begins = None if starts is None else memoryview(starts).cast("B").cast("i")
 
         def read(data: bytes, row: int) -> Any:
-            body = data if begins is None else data[begins[row] :]
-            return read_document_row(body, self._found, self._source)
+            return read_document_row(data[payload_start(starts, row) :], self._found, self._source)
 
         return reread(values, array, faults, read, stop=stop)
 

@@ -11,8 +11,10 @@ from kcodec.formats.ksql.coercion import coerced
 from kcodec.formats.ksql.source import Reading, Source, reading
 from kcodec.formats.ksql.types import RowOptions, arrow_type
 from kcodec.formats.schema_format import SchemaDecoder
+from kcodec.plan.kernel import RowKernel
+from kcodec.plan.programs import Programs
 
-__all__ = ["ColumnDecoder", "Reader", "read_as"]
+__all__ = ["ColumnDecoder", "ProgramDecoder", "Reader", "read_as"]
 
 
 class Reader(NamedTuple):
@@ -25,6 +27,38 @@ class Reader(NamedTuple):
     reading: Reading
     decoder: SchemaDecoder
     program: Any
+
+
+class ProgramDecoder(SchemaDecoder):
+    """Payloads of one writer's schema, whose program is known.
+
+    `kernel` returns the row loops that are in use, and `trailing` is whether anything may stand behind a payload.
+    """
+
+    takes_prefix = True
+
+    def __init__(
+        self, kernel: Callable[[], RowKernel], program: Programs, *, trailing: bool, text: str = ""
+    ) -> None:
+        self.text = text
+        self.arrow_type = program.plan.arrow_type
+        self._kernel = kernel
+        self._program = program
+        self._trailing = trailing
+
+    def program(self, writer: Any, indexes: tuple[int, ...] = ()) -> Programs:
+        """Return the program."""
+        return self._program
+
+    def decode(
+        self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
+    ) -> tuple[pa.Array, list[Fault]]:
+        """Decode an array."""
+        module = self._kernel()
+        compiled = [None if program is None else program.compiled(module) for program in programs]
+        return module.decode(
+            values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
+        )
 
 
 def read_as(rows: RowOptions, source: Source) -> Reading:
@@ -40,6 +74,8 @@ class ColumnDecoder(SchemaDecoder):
 
     `make` returns the reader of a parsed schema and the message indexes of its payloads.
     """
+
+    takes_prefix = True
 
     def __init__(self, text: str, rows: RowOptions, make: Callable[[Any, tuple[int, ...]], Reader]) -> None:
         self.text = text
