@@ -78,6 +78,7 @@ cdef class Builder:
     cdef int grow_items(self, int32_t at, int64_t items) except -1
     cdef int grow_scratch(self, int32_t at, int64_t items) except -1
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil
+    cdef bint valid_text(self, int32_t at, int64_t first_row, int64_t row) noexcept nogil
     cdef void pack(self, int64_t row) noexcept nogil
     cdef object finish(self)
     cdef object array(self, int32_t at, int64_t length)

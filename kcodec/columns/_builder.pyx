@@ -144,7 +144,8 @@ cdef class Builder:
                 items = length + payload // divisor[column.scope] + extra + 1
                 if items > column.items_room:
                     return False
-            if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
+            # And for one more: a row that failed is read again behind the block.
+            if (column.valid_map != NULL or column.kind == BITS) and items - column.first >= column.scratch_room:
                 return False
             if column.kind == TEXT or column.kind == BLOB:
                 if self.bytes_used(at, length) + payload + extra + SLOP > column.bytes_room:
@@ -180,7 +181,7 @@ cdef class Builder:
                     items = max(items, self.predict(length, row, items, ahead // divisor[column.scope]))
                     self.grow_items(at, min(items, max_offset))
                     items = length + payload // divisor[column.scope] + extra + 1
-            if (column.valid_map != NULL or column.kind == BITS) and items - column.first > column.scratch_room:
+            if (column.valid_map != NULL or column.kind == BITS) and items - column.first >= column.scratch_room:
                 self.grow_scratch(at, items - column.first + (items - column.first) // 2 + 8)
             if column.kind == TEXT or column.kind == BLOB:
                 used = self.bytes_used(at, length)
@@ -268,23 +269,23 @@ cdef class Builder:
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil:
         """Check the text of a block; return the first column that is not all UTF-8, or -1."""
         cdef int32_t at
-        cdef Column *column
-        cdef int64_t first
-        cdef int64_t count
-        cdef bint valid
         for at in range(self.count):
-            column = &self.columns[at]
-            if column.kind != TEXT or column.items_room == 0:
-                continue
-            first = self.length(at, first_row)
-            count = self.length(at, row) - first
-            if self.wide:
-                valid = utf8_valid_values64(column.data, <int64_t *>column.offsets + first, count)
-            else:
-                valid = utf8_valid_values32(column.data, <int32_t *>column.offsets + first, count)
-            if not valid:
+            if not self.valid_text(at, first_row, row):
                 return at
         return -1
+
+    cdef bint valid_text(self, int32_t at, int64_t first_row, int64_t row) noexcept nogil:
+        """Return whether what some rows have of a column is UTF-8, if it has to be."""
+        cdef Column *column = &self.columns[at]
+        cdef int64_t first
+        cdef int64_t count
+        if column.kind != TEXT or column.items_room == 0:
+            return True
+        first = self.length(at, first_row)
+        count = self.length(at, row) - first
+        if self.wide:
+            return utf8_valid_values64(column.data, <int64_t *>column.offsets + first, count)
+        return utf8_valid_values32(column.data, <int32_t *>column.offsets + first, count)
 
     cdef void pack(self, int64_t row) noexcept nogil:
         """Pack the byte maps of a finished block into bits."""

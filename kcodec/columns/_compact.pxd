@@ -1,9 +1,11 @@
-"""Removing items from the end of a scope, as duplicate keys of a map require."""
+"""Taking values out of columns: items from the end of a scope, as duplicate keys require, and all that some rows hold."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._builder cimport Column
 
+
+cdef void set_offset(Column *column, int64_t index, int64_t value, bint wide) noexcept nogil
 
 cdef void move_items(
     Column *columns, int32_t scope, int64_t start, int64_t end, int64_t to, bint wide
@@ -14,4 +16,9 @@ cdef int has_duplicates(const Column *keys, int64_t first, int64_t last, bint wi
 cdef int64_t drop_earlier_duplicates(
     Column *columns, int32_t map_column, int64_t first, int64_t last, bint wide
 ) noexcept nogil
+
 cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil
+
+cdef void empty_rows(
+    Column *columns, int64_t first, int64_t count, const uint8_t *dropped, bint wide
+) noexcept nogil

@@ -1,4 +1,4 @@
-"""Duplicate keys of a map: of the entries with one key, the last is kept."""
+"""What is taken out of columns: all entries of a map with one key but the last, and what rows hold that are dropped."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -53,6 +53,47 @@ cdef void move_items(
             at = column.end
             continue
         at += 1
+
+
+cdef void empty_rows(
+    Column *columns, int64_t first, int64_t count, const uint8_t *dropped, bint wide
+) noexcept nogil:
+    """Take what some of the last rows hold out of texts and lists; `dropped` has a mark for each of `count` rows."""
+    cdef int32_t at = 0
+    cdef Column *column
+    cdef int64_t row
+    cdef int64_t stay
+    cdef int64_t begin
+    cdef int64_t stop
+    cdef int64_t place
+    while at < columns[0].end:
+        column = &columns[at]
+        if column.offsets == NULL:
+            at += 1
+            continue
+        begin = place = offset_at(column, first, wide)
+        row = 0
+        while row < count:
+            stay = row
+            while stay < count and not dropped[stay]:
+                stay += 1
+            if stay > row:
+                stop = offset_at(column, first + stay, wide)
+                if begin == place:
+                    row = stay
+                elif column.kind == TEXT or column.kind == BLOB:
+                    memmove(column.data + place, column.data + begin, stop - begin)
+                else:
+                    move_items(columns, at, begin, stop, place, wide)
+                while row < stay:
+                    row += 1
+                    set_offset(column, first + row, offset_at(column, first + row, wide) - begin + place, wide)
+                place += stop - begin
+            if row < count:
+                row += 1
+                begin = offset_at(column, first + row, wide)
+                set_offset(column, first + row, place, wide)
+        at = column.end
 
 
 cdef inline const uint8_t *bytes_of(const Column *keys, int64_t item, bint wide, int64_t *size) noexcept nogil:

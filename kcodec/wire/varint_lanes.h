@@ -2,18 +2,20 @@
  *
  * The varint at `at[lane]`, for each of some lanes, becomes `out[index[lane]]`, and `at[lane]` moves behind it. Of a
  * varint that may be absent there is a byte before: 0 or 2, one of which means that there is none; `valid[index[lane]]`
- * becomes 1 or 0. Nine bytes behind each payload's end may be read. The answer is 0 as soon as something is not as
- * expected: the caller finds out what. `ahead` bytes further on memory is asked for that will be read later; `pext` is
- * what kc_has_pext answers. They stand apart so that all they work with is in registers. */
+ * becomes 1 or 0. Nine bytes behind each payload's end may be read. Of payloads that are not as expected `odd[lane]`
+ * becomes 1 and `at[lane]` stays: the caller finds out what it is; the answer is how many they are. `ahead` bytes further
+ * on memory is asked for that will be read later; `pext` is what kc_has_pext answers. They stand apart so that all they
+ * work with is in registers. */
 #ifndef KCODEC_VARINT_LANES_H
 #define KCODEC_VARINT_LANES_H
 
 #include "varint.h"
 
-static KC_APART int kc_read_longs(
+static KC_APART int64_t kc_read_longs(
     const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int64_t *out,
-    int64_t factor, int64_t ahead, int pext
+    int64_t factor, int64_t ahead, int pext, uint8_t *odd
 ) {
+    int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t lane = lanes[i];
         const uint8_t *p = at[lane];
@@ -24,59 +26,74 @@ static KC_APART int kc_read_longs(
         if (KC_LIKELY(stops != 0)) {
             raw = kc_gather7_by(word & (stops ^ (stops - 1)), pext);
             p += ((uint64_t)kc_ctz64(stops) >> 3) + 1;
-            if (KC_UNLIKELY(p > end[lane])) return 0;
         } else {
             const uint8_t *q = p;
-            if (kc_varint_apart(&q, end[lane], 10, 1, &raw) != KC_OK) return 0;
-            p = q;
+            p = kc_varint_apart(&q, end[lane], 10, 1, &raw) == KC_OK ? q : end[lane] + 1;
         }
-        if (KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) return 0;
+        if (KC_UNLIKELY(p > end[lane]) || KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) {
+            odd[lane] = 1;
+            rejected++;
+            continue;
+        }
         at[lane] = p;
     }
-    return 1;
+    return rejected;
 }
 
-static KC_APART int kc_read_ints(
+static KC_APART int64_t kc_read_ints(
     const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int32_t *out,
-    int pext
+    int pext, uint8_t *odd
 ) {
+    int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t lane = lanes[i];
         const uint8_t *p = at[lane];
         const uint64_t word = kc_load_le64(p);
         const uint64_t stops = ~word & (KC_STOP_BITS >> 24);
         const uint64_t raw = kc_gather7_by(word & (stops ^ (stops - 1)), pext);
-        if (KC_UNLIKELY(stops == 0) || KC_UNLIKELY(raw > UINT32_MAX)) return 0;
-        p += ((uint64_t)kc_ctz64(stops) >> 3) + 1;
-        if (KC_UNLIKELY(p > end[lane])) return 0;
+        p += ((uint64_t)kc_ctz64(stops | UINT64_C(1) << 63) >> 3) + 1;
+        if (KC_UNLIKELY(stops == 0) || KC_UNLIKELY(raw > UINT32_MAX) || KC_UNLIKELY(p > end[lane])) {
+            odd[lane] = 1;
+            rejected++;
+            continue;
+        }
         out[index[lane]] = (int32_t)kc_unzigzag(raw);
         at[lane] = p;
     }
-    return 1;
+    return rejected;
 }
 
-static KC_APART int kc_read_nullable_longs(
+static KC_APART int64_t kc_read_nullable_longs(
     const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int64_t *out,
-    uint8_t *valid, int64_t null_branch, int64_t factor, int pext
+    uint8_t *valid, int64_t null_branch, int64_t factor, int pext, uint8_t *odd
 ) {
+    int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t lane = lanes[i];
         const uint8_t *p = at[lane];
         const uint64_t present = (uint64_t)((p[0] >> 1) ^ null_branch);
         const uint64_t word = kc_load_le64(p + 1);
-        uint64_t stops = ~word & KC_STOP_BITS;
-        if (KC_UNLIKELY(p[0] & 0xFD) || KC_UNLIKELY(stops == 0)) {
-            if ((p[0] & 0xFD) || present) return 0;
-            /* The value that would be here is not one, nor is it looked at. */
-            stops = 0x80;
+        const uint64_t stops = ~word & KC_STOP_BITS;
+        uint64_t raw;
+        if (KC_LIKELY(stops != 0)) {
+            raw = kc_gather7_by(word & (stops ^ (stops - 1)) & (0 - present), pext);
+            p += 1 + ((((uint64_t)kc_ctz64(stops) >> 3) + 1) & (0 - present));
+        } else {
+            /* If the value is not there, what stands in its place is no number, and is not looked at. */
+            const uint8_t *q = p + 1;
+            raw = 0;
+            p = !present || kc_varint_apart(&q, end[lane], 10, 1, &raw) == KC_OK ? q : end[lane] + 1;
         }
-        const uint64_t raw = kc_gather7_by(word & (stops ^ (stops - 1)) & (0 - present), pext);
-        p += 1 + ((((uint64_t)kc_ctz64(stops) >> 3) + 1) & (0 - present));
-        if (KC_UNLIKELY(p > end[lane]) || KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) return 0;
+        if (KC_UNLIKELY(at[lane][0] & 0xFD) || KC_UNLIKELY(p > end[lane]) ||
+            KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) {
+            odd[lane] = 1;
+            rejected++;
+            continue;
+        }
         valid[index[lane]] = (uint8_t)present;
         at[lane] = p;
     }
-    return 1;
+    return rejected;
 }
 
 #endif

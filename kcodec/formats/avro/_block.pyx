@@ -12,19 +12,22 @@ Lists take their items in step too: the first items of all rows, then the second
 where they belong. Text is copied at once if all rows of the block have it, in order; what belongs to items, or to a
 branch that only some rows take, is noted, and copied in order when all of it is known.
 
-Nothing is reported from here: whatever is not as expected ends the attempt, and the row loop runs the block again.
-So what has been stored until then does no harm.
+Nothing is reported from here. A row that is not as expected is marked as odd and left out from there on, and what it
+has stored is taken out in the end; the row loop finds out what it is (_kernel.pyx). Where that is too much to undo, the
+attempt ends, and the row loop runs the block again. So what has been stored until then does no harm.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.columns._builder cimport BLOB, FIXED, LIST, MAP, TEXT, Builder, Column, offset_t, set_null
-from kcodec.columns._compact cimport drop_earlier_duplicates, may_repeat
+from kcodec.columns._builder cimport BLOB, FIXED, LIST, MAP, TEXT, Builder, Column, offset_at, offset_t, set_null
+from kcodec.columns._compact cimport drop_earlier_duplicates, may_repeat, set_offset
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._lanes cimport DEPTH, ITEMS, LANES, PROGRAMS, SLACK, Block
+from kcodec.formats.avro._lanes cimport (
+    DEPTH, ITEMS, LANES, PROGRAMS, SLACK, Block, leave_out, reject, without_odd,
+)
 from kcodec.formats.avro._leaf cimport read_leaf
 from kcodec.formats.avro._row cimport run
 from kcodec.formats.avro._skip_block cimport end_lists, short_lists, skip_lanes
@@ -35,8 +38,10 @@ from kcodec.wire.cursor cimport (
     unzigzag32,
 )
 from kcodec.wire.decimal cimport decimal_limit
-from kcodec.wire.status cimport OK
+from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
 from kcodec.wire.varint_lanes cimport read_ints, read_longs, read_nullable_longs
+
+cdef Text NO_SYMBOL
 
 cdef class BlockMemory:
     """What `read_block` works with, for one call."""
@@ -124,7 +129,7 @@ cdef bint read_block(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
     const int32_t *selector, const int32_t *starts, bint trailing
 ) noexcept nogil:
-    """Decode `block.count` rows from `block.row` on; return whether all went well."""
+    """Decode `block.count` rows from `block.row` on, but for odd ones; return False if that cannot be."""
     if builder.wide:
         return read_all(
             block, builder, slices, programs, stops, program_count, selector, starts, trailing, <int64_t *>NULL
@@ -143,6 +148,8 @@ cdef bint read_all(
     cdef Column *column
     cdef int32_t used[PROGRAMS]
     cdef int64_t lanes[LANES]
+    cdef int64_t absent[LANES]
+    cdef int64_t absent_count = 0
     cdef const Op *heads[PROGRAMS]
     cdef const Op *op
     cdef int32_t used_count = 0
@@ -153,8 +160,9 @@ cdef bint read_all(
     cdef int64_t count = 0
     cdef int64_t chosen_count
     begin_row(&context.budget)
-    context.depth = 0
     block.depth = 0
+    block.rejected = 0
+    memset(block.odd, 0, block.count)
     memset(block.noted, UNTOUCHED, builder.count)
     for lane in range(block.count):
         block.rows[lane] = block.row + lane
@@ -165,11 +173,17 @@ cdef bint read_all(
         if (
             slices[lane].start == NULL or program < 0 or program >= program_count or programs[program] == NULL
         ):
-            set_null(columns, 0, block.row + lane, offset_t is int64_t)
+            leave_out(block, lane)
+            absent[absent_count] = lane
+            absent_count += 1
             continue
         begin = 0 if starts == NULL else starts[block.row + lane]
-        if slices[lane].limit - slices[lane].end < SLACK or begin < 0 or begin > slices[lane].end - slices[lane].start:
+        if slices[lane].limit - slices[lane].end < SLACK:
             return False
+        if begin < 0 or begin > slices[lane].end - slices[lane].start:
+            reject(block, lane)
+            leave_out(block, lane)
+            continue
         block.at[lane] = slices[lane].start + begin
         block.end[lane] = slices[lane].end
         if columns[0].valid != NULL:
@@ -189,10 +203,11 @@ cdef bint read_all(
         block.ahead = block.end[block.lanes[count - 1]] - block.at[block.lanes[0]]
     if used_count == 1:
         program = used[0]
-        if not run_lanes(
+        count = run_lanes(
             block, columns, programs[program], programs[program] + stops[program], programs[program], block.lanes,
-            count, block.rows, True, tag
-        ):
+            count, block.rows, True, True, tag
+        )
+        if count < 0:
             return False
     elif used_count > 1:
         # Each program runs for its rows up to the next list, and lists are read for all rows at once.
@@ -209,11 +224,13 @@ cdef bint read_all(
                 for lane in range(count):
                     lanes[chosen_count] = block.lanes[lane]
                     chosen_count += block.alike[selector[block.row + block.lanes[lane]]] == used[at]
-                if not run_lanes(
-                    block, columns, heads[at], op, programs[used[at]], lanes, chosen_count, block.rows, True, tag
-                ):
+                if run_lanes(
+                    block, columns, heads[at], op, programs[used[at]], lanes, chosen_count, block.rows, True, False,
+                    tag
+                ) < 0:
                     return False
                 heads[at] = op
+            count = without_odd(block, block.lanes, count)
             op = heads[0]
             if op == programs[used[0]] + stops[used[0]]:
                 for at in range(1, used_count):
@@ -223,16 +240,17 @@ cdef bint read_all(
             for at in range(1, used_count):
                 if heads[at] == programs[used[at]] + stops[used[at]] or not same_ops(op, heads[at]):
                     return False
-            if not run_lanes(
-                block, columns, op, op + op.next, programs[used[0]], block.lanes, count, block.rows, True, tag
-            ):
+            count = run_lanes(
+                block, columns, op, op + op.next, programs[used[0]], block.lanes, count, block.rows, True, True, tag
+            )
+            if count < 0:
                 return False
             for at in range(used_count):
                 heads[at] += heads[at].next
     if not trailing:
         for lane in range(count):
-            if block.at[block.lanes[lane]] != block.end[block.lanes[lane]]:
-                return False
+            if unlikely(block.at[block.lanes[lane]] != block.end[block.lanes[lane]]):
+                reject(block, block.lanes[lane])
     at = 0
     while at < builder.count:
         column = &columns[at]
@@ -247,6 +265,7 @@ cdef bint read_all(
             at = column.end
             continue
         at += 1
+    set_nulls(columns, 0, absent, absent_count, block.rows, tag)
     return True
 
 
@@ -259,14 +278,14 @@ cdef void no_items(Column *column, int64_t row, int64_t count, offset_t *tag) no
             (<offset_t *>column.offsets)[row + at + 1] = (<offset_t *>column.offsets)[row]
 
 
-cdef bint in_order(Block *block, const Column *columns, const Op *op, bint all_rows) noexcept nogil:
-    """Return whether an op may skip rows: text and list columns need every row visited, in order."""
+cdef bint in_order(Block *block, const Column *columns, const Op *op) noexcept nogil:
+    """Return whether rows can be visited in order from here on, for the texts and lists of an op."""
     cdef int32_t at
     cdef int32_t kind
     for at in range(columns[op.column].end - op.column):
         kind = columns[op.column + at].kind
         if kind == TEXT or kind == BLOB or kind == LIST or kind == MAP:
-            if not all_rows or block.noted[op.column + at] != UNTOUCHED:
+            if block.noted[op.column + at] != UNTOUCHED:
                 return False
             block.noted[op.column + at] = IN_PLACE
     return True
@@ -343,11 +362,15 @@ cdef bint same_program(const Op *a, int32_t stop, const Op *b, int32_t other_sto
     return True
 
 
-cdef bint run_lanes(
-    Block *block, Column *columns, const Op *op, const Op *stop, const Op *ops, const int64_t *lanes, int64_t count,
-    const int64_t *index, bint of_rows, offset_t *tag
+cdef int64_t run_lanes(
+    Block *block, Column *columns, const Op *op, const Op *stop, const Op *ops, int64_t *lanes, int64_t count,
+    const int64_t *index, bint of_rows, bint all_rows, offset_t *tag
 ) noexcept nogil:
-    """Run ops, up to `stop` or the end of a branch, for some rows of the block, each at its index."""
+    """Run ops, up to `stop` or the end of a branch, for some rows of the block, each at its index.
+
+    The lanes that are left are the first so many that are returned; -1 ends the attempt. `of_rows`: values belong to
+    rows, not to items; `all_rows`: all rows that are read are among the lanes.
+    """
     cdef Context *context = block.context
     cdef const uint8_t **ats = block.at
     cdef const uint8_t **ends = block.end
@@ -375,14 +398,11 @@ cdef bint run_lanes(
     cdef uint64_t raw
     cdef uint32_t word
     cdef int32_t branch
-    # Text goes into its column at once only where every row of the block comes by, in order.
-    cdef bint all_rows = of_rows and count == block.count
-    if count == 0:
-        return True
+    cdef int64_t rejected = block.rejected
     if block.depth == DEPTH:
-        return False
+        return -1
     block.depth += 1
-    while op != stop and op.code != DO_JUMP:
+    while count and op != stop and op.code != DO_JUMP:
         column = <Column *>(<char *>columns + op.place)
         data = column.data
         valid = column.valid
@@ -391,19 +411,22 @@ cdef bint run_lanes(
                 block.noted[op.column] = IN_PLACE
                 offsets = <offset_t *>column.offsets + block.row
                 used = offsets[0]
-                for at in range(count):
+                for at in range(block.count):
                     p = ats[at]
                     prefetch(p + ahead)
+                    offsets[at + 1] = used
                     if likely((p[0] & 0xC1) == 0):
                         length = p[0] >> 1
                         p += 1
                         if unlikely(length > ends[at] - p):
-                            return False
+                            reject(block, at)
+                            continue
                         copy32(data + used, p)
                     else:
                         q = p
                         if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
-                            return False
+                            reject(block, at)
+                            continue
                         p = q
                         move(data + used, p, length)
                     used += <offset_t>length
@@ -422,29 +445,31 @@ cdef bint run_lanes(
                         p += 1
                     else:
                         q = p
-                        if read_length(&q, ends[lane], &length) != OK or length < 0:
-                            return False
+                        if read_length(&q, ends[lane], &length) != OK:
+                            length = -1
                         p = q
-                    if unlikely(length > ends[lane] - p):
-                        return False
+                    if unlikely(length < 0) or unlikely(length > ends[lane] - p):
+                        reject(block, lane)
+                        continue
                     texts[index[lane] - first].data = p
                     texts[index[lane] - first].size = length
                     ats[lane] = p + length
         elif op.code == DO_LONG:
-            if not read_longs(
-                ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext
-            ):
-                return False
+            block.rejected += read_longs(
+                ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext, block.odd
+            )
         elif op.code == DO_INT:
-            if not read_ints(ats, ends, lanes, count, index, <int32_t *>data, block.pext):
-                return False
+            block.rejected += read_ints(
+                ats, ends, lanes, count, index, <int32_t *>data, block.pext, block.odd
+            )
         elif op.code == DO_INT_TO_LONG:
             factor = op.factor
             for at in range(count):
                 lane = lanes[at]
                 q = ats[lane]
-                if read_varint32(&q, ends[lane], q + 8, &word) != OK:
-                    return False
+                if unlikely(read_varint32(&q, ends[lane], q + 8, &word) != OK):
+                    reject(block, lane)
+                    continue
                 ats[lane] = q
                 (<int64_t *>data)[index[lane]] = unzigzag32(word) * factor
         elif op.code == DO_DOUBLE:
@@ -453,7 +478,8 @@ cdef bint run_lanes(
                 p = ats[lane]
                 prefetch(p + ahead)
                 if unlikely(ends[lane] - p < 8):
-                    return False
+                    reject(block, lane)
+                    continue
                 (<uint64_t *>data)[index[lane]] = load_le64(p)
                 ats[lane] = p + 8
         elif op.code == DO_BOOLEAN:
@@ -461,7 +487,8 @@ cdef bint run_lanes(
                 lane = lanes[at]
                 p = ats[lane]
                 if unlikely(p == ends[lane]) or unlikely(p[0] > 1):
-                    return False
+                    reject(block, lane)
+                    continue
                 data[index[lane]] = p[0]
                 ats[lane] = p + 1
         elif op.code == DO_NULLABLE_DOUBLE:
@@ -471,30 +498,28 @@ cdef bint run_lanes(
                 p = ats[lane]
                 present = (p[0] >> 1) ^ null_branch
                 if unlikely(p[0] & 0xFD) or unlikely(1 + (present << 3) > ends[lane] - p):
-                    return False
+                    reject(block, lane)
+                    continue
                 (<uint64_t *>data)[index[lane]] = load_le64(p + 1) & <uint64_t>(-present)
                 valid[index[lane]] = <uint8_t>present
                 ats[lane] = p + 1 + (present << 3)
-            op += op.next
-            continue
         elif op.code == DO_NULLABLE_LONG:
-            if not read_nullable_longs(
-                ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext
-            ):
-                return False
-            op += op.next
-            continue
+            block.rejected += read_nullable_longs(
+                ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext, block.odd
+            )
         elif op.code == DO_NULLABLE_TEXT:
             null_branch = op.size
             if all_rows and block.noted[op.column] == UNTOUCHED:
                 block.noted[op.column] = IN_PLACE
                 offsets = <offset_t *>column.offsets + block.row
                 used = offsets[0]
-                for at in range(count):
+                for at in range(block.count):
                     p = ats[at]
                     present = (p[0] >> 1) ^ null_branch
+                    offsets[at + 1] = used
                     if unlikely(p[0] & 0xFD) or unlikely(p == ends[at]):
-                        return False
+                        reject(block, at)
+                        continue
                     length = p[1] & -present
                     if likely((length & 0xC1) == 0):
                         length >>= 1
@@ -503,11 +528,13 @@ cdef bint run_lanes(
                     else:
                         q = p + 1
                         if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
-                            return False
+                            reject(block, at)
+                            continue
                         p = q
                         move(data + used, p, length)
                     if unlikely(length > ends[at] - p):
-                        return False
+                        reject(block, at)
+                        continue
                     valid[block.row + at] = <uint8_t>present
                     used += <offset_t>length
                     offsets[at + 1] = used
@@ -522,24 +549,24 @@ cdef bint run_lanes(
                     p = ats[lane]
                     present = (p[0] >> 1) ^ null_branch
                     if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
-                        return False
+                        reject(block, lane)
+                        continue
                     length = p[1] & -present
                     if likely((length & 0x81) == 0):
                         length >>= 1
                         p += 1 + present
                     else:
                         q = p + 1
-                        if read_length(&q, ends[lane], &length) != OK or length < 0:
-                            return False
+                        if read_length(&q, ends[lane], &length) != OK:
+                            length = -1
                         p = q
-                    if unlikely(length > ends[lane] - p):
-                        return False
+                    if unlikely(length < 0) or unlikely(length > ends[lane] - p):
+                        reject(block, lane)
+                        continue
                     valid[index[lane]] = <uint8_t>present
                     texts[index[lane] - first].data = p
                     texts[index[lane] - first].size = length
                     ats[lane] = p + length
-            op += op.next
-            continue
         elif op.code == DO_NULLABLE:
             null_branch = op.size
             chosen_count = 0
@@ -549,7 +576,8 @@ cdef bint run_lanes(
                 p = ats[lane]
                 present = (p[0] >> 1) ^ null_branch
                 if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
-                    return False
+                    reject(block, lane)
+                    continue
                 ats[lane] = p + 1
                 present_lanes[chosen_count] = lane
                 absent_lanes[absent_count] = lane
@@ -558,23 +586,19 @@ cdef bint run_lanes(
                 if valid != NULL:
                     valid[index[lane]] = <uint8_t>present
             set_nulls(columns, op.column, absent_lanes, absent_count, index, tag)
-            if not run_lanes(
-                block, columns, op + 1, op + op.next, ops, present_lanes, chosen_count, index, of_rows, tag
-            ):
-                return False
-            op += op.next
-            continue
+            if run_lanes(
+                block, columns, op + 1, op + op.next, ops, present_lanes, chosen_count, index, of_rows,
+                all_rows and chosen_count == count, tag
+            ) < 0:
+                return -1
         elif op.code == DO_ENUM or op.code == DO_CONSTANT:
             if not read_symbols(block, column, op, lanes, count, index, of_rows, all_rows, tag):
-                return False
+                return -1
         elif op.code == DO_DECIMAL and column.width == 16 and op.size <= 8:
-            if not read_decimals(block, column, op, lanes, count, index):
-                return False
+            read_decimals(block, column, op, lanes, count, index)
         elif op.code == DO_ARRAY or op.code == DO_MAP:
             if not of_rows or not read_lists(block, columns, op, ops, lanes, count, tag):
-                return False
-            op += op.next
-            continue
+                return -1
         elif op.code == DO_PRESENT:
             if valid != NULL:
                 for at in range(count):
@@ -586,7 +610,8 @@ cdef bint run_lanes(
                 if unlikely(read_branch(&q, ends[lane], &raw) != OK) or unlikely(
                     (raw & 1) or (raw >> 1) >= <uint64_t>op.size
                 ):
-                    return False
+                    reject(block, lane)
+                    raw = 2 * op.size
                 ats[lane] = q
                 branches[at] = <int32_t>(raw >> 1)
             for branch in range(op.size):
@@ -594,33 +619,25 @@ cdef bint run_lanes(
                 for at in range(count):
                     present_lanes[chosen_count] = lanes[at]
                     chosen_count += branches[at] == branch
-                if not run_lanes(
-                    block, columns, ops + op.table[branch], NULL, ops, present_lanes, chosen_count, index, of_rows, tag
-                ):
-                    return False
-            op += op.next
-            continue
+                if run_lanes(
+                    block, columns, ops + op.table[branch], NULL, ops, present_lanes, chosen_count, index, of_rows,
+                    all_rows and chosen_count == count, tag
+                ) < 0:
+                    return -1
         elif op.code == DO_SKIP:
             context.ops = ops
-            if not skip_lanes(block, op + 1, op + op.next, lanes, count):
-                return False
-            op += op.next
-            continue
+            if skip_lanes(block, op + 1, op + op.next, lanes, count) < 0:
+                return -1
         elif op.code == DO_DEFAULT:
-            if not in_order(block, columns, op, all_rows):
-                return False
-            context.ops = ops
+            if not of_rows or not in_order(block, columns, op) or not run_each(
+                block, columns, op, ops, lanes, count, tag
+            ):
+                return -1
+        elif op.code == DO_FAIL:
             for at in range(count):
-                lane = lanes[at]
-                context.end = ends[lane]
-                context.limit = ends[lane]
-                p = run(context, op, op + op.next, index[lane], 1, ats[lane], tag)
-                if unlikely(p == NULL):
-                    return False
-            op += op.next
-            continue
-        elif op.code == DO_FAIL or op.code == DO_DECIMAL_TEXT:
-            return False
+                reject(block, lanes[at])
+        elif op.code == DO_DECIMAL_TEXT:
+            return -1
         else:
             if op.code == DO_ABSENT_TEXT and of_rows:
                 note(block, op.column)
@@ -630,11 +647,15 @@ cdef bint run_lanes(
                 context.limit = ends[lane] + SLACK
                 p = read_leaf(context, op, column, index[lane], ats[lane], offset_t is int64_t)
                 if unlikely(p == NULL):
-                    return False
+                    reject(block, lane)
+                    continue
                 ats[lane] = p
-        op += 1
+        if unlikely(block.rejected != rejected):
+            rejected = block.rejected
+            count = without_odd(block, lanes, count)
+        op += op.next
     block.depth -= 1
-    return True
+    return count
 
 
 cdef bint read_symbols(
@@ -644,7 +665,7 @@ cdef bint read_symbols(
     """Read symbols of an enum, or store a default that is text."""
     cdef offset_t *offsets = <offset_t *>column.offsets + block.row
     cdef offset_t used = offsets[0]
-    cdef bint in_place = all_rows and block.noted[op.column] == UNTOUCHED
+    cdef bint in_place = all_rows and count == block.count and block.noted[op.column] == UNTOUCHED
     cdef int64_t first
     cdef int64_t stored = 0
     cdef int64_t at
@@ -661,27 +682,27 @@ cdef bint read_symbols(
         lane = lanes[at]
         if op.code == DO_ENUM:
             p = block.at[lane]
-            if likely((p[0] & 0x81) == 0):
+            text = &NO_SYMBOL
+            word = 1
+            if likely((p[0] & 0x81) == 0) and likely(p != block.end[lane]):
                 word = p[0]
                 p += 1
-                if unlikely(p > block.end[lane]):
-                    return False
             elif read_varint32(&p, block.end[lane], p + 8, &word) != OK:
-                return False
-            block.at[lane] = p
+                word = 1
             # A negative index has the lowest bit.
-            if unlikely(word & 1) or unlikely((word >> 1) >= <uint32_t>op.size):
-                return False
-            text = &op.texts[word >> 1]
+            if likely((word & 1) == 0) and likely((word >> 1) < <uint32_t>op.size):
+                text = &op.texts[word >> 1]
             if unlikely(text.data == NULL):
-                return False
+                reject(block, lane)
+            block.at[lane] = p
             stored += text.size
         else:
             stored += op.size
         if unlikely(stored > block.context.budget.room):
             return False
         if in_place:
-            move(column.data + used, text.data, text.size)
+            if likely(text.size):
+                move(column.data + used, text.data, text.size)
             used += <offset_t>text.size
             offsets[at + 1] = used
         else:
@@ -689,7 +710,7 @@ cdef bint read_symbols(
     return charge(&block.context.budget, stored) == OK
 
 
-cdef bint read_decimals(
+cdef void read_decimals(
     Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
 ) noexcept nogil:
     """Read decimals, mostly of a few bytes, to 128 bits."""
@@ -713,7 +734,8 @@ cdef bint read_decimals(
             p += size
             sign = value >> 63
             if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value ^ sign) - <uint64_t>sign > limit):
-                return False
+                reject(block, lane)
+                continue
             slot = <int64_t *>column.data + 2 * index[lane]
             slot[0] = value
             slot[1] = sign
@@ -722,9 +744,9 @@ cdef bint read_decimals(
             context.limit = block.end[lane] + SLACK
             p = read_leaf(context, op, column, index[lane], p, False)
             if unlikely(p == NULL):
-                return False
+                reject(block, lane)
+                continue
         block.at[lane] = p
-    return True
 
 
 cdef void set_nulls(
@@ -744,9 +766,9 @@ cdef void set_nulls(
 
 
 cdef bint read_lists(
-    Block *block, Column *columns, const Op *op, const Op *ops, const int64_t *lanes, int64_t count, offset_t *tag
+    Block *block, Column *columns, const Op *op, const Op *ops, int64_t *lanes, int64_t count, offset_t *tag
 ) noexcept nogil:
-    """Read the lists, or maps, of some rows."""
+    """Read the lists, or maps, of some rows; return False if that cannot be done together."""
     cdef Column *column = <Column *>(<char *>columns + op.place)
     cdef const uint8_t **ats = block.at
     cdef const uint8_t **ends = block.end
@@ -760,6 +782,7 @@ cdef bint read_lists(
     cdef int64_t total
     cdef int64_t begin
     cdef int64_t step = 0
+    cdef int64_t rejected = block.rejected
     cdef int32_t child
     cdef bint nested = False
     cdef bint some_absent = False
@@ -777,10 +800,14 @@ cdef bint read_lists(
             or op[at].code == DO_ABSENT or op[at].code == DO_ABSENT_TEXT
         ):
             some_absent = True
-    if nested or op.minimum == 0:
-        return read_each_list(block, columns, op, ops, lanes, count, tag)
-    if not short_lists(block, lanes, count, counts):
-        return read_each_list(block, columns, op, ops, lanes, count, tag)
+    if nested or op.minimum == 0 or not short_lists(block, lanes, count, counts):
+        return run_each(block, columns, op, ops, lanes, count, tag)
+    for at in range(count):
+        lane = lanes[at]
+        # Room was made for what the payloads can hold, and not more.
+        if unlikely(counts[lane] * op.minimum > ends[lane] - ats[lane]):
+            counts[lane] = 0
+            reject(block, lane)
     length = begin
     for lane in range(block.count):
         items[lane] = length
@@ -793,9 +820,6 @@ cdef bint read_lists(
     chosen_count = 0
     for at in range(count):
         lane = lanes[at]
-        # Room was made for what the payloads can hold, and not more.
-        if unlikely(counts[lane] * op.minimum > ends[lane] - ats[lane]):
-            return False
         ats[lane] += 1
         active[chosen_count] = lane
         chosen_count += counts[lane] > 0
@@ -805,25 +829,33 @@ cdef bint read_lists(
             if some_absent:
                 memset(block.texts[child], 0, total * sizeof(Text))
     while chosen_count:
-        if not run_lanes(block, columns, op + 1, op + op.next, ops, active, chosen_count, items, False, tag):
+        length = run_lanes(
+            block, columns, op + 1, op + op.next, ops, active, chosen_count, items, False, False, tag
+        )
+        if length < 0:
             return False
         step += 1
-        length = chosen_count
         chosen_count = 0
         for at in range(length):
             lane = active[at]
             items[lane] += 1
             active[chosen_count] = lane
             chosen_count += counts[lane] > step
-    if not end_lists(block, lanes, count, counts):
-        return False
+    end_lists(block, lanes, count, counts)
     for child in range(op.column + 1, column.end):
         if columns[child].kind == TEXT or columns[child].kind == BLOB:
+            if unlikely(block.rejected != rejected):
+                for at in range(count):
+                    lane = lanes[at]
+                    if block.odd[lane]:
+                        # From the item in hand on there are none.
+                        length = offset_at(column, block.row + lane + 1, offset_t is int64_t) - items[lane]
+                        memset(&block.texts[child][items[lane] - begin], 0, length * sizeof(Text))
             place(&columns[child], block.texts[child], begin, total, tag)
     if op.code == DO_MAP and may_repeat(column, block.row, block.count, offset_t is int64_t):
         for at in range(count):
             lane = lanes[at]
-            if counts[lane] > 1:
+            if counts[lane] > 1 and not block.odd[lane]:
                 begin = (<int32_t *>column.offsets)[block.row + lane]
                 length = drop_earlier_duplicates(
                     columns, op.column, begin, begin + counts[lane], offset_t is int64_t
@@ -833,14 +865,11 @@ cdef bint read_lists(
     return True
 
 
-cdef bint read_each_list(
+cdef bint run_each(
     Block *block, Column *columns, const Op *op, const Op *ops, const int64_t *lanes, int64_t count, offset_t *tag
 ) noexcept nogil:
-    """Read lists row by row, in order; rows that are not among the lanes have none."""
+    """Run an op row by row, in order; rows that are not among the lanes have no text and no items there."""
     cdef Context *context = block.context
-    cdef Column *column = <Column *>(<char *>columns + op.place)
-    cdef offset_t *offsets
-    cdef int32_t *offsets32
     cdef int64_t lane
     cdef int64_t at = 0
     cdef const uint8_t *p
@@ -848,16 +877,27 @@ cdef bint read_each_list(
     for lane in range(block.count):
         if at < count and lanes[at] == lane:
             at += 1
+            context.depth = 0
             context.end = block.end[lane]
             context.limit = block.end[lane] + SLACK
             p = run(context, op, op + op.next, block.row + lane, 1, block.at[lane], tag)
-            if unlikely(p == NULL):
+            if likely(p != NULL):
+                block.at[lane] = p
+                continue
+            # What is counted here is what all rows take.
+            if context.status == SIZE_LIMIT or context.status == NEED_ROOM or context.status == NO_MEMORY:
                 return False
-            block.at[lane] = p
-        elif op.code == DO_MAP:
-            offsets32 = <int32_t *>column.offsets + block.row + lane
-            offsets32[1] = offsets32[0]
-        else:
-            offsets = <offset_t *>column.offsets + block.row + lane
-            offsets[1] = offsets[0]
+            reject(block, lane)
+        put_nothing(columns, op.column, block.row + lane, offset_t is int64_t)
     return True
+
+
+cdef void put_nothing(Column *columns, int32_t at, int64_t index, bint wide) noexcept nogil:
+    """Let texts and lists of a column, and below it, be empty at an index."""
+    cdef int32_t end = columns[at].end
+    while at < end:
+        if columns[at].offsets != NULL:
+            set_offset(&columns[at], index + 1, offset_at(&columns[at], index, wide), wide)
+            at = columns[at].end
+        else:
+            at += 1

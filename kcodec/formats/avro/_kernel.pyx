@@ -1,17 +1,20 @@
 """Avro binary to columns.
 
-A block of rows is run column by column; where anything is out of the ordinary, it is run again row by row, which
-finds what it was.
+A block of rows is run column by column. Rows that are not as expected come out of that empty. Each is then read on its
+own, behind the block, where the next row will be written over it: nearly always it fails, and its facts are known. If it
+can be read after all, the rows behind it are read again.
 """
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport malloc
+from libc.string cimport memchr
 
+from kcodec.columns._compact cimport empty_rows
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._block cimport BlockMemory, find_alike, read_block
 from kcodec.formats.avro._context cimport Context, fail
-from kcodec.formats.avro._lanes cimport LANES, SLACK, Block
+from kcodec.formats.avro._lanes cimport LANES, SLACK, Block, reject
 from kcodec.formats.avro._program cimport Op
 from kcodec.formats.avro._row cimport run
 from kcodec.plan._budget cimport begin_row, set_limits
@@ -34,6 +37,7 @@ cdef enum:
 cdef class AvroDecoder(Decoder):
     cdef Context context
     cdef BlockMemory memory
+    cdef int64_t together     # rows of the block in hand that have been read together, the first ones
 
     def __init__(self, values, programs, selector, starts, trailing):
         Decoder.__init__(self, values, programs, selector, starts, None, 0, trailing)
@@ -55,45 +59,83 @@ cdef class AvroDecoder(Decoder):
     cdef void begin(self, int64_t room) noexcept nogil:
         self.context.budget.room = room
         self.context.checked = self.checked
+        self.together = 0
 
     cdef int64_t read_together(self) noexcept nogil:
-        cdef Block *block = self.memory.block
-        if self.next or self.checked or (block.failures >= 8 and 4 * block.failures >= block.blocks):
+        """Read the rows of a block up to the first odd one, from one of these to the next, and so on."""
+        cdef const uint8_t *odd = self.memory.block.odd
+        cdef const uint8_t *found
+        if self.next == 0 and not self.checked:
+            self.read_block()
+        if self.next >= self.together:
             return 0
-        # Not the last rows of a column, behind which nothing may be read.
-        block.count = self.count
+        found = <const uint8_t *>memchr(odd + self.next, 1, self.together - self.next)
+        return self.together - self.next if found == NULL else found - odd - self.next
+
+    cdef void read_block(self) noexcept nogil:
+        cdef Block *block = self.memory.block
+        if block.failures >= 8 and 4 * block.failures >= block.blocks:
+            return
+        # Not the last rows of a column, behind which nothing may be read, and no row again.
+        block.row = self.row
+        block.count = min(self.count, self.rows.length - 1 - self.row)
         while block.count and self.slices[block.count - 1].limit - self.slices[block.count - 1].end < SLACK:
             block.count -= 1
         if block.count == 0:
-            return 0
-        block.row = self.row
+            return
         block.blocks += 1
-        if read_block(
+        if not read_block(
             block, self.builder, self.slices, <const Op **>self.tables, self.stops, self.programs, self.selector.data,
             self.starts.data, self.trailing
         ):
-            return block.count
-        block.failures += 1
-        self.context.budget.room = self.room()
-        return 0
+            block.failures += 1
+            self.context.budget.room = self.room()
+            return
+        self.reject_text()
+        if unlikely(block.rejected):
+            empty_rows(self.builder.columns, self.row, block.count, block.odd, self.builder.wide)
+        self.together = block.count
+        self.checked = self.context.checked = True
+
+    cdef void reject_text(self) noexcept nogil:
+        """Reject the rows of the block that have text which is not UTF-8."""
+        cdef Block *block = self.memory.block
+        cdef int64_t row
+        cdef int32_t at
+        for at in range(self.builder.count):
+            if unlikely(not self.builder.valid_text(at, self.row, self.row + block.count)):
+                for row in range(block.count):
+                    if not self.builder.valid_text(at, self.row + row, self.row + row + 1):
+                        reject(block, row)
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        cdef Status status
+        if self.next < self.together:
+            status = self.read_at(self.row + self.together, slice, program)
+            if status != OK:
+                return status
+            self.memory.block.failures += 1
+            self.together = 0
+        return self.read_at(row, slice, program)
+
+    cdef Status read_at(self, int64_t index, const Slice *slice, int32_t program) noexcept nogil:
+        """Read the row in hand to an index."""
         cdef Context *context = &self.context
-        cdef const uint8_t *p = payload_of(self, row, slice, &context.end)
+        cdef const uint8_t *p = payload_of(self, self.row + self.next, slice, &context.end)
         context.ops = <const Op *>self.tables[program]
         context.limit = slice.limit
         context.depth = 0
         begin_row(&context.budget)
         if self.builder.columns[0].valid != NULL:
-            self.builder.columns[0].valid[row] = 1
+            self.builder.columns[0].valid[index] = 1
         if unlikely(p == NULL):
-            p = fail(context, TRUNCATED, NULL, slice.end, row)
+            p = fail(context, TRUNCATED, NULL, slice.end, index)
         elif self.builder.wide:
-            p = run(context, context.ops, context.ops + self.stops[program], row, 1, p, <int64_t *>NULL)
+            p = run(context, context.ops, context.ops + self.stops[program], index, 1, p, <int64_t *>NULL)
         else:
-            p = run(context, context.ops, context.ops + self.stops[program], row, 1, p, <int32_t *>NULL)
+            p = run(context, context.ops, context.ops + self.stops[program], index, 1, p, <int32_t *>NULL)
         if unlikely(p != NULL and p != slice.end and not self.trailing):
-            p = fail(context, TRAILING_BYTES, NULL, p, row)
+            p = fail(context, TRAILING_BYTES, NULL, p, index)
         return OK if p != NULL else context.status
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):

@@ -12,6 +12,7 @@ cdef enum:
     SLACK = 40       # bytes that must be readable behind each payload
     DEPTH = 32       # levels of nulls and unions
     PROGRAMS = 16    # programs of a block, at most
+    NOTHING = 256    # bytes of 0
 
 
 cdef struct Block:
@@ -21,7 +22,11 @@ cdef struct Block:
     const uint8_t *at[LANES]       # where each row is
     const uint8_t *end[LANES]
     int64_t rows[LANES]            # index of each
-    int64_t lanes[LANES]           # those that have a payload
+    int64_t lanes[LANES]           # those that are read
+    uint8_t odd[LANES]             # those that are not as expected
+    int64_t rejected               # grows with each that is found
+    # Where all other rows are: loops over every row find no text there.
+    uint8_t nothing[NOTHING + SLACK]
     int64_t items[LANES]           # index of the item in hand
     # Per column, what is to be copied into it: texts that do not come in order are noted first.
     Text **texts
@@ -31,5 +36,30 @@ cdef struct Block:
     int32_t depth
     int32_t *alike                 # per program, the first that does the same
     bint pext                      # which way varints are read
-    int64_t failures               # blocks that were not as expected
+    int64_t failures               # blocks that had to be read again
     int64_t blocks                 # and all of them
+
+
+cdef inline void reject(Block *block, int64_t lane) noexcept nogil:
+    """Mark a row as not as expected; whatever it is, `without_odd` then leaves the row out."""
+    block.odd[lane] = 1
+    block.rejected += 1
+
+
+cdef inline void leave_out(Block *block, int64_t lane) noexcept nogil:
+    block.at[lane] = block.nothing
+    block.end[lane] = block.nothing + NOTHING
+
+
+cdef inline int64_t without_odd(Block *block, int64_t *lanes, int64_t count) noexcept nogil:
+    """Take rows that were rejected out of some lanes; return how many are left."""
+    cdef int64_t left = 0
+    cdef int64_t lane
+    cdef int64_t at
+    for at in range(count):
+        lane = lanes[at]
+        lanes[left] = lane
+        left += 1 - block.odd[lane]
+        if block.odd[lane]:
+            leave_out(block, lane)
+    return left

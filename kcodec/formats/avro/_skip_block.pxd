@@ -7,5 +7,5 @@ from kcodec.formats.avro._program cimport Op
 
 
 cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t *counts) noexcept nogil
-cdef bint end_lists(Block *block, const int64_t *lanes, int64_t count, const int64_t *counts) noexcept nogil
-cdef bint skip_lanes(Block *block, const Op *op, const Op *stop, const int64_t *lanes, int64_t count) noexcept nogil
+cdef void end_lists(Block *block, const int64_t *lanes, int64_t count, const int64_t *counts) noexcept nogil
+cdef int64_t skip_lanes(Block *block, const Op *op, const Op *stop, int64_t *lanes, int64_t count) noexcept nogil
