@@ -174,6 +174,170 @@ def test_numbers_that_are_cut_or_wrong(damage):
             same_decode([plan], payloads, limits=Limits())
 
 
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "name", "type": "string"},
+        {"name": "kind", "type": {"type": "enum", "name": "K", "symbols": ["one", "two", "three"]}},
+        {"name": "at", "type": ["null", "long"]},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "price", "type": ["null", {**DECIMAL, "precision": 9}]},
+        {
+            "name": "place",
+            "type": [
+                "null",
+                {
+                    "type": "record",
+                    "name": "P",
+                    "fields": [{"name": "city", "type": "string"}, {"name": "zip", "type": "int"}],
+                },
+            ],
+        },
+        {"name": "tags", "type": {"type": "array", "items": "string"}},
+        {"name": "by", "type": {"type": "map", "values": ["null", "double"]}},
+        {"name": "nested", "type": {"type": "array", "items": {"type": "array", "items": "string"}}},
+        {"name": "any", "type": ["null", "string", "long", "K"]},
+        {"name": "gone", "type": {"type": "array", "items": ["null", "string"]}},
+        {"name": "raw", "type": {"type": "fixed", "name": "F", "size": 3}},
+        {"name": "flag", "type": "boolean"},
+        {"name": "last", "type": "string"},
+    ],
+}
+# Drops a list, and has texts and lists of its own.
+READER = {
+    **ORDER,
+    "fields": [
+        *(field for field in ORDER["fields"] if field["name"] != "gone"),
+        {"name": "origin", "type": "string", "default": "none"},
+        {"name": "more", "type": {"type": "array", "items": "string"}, "default": ["a", "b"]},
+    ],
+}
+
+
+def text(value: str) -> bytes:
+    data = value.encode()
+    return zigzag(len(data), 64) + data
+
+
+def items(values: list[bytes]) -> bytes:
+    return (zigzag(len(values), 64) + b"".join(values) if values else b"") + b"\0"
+
+
+def order(turn: int) -> bytes:
+    """Return a row with values, nulls, and lists of several lengths."""
+    some = [text(f"{turn}-{at}" * (1 + at % 2 * 5)) for at in range(turn % 4)]
+    return b"".join(
+        [
+            zigzag(turn * 1_000_003, 64),
+            text("é" * (turn % 21)),
+            zigzag(turn % 3, 32),
+            b"\0" if turn % 2 else b"\2" + zigzag(-(1 << turn % 63), 64),
+            b"\0" if turn % 3 else b"\2" + text("note" * (turn % 13)),
+            b"\0" if turn % 5 else b"\2\4" + (turn % 30_000).to_bytes(2, "big"),
+            b"\0" if turn % 4 == 1 else b"\2" + text("city") + zigzag(-turn, 32),
+            items(some),
+            items([each + (b"\0" if at % 2 else b"\2" + bytes(8)) for at, each in enumerate(some)]),
+            items([items(some[:at]) for at in range(turn % 3)]),
+            [b"\0", b"\2" + text("any"), b"\4" + zigzag(turn, 64), b"\6" + zigzag(turn % 3, 32)][turn % 4],
+            items([b"\0" if at % 2 else b"\2" + each for at, each in enumerate(some)]),
+            b"raw",
+            bytes([turn % 2]),
+            text("last" * (turn % 10)),
+        ]
+    )
+
+
+def order_plans():
+    writer = parse(ORDER)
+    return [
+        decode_plan(writer, reader, TypeOptions(large=large))
+        for reader in (writer, parse(READER))
+        for large in (False, True)
+    ]
+
+
+@pytest.mark.parametrize("plan", [0, 3])
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 12])
+def test_a_bad_row_among_others(plan, damage):
+    """Damaged anywhere, at any position; the row in front and the one behind have lists and texts."""
+    plan = order_plans()[plan]
+    row = order(15)
+    for cut in range(len(row) + 1):
+        payloads = [order(turn) for turn in range(9)]
+        payloads[cut % 9] = row[:cut] + damage + row[cut + len(damage) :]
+        payloads[(cut * 5 + 3) % 9] = row + damage
+        same_decode([plan], payloads, limits=Limits())
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()], ids=str)
+@pytest.mark.parametrize("share", [2, 10, 100])
+def test_bad_rows_of_blocks(kind, share):
+    """A share of the rows, each bad in another place, and nulls."""
+    payloads = [order(turn) for turn in range(700)]
+    for turn in range(0, 700, share):
+        row = payloads[turn]
+        at = turn * 7 % len(row)
+        payloads[turn] = [
+            row[:at],
+            row + b"\0",
+            row[:at] + b"\xff" + row[at + 1 :],
+            row[:-1] + b"\xff",
+            None,
+        ][turn % 5]
+    for plan in order_plans()[:3]:
+        same_decode([plan], payloads, limits=Limits(), kind=kind)
+
+
+def test_unusual_rows_of_blocks():
+    """Rows that are not bad, though they are not read together: sized lists, keys twice, long forms of branches."""
+    schema = parse(
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [
+                {"name": "a", "type": ["null", "string"]},
+                {"name": "b", "type": {"type": "array", "items": "string"}},
+                {"name": "c", "type": {"type": "map", "values": "int"}},
+                {"name": "d", "type": "string"},
+            ],
+        }
+    )
+    usual = b"\2" + text("abc") + items([text("x"), text("yz")]) + items([text("k") + b"\2"]) + text("end")
+    unusual = [
+        b"\x82\0" + usual[1:],
+        b"\x80\0" + usual[5:],
+        b"\0\3\4\2x\2y\0\0" + text("end"),
+        b"\0\0" + items([text("k") + b"\2", text("l") + b"\4", text("k") + b"\6"]) + text("end"),
+        b"\0" + items([text(str(at)) for at in range(70)]) + b"\0" + text("end"),
+    ]
+    plan = decode_plan(schema, schema)
+    for odd in unusual:
+        for place in range(6):
+            payloads = [usual + b"\0", *[usual] * 8, usual[:7], *[usual] * 300]
+            payloads[place] = odd
+            payloads[4 * place + 9] = odd
+            same_decode([plan], payloads, limits=Limits())
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_bad_rows_of_any_schema(data):
+    text = data.draw(avro_schemas())
+    writer = parse(text)
+    reader = parse(data.draw(st.one_of(st.just(text), avro_readers(text))))
+    plan = decode_plan(writer, reader, TypeOptions(large=data.draw(st.booleans())))
+    good = data.draw(st.lists(avro_payloads(writer), min_size=1, max_size=4))
+    bad = data.draw(st.lists(avro_payloads(writer).flatmap(damaged), min_size=1, max_size=4))
+    share = data.draw(st.sampled_from([0.02, 0.1, 0.5]))
+    random = data.draw(st.randoms(use_true_random=False))
+    rows = [
+        random.choice(bad if random.random() < share else good) for _ in range(data.draw(st.integers(2, 600)))
+    ]
+    same_decode([plan], rows, limits=Limits(), trailing=data.draw(st.booleans()))
+
+
 @given(st.data())
 @settings(max_examples=40)
 def test_encode_in_blocks(data):
