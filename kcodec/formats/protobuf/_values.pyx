@@ -1,7 +1,8 @@
 """Values of a block of rows, all those of a field: numbers, text and times.
 
-Whether a field is there is not branched on: what stands at its place is read, and counts for nothing, and takes no
-bytes, if it is not the field. `flags` says of each lane whether it was.
+Whether a field is there is branched on only where that is guessed right, because nearly all lanes have it or nearly
+none. Else what stands at its place is read, and counts for nothing, and takes no bytes, if it is not the field. `flags`
+says of each lane whether it was.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -27,6 +28,17 @@ cdef inline int64_t found(uint64_t word, const Lane *lane, uint64_t tag, uint64_
     return ((word & mask) == tag) & (lane.at < lane.end)
 
 
+cdef bint is_steady(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept nogil:
+    """Return whether nearly all lanes have a field, or nearly none, by a look at eight of them."""
+    cdef int64_t present = 0
+    cdef int64_t at
+    cdef const Lane *lane
+    for at in range(8):
+        lane = &lanes.lane[(at * lanes.count) >> 3]
+        present += found(load_le64(lane.at), lane, tag, mask)
+    return present <= 1 or present >= 7
+
+
 cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noexcept nogil:
     """Read a varint of any length; return its bytes."""
     cdef const uint8_t *at = p
@@ -34,8 +46,8 @@ cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noex
     return at - p if read_low64(&at, end, end, raw) == OK else NO_VALUE
 
 
-cdef void read_varints(
-    Block *block, const Lanes *lanes, const Op *op, bint tagged, uint64_t *values, uint8_t *flags
+cdef inline void read_varints(
+    Block *block, const Lanes *lanes, const Op *op, bint tagged, bint steady, uint64_t *values, uint8_t *flags
 ) noexcept nogil:
     cdef uint64_t tag = op.tag if tagged else 0
     cdef uint64_t mask = op.tag_mask if tagged else 0
@@ -54,7 +66,15 @@ cdef void read_varints(
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
-        present = found(load_le64(p), lane, tag, mask)
+        if steady:
+            if (load_le64(p) & mask) != tag or p >= lane.end:
+                values[at] = 0
+                flags[at] = 0
+                lane += 1
+                continue
+            present = 1
+        else:
+            present = found(load_le64(p), lane, tag, mask)
         raw = load_le64(p + skip)
         stops = ~raw & 0x8080808080808080ULL
         if likely(stops != 0):
@@ -75,8 +95,8 @@ cdef void read_varints(
         lane += 1
 
 
-cdef void read_fixed(
-    Block *block, const Lanes *lanes, const Op *op, bint tagged, uint64_t *values, uint8_t *flags
+cdef inline void read_fixed(
+    Block *block, const Lanes *lanes, const Op *op, bint tagged, bint steady, uint64_t *values, uint8_t *flags
 ) noexcept nogil:
     cdef uint64_t tag = op.tag if tagged else 0
     cdef uint64_t mask = op.tag_mask if tagged else 0
@@ -93,7 +113,15 @@ cdef void read_fixed(
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
-        present = found(load_le64(p), lane, tag, mask)
+        if steady:
+            if (load_le64(p) & mask) != tag or p >= lane.end:
+                values[at] = 0
+                flags[at] = 0
+                lane += 1
+                continue
+            present = 1
+        else:
+            present = found(load_le64(p), lane, tag, mask)
         size = width & -present
         if unlikely(size > lane.end - p):
             reject(block, lane)
@@ -116,7 +144,8 @@ cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size) noex
 
 
 cdef inline void read_texts(
-    Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, uint8_t *flags, bint wide
+    Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, bint steady, uint8_t *flags,
+    bint wide
 ) noexcept nogil:
     cdef uint64_t tag = op.tag if tagged else 0
     cdef uint64_t mask = op.tag_mask if tagged else 0
@@ -137,7 +166,18 @@ cdef inline void read_texts(
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
-        present = found(load_le64(p), lane, tag, mask)
+        if steady:
+            if (load_le64(p) & mask) != tag or p >= lane.end:
+                if wide:
+                    wide_ends[lane.index] = used
+                else:
+                    ends[lane.index] = <int32_t>used
+                flags[at] = 0
+                lane += 1
+                continue
+            present = 1
+        else:
+            present = found(load_le64(p), lane, tag, mask)
         length = p[skip] & -present
         size = (skip + 1) & -present
         if likely(length <= 32):
@@ -361,12 +401,15 @@ cdef bint read_values(
 ) noexcept nogil:
     """Read values that are no messages into their column; return whether there is room for all that takes."""
     cdef uint64_t *values
+    cdef bint steady = not tagged or is_steady(lanes, op.tag, op.tag_mask)
     if op.code == READ_TEXT or op.code == READ_BYTES or op.code == READ_RAW:
         # Of one width or the other, the loop has one branch less.
         if block.context.wide:
-            read_texts(block, lanes, op, column, tagged, flags, True)
+            read_texts(block, lanes, op, column, tagged, steady, flags, True)
+        elif steady:
+            read_texts(block, lanes, op, column, tagged, True, flags, False)
         else:
-            read_texts(block, lanes, op, column, tagged, flags, False)
+            read_texts(block, lanes, op, column, tagged, False, flags, False)
         return True
     if lanes.dense and (
         op.code == READ_INT64 or op.code == READ_FIXED64 or op.code == READ_SINT64 or op.code == READ_TIME
@@ -379,9 +422,14 @@ cdef bint read_values(
     if op.code == READ_TIME:
         read_times(block, lanes, op, tagged, values, flags)
     elif op.wire_type == VARINT:
-        read_varints(block, lanes, op, tagged, values, flags)
+        if steady:
+            read_varints(block, lanes, op, tagged, True, values, flags)
+        else:
+            read_varints(block, lanes, op, tagged, False, values, flags)
+    elif steady:
+        read_fixed(block, lanes, op, tagged, True, values, flags)
     else:
-        read_fixed(block, lanes, op, tagged, values, flags)
+        read_fixed(block, lanes, op, tagged, False, values, flags)
     if op.code == READ_ENUM_NAME:
         return put_names(block, lanes, op, column, values, flags)
     put_values(block, lanes, op, column, values, flags)
