@@ -107,10 +107,12 @@ def quote(text: str, *, escape_surrogates: bool = True) -> str:
 
 
 #: Writes the same, but for numbers with a fraction and some control characters.
-_python_json = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+_python_json = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":")
+).encode
 
-#: What may be one of these: a number that Java writes in its own way, or a character with a hexadecimal letter.
-_OTHERWISE = re.compile(r"\d[.e]|NaN|Infinity|\\u")
+#: What may be a number that Java writes in its own way.
+_FRACTION = re.compile(r"[0-9][.e]")
 
 
 def write_tree(root: Any, *, escape_surrogates: bool = False) -> str:
@@ -125,10 +127,11 @@ def write_tree(root: Any, *, escape_surrogates: bool = False) -> str:
         try:
             text = _python_json(root)
         except (TypeError, ValueError, RecursionError):
-            # Decimals, mappings of other kinds, deep trees.
+            # Decimals, infinities, mappings of other kinds, deep trees.
             pass
         else:
-            if not _OTHERWISE.search(text):
+            # Not a control character either, which may have a hexadecimal letter.
+            if "\\u" not in text and not _FRACTION.search(text):
                 return text
     parts: list[str] = []
     # What is still to be written, the last first: nodes, and tuples of text.

@@ -92,8 +92,8 @@ class _Comparison:
 
     def writer_union(self, reader: Schema, writer: Schema, path: str) -> list[Difference]:
         if reader.type == "union":
-            read = {branch.type for branch in reader.branches}
-            if all(branch.type in PRIMITIVES and branch.type in read for branch in writer.branches):
+            written = {branch.type for branch in writer.branches}
+            if written <= PRIMITIVES and written <= {branch.type for branch in reader.branches}:
                 return []
         result: list[Difference] = []
         for i, branch in enumerate(writer.branches):

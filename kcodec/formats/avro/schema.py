@@ -128,6 +128,10 @@ class Schema:
         return f"Schema({canonical(self)})"
 
 
+#: The primitive types where they have nothing but their name.
+_NAMED_ALONE = {name: Schema(name) for name in PRIMITIVES}
+
+
 class Field:
     """One field of a record; `props` are the attributes that have no name of their own."""
 
@@ -239,6 +243,8 @@ class _Parser:
 
     def link(self) -> None:
         """Put the types that were used before their definition where they were used."""
+        if not self.pending:
+            return
         for schema in self.made:
             if schema.item is not None:
                 schema.item = self.follow(schema.item)
@@ -285,7 +291,7 @@ class _Parser:
 
     def reference(self, name: str, space: str, path: str) -> Schema:
         if name in PRIMITIVES:
-            return Schema(name)
+            return _NAMED_ALONE[name]
         full = name if "." in name or not space else f"{space}.{name}"
         found = self.names.get(full) or self.names.get(name)
         if found is not None:
@@ -354,14 +360,16 @@ class _Parser:
             if "type" not in item:
                 raise SchemaError(f"{where}: the type of the field {name} is missing")
             field = Field(name, self.schema(item["type"], space, f"{where}.type", depth + 1))
-            aliases = item.get("aliases", ())
-            if not _is_texts(aliases):
-                raise SchemaError(f"{where}.aliases: not a list of names")
-            field.aliases = tuple(aliases)
-            order = item.get("order", "ascending")
-            if not isinstance(order, str) or order.lower() not in ("ascending", "descending", "ignore"):
-                raise SchemaError(f"{where}.order: {_show(order)} is not an order")
-            field.order = order.lower()
+            if "aliases" in item:
+                aliases = item["aliases"]
+                if not _is_texts(aliases):
+                    raise SchemaError(f"{where}.aliases: not a list of names")
+                field.aliases = tuple(aliases)
+            if "order" in item:
+                order = item["order"]
+                if not isinstance(order, str) or order.lower() not in ("ascending", "descending", "ignore"):
+                    raise SchemaError(f"{where}.order: {_show(order)} is not an order")
+                field.order = order.lower()
             field.doc = _text(item, "doc", where)
             if "default" in item:
                 field.default = item["default"]
