@@ -1,5 +1,6 @@
 """Configurations and modes of subjects, kept in an SQLite database."""
 
+import functools
 import json
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -16,6 +17,9 @@ _Setting = TypeVar("_Setting")
 
 #: Where the settings of the whole registry are kept.
 _GLOBAL = ""
+
+#: Configurations that are kept as they are read: most subjects have one of a few.
+_KEPT = 100
 
 
 class ConfiguredDatabase(Database):
@@ -120,15 +124,16 @@ class ConfiguredDatabase(Database):
         )
 
     def _config(self, connection: sqlite3.Connection, place: str) -> Config:
-        row = connection.execute("SELECT config FROM settings WHERE subject = ?", (place,)).fetchone()
-        return NOTHING if row is None or row[0] is None else Config.of(json.loads(row[0]))
+        return _config_of(self._config_text(connection, place))
 
     def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
         """Return what holds for a subject: its own, its context's, the registry's, the defaults."""
-        found = self._config(connection, subject)
-        for place in _around(subject):
-            found = found.over(self._config(connection, place))
-        return found.over(DEFAULTS)
+        places = (subject, *_around(subject))
+        return _merged(tuple(self._config_text(connection, place) for place in places))
+
+    def _config_text(self, connection: sqlite3.Connection, place: str) -> str | None:
+        row = connection.execute("SELECT config FROM settings WHERE subject = ?", (place,)).fetchone()
+        return None if row is None else row[0]
 
     def _mode(self, connection: sqlite3.Connection, place: str) -> str | None:
         row = connection.execute("SELECT mode FROM settings WHERE subject = ?", (place,)).fetchone()
@@ -149,6 +154,20 @@ class ConfiguredDatabase(Database):
         if importing and mode != "IMPORT":
             raise RegistryError(f"{named} is not in import mode", 422, 42205)
         return mode == "IMPORT"
+
+
+@functools.lru_cache(_KEPT)
+def _config_of(text: str | None) -> Config:
+    return NOTHING if text is None else Config.of(json.loads(text))
+
+
+@functools.lru_cache(_KEPT)
+def _merged(texts: tuple[str | None, ...]) -> Config:
+    """Return configurations, the nearest first, over the defaults."""
+    found = NOTHING
+    for text in texts:
+        found = found.over(_config_of(text))
+    return found.over(DEFAULTS)
 
 
 def _around(subject: str) -> tuple[str, ...]:

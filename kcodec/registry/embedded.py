@@ -197,7 +197,7 @@ class EmbeddedRegistry(StoredSchemas):
                 config = Config(check_level(level)).over(config)
             normalize = normalize or bool(config.normalize)
             kept, parsed = self._canonical(
-                schema, context_of(subject), config=config, normalize=normalize, new=False
+                schema, context_of(subject), config=config, normalize=normalize, new=False, again=False
             )
             only = None
             if version not in ("latest", -1, None):
@@ -283,9 +283,19 @@ class EmbeddedRegistry(StoredSchemas):
     # Steps
 
     def _canonical(
-        self, schema: Schema, context: str, *, config: Config, normalize: bool = False, new: bool = True
+        self,
+        schema: Schema,
+        context: str,
+        *,
+        config: Config,
+        normalize: bool = False,
+        new: bool = True,
+        again: bool = True,
     ) -> tuple[Schema, Any]:
-        """Return the schema as it is kept, with canonical text and references' versions, and its parsed form."""
+        """Return the schema as it is kept, with canonical text and references' versions, and its parsed form.
+
+        What these are made of is remembered, if it may be asked for again.
+        """
         references = []
         for each in check_schema(schema).references:
             target = check_subject(qualified(each.subject, context))
@@ -297,17 +307,20 @@ class EmbeddedRegistry(StoredSchemas):
             references.append(Reference(each.name, subject, found.version or 0))
         if normalize:
             references = sorted(dict.fromkeys(references), key=lambda each: (each.subject, each.version))
-        kept = replace(schema, references=tuple(references))
         known = schema_format(schema.type)
         how = (normalize, new, new and bool(config.validate_fields))
         try:
-            if kept.references:
-                text, parsed = _text(known, kept.text, named_texts(InContext(self, context), kept), *how)
+            if references:
+                schema = replace(schema, references=tuple(references))
+                text, parsed = _text(known, schema.text, named_texts(InContext(self, context), schema), *how)
+            elif again:
+                given = schema.text
+                text, parsed = _texts.get((known, given, *how), lambda: _text(known, given, (), *how))
             else:
-                text, parsed = _texts.get((known, kept.text, *how), lambda: _text(known, kept.text, (), *how))
+                text, parsed = _text(known, schema.text, (), *how)
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
-        schema = replace(kept, text=text)
+        schema = replace(schema, text=text)
         guid(schema)
         return schema, parsed
 
