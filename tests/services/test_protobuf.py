@@ -138,7 +138,6 @@ class Events:
         return kcodec.Serde("PROTOBUF", self.url, topic=self.topic, message=message, **settings)
 
 
-#: Java's serializers, Apicurio's, ask by an API of its own.
 both_servers = pytest.mark.parametrize("registry_url", ["registry_server", "own_server"], indirect=True)
 
 
@@ -229,6 +228,7 @@ def run_java(kafka, events, command, lines=()):
     return done.stdout.splitlines()
 
 
+@both_servers
 def test_java_writes(kafka, events, topic):
     lines = [json_format.MessageToJson(events.message(row), indent=None) for row in ORDERS]
     run_java(kafka, events, "write", lines)
@@ -238,6 +238,7 @@ def test_java_writes(kafka, events, topic):
     assert rows_of(events.serde().deserialize(values)) == ORDERS
 
 
+@both_servers
 def test_java_reads(kafka, events, topic):
     # Apicurio's deserializer knows no file by itself.
     serde = events.serde(schema=events.schema, config={"skip.known.types": "false"})

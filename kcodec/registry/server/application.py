@@ -17,6 +17,7 @@ from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.server.access import Access
 from kcodec.registry.server.access_log import log_exchange
 from kcodec.registry.server.answers import Answers
+from kcodec.registry.server.apicurio import APICURIO_ROUTES
 from kcodec.registry.server.calls import ROUTES
 from kcodec.registry.server.exchange import TYPES, Exchange, Receive, Scope, Send
 from kcodec.registry.server.guard import GuardedRegistry, ServedRegistry, current_user
@@ -31,8 +32,8 @@ from kcodec.registry.sqlite import SqliteRegistry
 
 __all__ = ["RegistryApplication"]
 
-#: The types that bodies of requests may have.
-_TAKEN = frozenset([*TYPES, "application/octet-stream"])
+#: The types that bodies of requests may have; the last is Protobuf's as Apicurio's clients send it.
+_TAKEN = frozenset([*TYPES, "application/octet-stream", "application/x-protobuf"])
 
 #: Where a browser says that a change comes from; other clients say nothing.
 _OWN_SITES = ("", "same-origin", "none")
@@ -43,7 +44,7 @@ _THREADS = 4
 #: Where people look at the registry.
 _PAGE = "/ui"
 
-_ROUTER = Router(ROUTES)
+_ROUTER = Router([*ROUTES, *APICURIO_ROUTES])
 
 _log = logging.getLogger(__name__)
 

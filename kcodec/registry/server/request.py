@@ -10,7 +10,7 @@ from kcodec.errors import RegistryError
 from kcodec.registry.base import DEFAULT_CONTEXT, Schema
 from kcodec.registry.server.settings import ServerSettings
 
-__all__ = ["Request", "refuse"]
+__all__ = ["Request", "refuse", "version_named"]
 
 _MAX_QUERY_FIELDS = 100
 
@@ -81,21 +81,7 @@ class Request:
     @property
     def version(self) -> int | Literal["latest"]:
         """The version in the path: ``latest`` in any case, -1, or a number."""
-        text = self.path["version"].strip()
-        if text.lower() == "latest":
-            return "latest"
-        try:
-            found = int(text) if text.isascii() else 0
-        except ValueError:
-            found = 0
-        if found == 0:
-            raise RegistryError(
-                f"The specified version '{self.path['version']}' is not a valid version id. Allowed values are "
-                'between [1, 2^31-1] and the string "latest"',
-                422,
-                42202,
-            )
-        return found
+        return version_named(self.path["version"])
 
     @property
     def id(self) -> int:
@@ -111,10 +97,7 @@ class Request:
     @property
     def within(self) -> str | None:
         """The subject of the query, in whose context an id is meant; Java's client sends an empty one for none."""
-        subject = self.text("subject")
-        if self.context and not subject.startswith((":.", ":*:")):
-            subject = self.context + subject
-        return subject or None
+        return self.placed(self.text("subject")) or None
 
     @property
     def prefixes(self) -> list[str]:
@@ -122,7 +105,13 @@ class Request:
         given = self.values("subjectPrefix")
         if self.context is None:
             return given or [":*:"]
-        return [each if each.startswith((":.", ":*:")) else self.context + each for each in given or [""]]
+        return [self.placed(each) for each in given or [""]]
+
+    def placed(self, subject: str) -> str:
+        """Return a subject in the context that the path begins with, unless it names another."""
+        if not self.context or subject.startswith((":.", ":*:")):
+            return subject
+        return self.context + subject
 
     def values(self, name: str) -> list[str]:
         """Return all values of a field of the query."""
@@ -160,8 +149,12 @@ class Request:
 
     def schema(self) -> Schema:
         """Return the schema that the body holds."""
+        return self.schema_of(self.json)
+
+    def schema_of(self, body: Mapping[str, Any]) -> Schema:
+        """Return the schema of a server's JSON, within the limits."""
         try:
-            found = Schema.of(self.json)
+            found = Schema.of(body)
         except (AttributeError, TypeError, ValueError) as error:
             told = f": {error}" if isinstance(error, TypeError) and str(error).endswith("is not text") else ""
             refuse(400, f"The body of the request is not a schema{told}")
@@ -196,6 +189,25 @@ class Request:
         if found is None or found not in _INT32:
             refuse(404)
         return found
+
+
+def version_named(name: str) -> int | Literal["latest"]:
+    """Return the version that a name means."""
+    text = name.strip()
+    if text.lower() == "latest":
+        return "latest"
+    try:
+        found = int(text) if text.isascii() else 0
+    except ValueError:
+        found = 0
+    if found == 0:
+        raise RegistryError(
+            f"The specified version '{name}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
+            'the string "latest"',
+            422,
+            42202,
+        )
+    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
