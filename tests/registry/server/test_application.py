@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kcodec.registry import Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.server.access_log import logger
+from kcodec.registry.server.apicurio import APICURIO_ROUTES
 from kcodec.registry.server.calls import ROUTES
 from kcodec.registry.sqlite import SqliteRegistry
 
@@ -147,7 +148,7 @@ class TestFaults:
         assert ask("POST", "/subjects/s/versions", b'{"schema": "\\ud800"}').fault[:2] == (422, 42201)
         assert ask("GET", "/subjects/%ed%a0%80/versions").fault[:2] == (400, 400)
 
-    paths = st.sampled_from([route.template for route in ROUTES]).flatmap(
+    paths = st.sampled_from([route.template for route in (*ROUTES, *APICURIO_ROUTES)]).flatmap(
         lambda template: st.lists(
             st.sampled_from(
                 [template, "", "..", "%2e%2e", "%2F", "a%2Fb", "%00", "%", "%ff", ":.lab:", "-1"]
@@ -183,6 +184,7 @@ class TestFaults:
                             "alias",
                         ),
                         *("domainRules", "overrideRuleSet", "params", "normalize"),
+                        *("firstVersion", "content", "artifactId", "artifactType", "groupId"),
                     ]
                 ),
                 inner,
@@ -197,12 +199,12 @@ class TestFaults:
         method=st.sampled_from(["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"]),
         path=paths,
         names=st.lists(st.sampled_from(["s", "1", "latest", "a/b"]), min_size=2, max_size=2),
-        query=st.text("abc=&%+0deltrusponm", max_size=20),
+        query=st.text("abc=&%+0deltrusponm", max_size=20) | st.just("ifExists=CREATE_VERSION"),
         body=bodies,
     )
     def test_any_request_has_a_proper_answer(self, method, path, names, query, body):
         path = "/" + path.lstrip("/").replace("{subject}", names[0].replace("/", "%2F"))
-        for name in ("version", "id", "guid", "context", "cluster", "topic"):
+        for name in ("version", "id", "guid", "context", "cluster", "topic", "group", "artifact"):
             path = path.replace(f"{{{name}}}", names[1].replace("/", "%2F"))
         answer = _fuzzed(method, f"{path}?{query}", body)
         assert answer.status < 500, answer.data
