@@ -98,6 +98,12 @@ public class ConfluentTopic {
         show("subjects", () -> fresh.getAllSubjectsByPrefix(subject));
         show("subjects of id", () -> fresh.getAllSubjectsById(second));
         show("versions of id", () -> fresh.getAllVersionsById(second).size());
+        show("all schemas", () -> fresh.getSchemas(subject, false, true).size());
+        show("of a subject", () -> fresh.getSchemaBySubjectAndId(subject, second).equals(cart));
+        show("normalized", () -> client.register(subject, cart, true) == second);
+        show("given an id", () -> client.register(subject + "-import", item, 1, 1_000_000));
+        show("all modes", () -> fresh.getMode());
+        show("all levels", () -> fresh.getConfig(null).getCompatibilityLevel());
         show("compatible", () -> client.testCompatibility(base, new AvroSchema("\"int\"")));
         show("why not", () -> client.testCompatibilityVerbose(base, new AvroSchema("\"int\"")).size() > 0);
         show("incompatible", () -> client.register(base, new AvroSchema("\"int\"")));
@@ -111,6 +117,8 @@ public class ConfluentTopic {
         show("read only", () -> client.register(base, new AvroSchema("\"long\"")));
         client.deleteMode(base);
         show("referred to", () -> client.deleteSchemaVersion(Map.of(), base, "1", false));
+        show("a version deleted", () -> client.deleteSchemaVersion(Map.of(), base, "2", false));
+        show("deleted ones too", () -> fresh.getAllVersions(base, true));
         show("deleted", () -> client.deleteSubject(subject, false));
         show("deleted for good", () -> client.deleteSubject(subject, true));
         show("gone", () -> fresh.getAllVersions(subject));
