@@ -36,8 +36,14 @@ demo: $(VENV)/demo.stamp
 	$(VENV)/bin/kcodec demo $(if $(ROWS),--rows $(ROWS))
 
 # Three workers keep two cores busy: those of Spark and of the services wait a lot. Chosen tests run in one process.
-test: $(VENV)/test.stamp
+# Spark's workers import the packages hundreds of times: what is compiled is kept, whatever the environment says.
+test: export PYTHONDONTWRITEBYTECODE =
+test: $(VENV)/test.stamp $(VENV)/spark.jsa
 	$(RUN) -m pytest $(or $(ARGS),--numprocesses=3)
+
+# Made once, as far as there is Java: each of the many JVMs of the tests then starts with half the work.
+$(VENV)/spark.jsa: tests/spark/archive.py | $(VENV)/test.stamp
+	-@$(RUN) $< $@ >/dev/null 2>&1
 
 lint: $(VENV)/dev.stamp
 	$(RUN) -m ruff check .

@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,10 @@ settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
 
 # All that is started in Java lives for minutes at most: what its second compiler gains comes too late to pay.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# Spark's classes, ready in memory: made by `make test`, and left alone by a JVM that has others.
+if (archive := Path(sys.prefix, "spark.jsa")).exists():
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile={archive} -Xlog:cds*=off")
 
 HERE = Path(__file__).parent
 
