@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from artifacts import had, jars, java
+from artifacts import had, jars, program
 from topics import Message
 
 from kcodec import ConnectJsonCodec, ConnectSchema
@@ -31,9 +31,8 @@ SETTINGS = [
 @pytest.fixture(scope="session")
 def oracle():
     """Ask JsonConverter, all questions at once."""
-    folder = had(lambda: jars("converter"))
     # The text of some doubles is the shortest only since 19.
-    command = [had(lambda: java(21)), "-cp", f"{folder}/*", str(HERE / "converter" / "Converter.java")]
+    command = had(lambda: program(HERE / "converter" / "Converter.java", jars("converter"), 21))
 
     def ask(questions):
         lines = [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fastavro
 import pytest
-from artifacts import had, jars, java
+from artifacts import had, jars, program
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro as from_avro_of_spark
@@ -184,13 +184,13 @@ def _by_arrow(column):
 @pytest.fixture(scope="session")
 def transform():
     """Return what runs Debezium's ExtractNewRecordState: the rows that it lets pass of Connect's JSON."""
-    folder = had(lambda: jars("debezium"))
+    command = had(lambda: program(HERE / "debezium" / "Transform.java", jars("debezium"), 17))
 
     def run(events, **settings):
         named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
         lines = ["" if event is None else base64.b64encode(event).decode() for event in events]
         done = subprocess.run(
-            [had(lambda: java(17)), "-cp", f"{folder}/*", str(HERE / "debezium" / "Transform.java"), *named],
+            [*command, *named],
             input="\n".join(lines) + "\n",
             capture_output=True,
             text=True,

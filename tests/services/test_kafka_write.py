@@ -11,7 +11,7 @@ from pathlib import Path
 import processes
 import pyarrow as pa
 import pytest
-from artifacts import artifacts, java
+from artifacts import artifacts, program
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from test_kafka_read import ALL, consumed, place, rows_of
@@ -72,9 +72,10 @@ def test_read_back_by_java(kafka, topic, codec):
     write(
         records(500), topic, servers=kafka.address, codec=codec, partition=0, transactional_id=f"{topic}-java"
     )
-    program = Path(__file__).with_name("ReadTopic.java")
-    command = [java(17), "-cp", f"{artifacts() / 'broker'}/*", program, kafka.address, topic, "0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    command = program(Path(__file__).with_name("ReadTopic.java"), artifacts() / "broker", 17)
+    done = subprocess.run(
+        [*command, kafka.address, topic, "0"], capture_output=True, text=True, check=False, timeout=60
+    )
 
     def shown(value):
         return "null" if value is None else value.hex()

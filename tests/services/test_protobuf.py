@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from artifacts import SPARK_JAVA, had, jars, java
+from artifacts import SPARK_JAVA, had, jars, program
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -204,13 +204,10 @@ def test_confluent_reads_what_it_registered(kafka, events, topic):
 
 def run_java(kafka, events, command, lines=()):
     """Run Apicurio's serializers on messages in JSON."""
-    folder = had(lambda: jars("protobuf"))
+    oracle = had(lambda: program(HERE / "protobuf" / "ProtobufTopic.java", jars("protobuf"), SPARK_JAVA))
     done = subprocess.run(
         [
-            had(lambda: java(SPARK_JAVA)),
-            "-cp",
-            f"{folder}/*",
-            str(HERE / "protobuf" / "ProtobufTopic.java"),
+            *oracle,
             command,
             kafka.address,
             events.url.replace("/ccompat/v7", "/registry/v3"),
