@@ -28,9 +28,12 @@ if (archive := Path(sys.prefix, "spark.jsa")).exists():
 HERE = Path(__file__).parent
 
 
-#: What is started once for many tests, the longest first; the tests on a Connect server have services of their own.
+#: What is started once for many tests, the longest first; the tests on a Connect server have services of their own,
+#: which are also those of many tests without Spark.
 GROUPS = {
-    "services, connect": re.compile(r"/services/(test_thin_client\.py|.*[\[-]connect[\]-])"),
+    "services, connect": re.compile(
+        r"/services/(test_(thin_client|kafka_\w+|consumer_loop|docs_commands)\.py|.*[\[-]connect[\]-])"
+    ),
     "services": re.compile(r"/services/"),
     "spark": re.compile(r"/spark/"),
 }

@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
 
 
-def running(make, tmp_path_factory):
+def running(make, tmp_path_factory, stop=processes.Service.stop):
     """Run a service; gives it and its address."""
     service, address = had(lambda: make(tmp_path_factory.mktemp("service")))
     service.start()
@@ -56,12 +56,12 @@ def running(make, tmp_path_factory):
     try:
         yield service
     finally:
-        service.stop()
+        stop(service)
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory):
-    yield from running(processes.broker, tmp_path_factory)
+    yield from running(processes.broker, tmp_path_factory, processes.Service.kill)
 
 
 @pytest.fixture(scope="session")

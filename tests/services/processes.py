@@ -95,6 +95,13 @@ class Service:
             self._process.wait()
         self._process = None
 
+    def kill(self) -> None:
+        """End it at once: a broker that is asked to end waits for its clients, and may take all the time it has."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
     @property
     def pid(self) -> int:
         return self._process.pid

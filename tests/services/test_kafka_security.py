@@ -28,7 +28,7 @@ def secured(tmp_path_factory, certificate):
         Kafka(addresses[0]).produce("orders", [Message(b"k", b"%d" % number) for number in range(50)])
         yield addresses
     finally:
-        service.stop()
+        service.kill()
 
 
 def token(_):
