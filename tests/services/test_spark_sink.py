@@ -116,7 +116,8 @@ def test_a_stream(spark, kafka, place, topic, tmp_path):
 
 
 def test_what_is_wrong_is_told(spark, kafka, place, topic, registry_url):
-    frame = spark.range(3).selectExpr("cast(id AS string) AS value", "id AS number")
+    # In one task, which is tried four times.
+    frame = spark.range(0, 3, 1, 1).selectExpr("cast(id AS string) AS value", "id AS number")
     schema = '{"type": "record", "name": "Out", "fields": [{"name": "number", "type": "int"}]}'
     for changed, options, expected in (
         (frame, {}, "give the option topic, or a column"),

@@ -354,7 +354,7 @@ def test_offsets_that_are_gone(classic, kafka, source, topic, tmp_path):
     query.run(source(classic.readStream, **given).load())
     admin = AdminClient({"bootstrap.servers": kafka.address})
     admin.delete_topics([topic])[topic].result(30)
-    time.sleep(1)
+    until(lambda: topic not in admin.list_topics(timeout=30).topics)
     kafka.create(topic, partitions=2)
     numbered(kafka, topic, 20)
     failing = query.start(source(classic.readStream, **given).load())
