@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 
 import pyarrow as pa
-from artifacts import SPARK_JAVA, had, jars, java
+from artifacts import SPARK_JAVA, had, jars, program
 from topics import Message
 
 from kcodec import Serde
@@ -35,16 +35,10 @@ ROWS = [
 
 
 def run_java(command, *arguments, lines=()):
+    source = HERE / "confluent" / "ConfluentTopic.java"
+    java, *rest = had(lambda: program(source, jars("confluent"), SPARK_JAVA))
     done = subprocess.run(
-        [
-            had(lambda: java(SPARK_JAVA)),
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-            "-cp",
-            f"{had(lambda: jars('confluent'))}/*",
-            str(HERE / "confluent" / "ConfluentTopic.java"),
-            command,
-            *arguments,
-        ],
+        [java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", *rest, command, *arguments],
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         encoding="utf-8",
