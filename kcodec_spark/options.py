@@ -185,6 +185,9 @@ def _split(
         elif lower not in proper:
             if lower in _INSTEAD and not known:
                 raise ConfigError(f"unknown option {name!r}: {_INSTEAD[lower]}")
+            pem = _PEM.get(lower.removeprefix("schema.registry."))
+            if pem and not known:
+                raise ConfigError(f"unknown option {name!r}: give {REGISTRY_PREFIX}{pem}, a PEM file")
             near = difflib.get_close_matches(lower, [*proper, *prefixes], 1)
             hint = f": {known}" if known else ""
             if near:

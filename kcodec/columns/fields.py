@@ -1,10 +1,9 @@
 """Which fields of nested columns are wanted, by their dotted names."""
 
-import difflib
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, near
 
 __all__ = ["check_field", "field_tree"]
 
@@ -30,6 +29,4 @@ def field_tree(names: Iterable[str]) -> dict[str, Any]:
 def check_field(name: str, known: Collection[str], path: str, record: str) -> None:
     """Raise a ConfigError that offers a near name if a name is not among the fields of a record."""
     if name not in known:
-        near = difflib.get_close_matches(name, list(known), 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ConfigError(f"{path or 'the root'} ({record}) has no field {name}{hint}")
+        raise ConfigError(f"{path or 'the root'} ({record}) has no field {name}{near(name, known)}")

@@ -18,6 +18,7 @@ from kcodec import (
     EncodeError,
     JsonCodec,
     KsqlCodec,
+    ProtobufCodec,
     RegistryError,
     SchemaError,
     Serde,
@@ -194,6 +195,9 @@ class TestMessageIndexes:
         assert serde.deserialize(values, headers=headers).to_pylist() == [8, None]
 
 
+ONE_FIELD = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [
@@ -211,6 +215,8 @@ class TestMessageIndexes:
             lambda: JsonCodec(pa.struct([("id", pa.int8())])).encode(pa.array([{"ID": 1}])),
             "did you mean 'id'",
         ),
+        (lambda: AvroCodec(ONE_FIELD, fields=["ID"]), "did you mean 'id'"),
+        (lambda: KsqlCodec("JSON", "id BIGINT").encode(pa.table({"idd": [1]})), "did you mean 'ID'"),
     ],
 )
 def test_what_stands_elsewhere_or_is_near_is_named(make, told):
@@ -218,10 +224,20 @@ def test_what_stands_elsewhere_or_is_near_is_named(make, told):
         make()
 
 
-def test_columns_of_nearly_the_right_name(impl):
-    record = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
-    _, report = AvroCodec(record).encode(pa.table({"ID": [1]}), errors="report")
-    assert report["reason"][0].as_py() == "the record R has no field for the column ID: did you mean 'id'?"
+@pytest.mark.parametrize(
+    ("codec", "told"),
+    [
+        (AvroCodec(ONE_FIELD), "the record R has no field for the column ID: did you mean 'id'?"),
+        (
+            ProtobufCodec('syntax = "proto3"; message R { int64 id = 1; }'),
+            "the message R has no field for the column ID: did you mean 'id'?",
+        ),
+    ],
+    ids=["avro", "protobuf"],
+)
+def test_columns_of_nearly_the_right_name(codec, told, impl):
+    _, report = codec.encode(pa.table({"ID": [1]}), errors="report")
+    assert report["reason"][0].as_py() == told
 
 
 RECORD = (

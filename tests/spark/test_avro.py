@@ -162,7 +162,7 @@ def test_only_some_fields(spark):
     expected = "struct<a:int,inner:struct<y:string>,list:array<struct<p:int>>>"
     assert column.schema["r"].dataType.simpleString() == expected
     assert [r["r"] for r in column.collect()] == [(1, ("why",), [(3,)]), None]
-    with pytest.raises(ConfigError, match="did you mean inner"):
+    with pytest.raises(ConfigError, match="did you mean 'inner'"):
         from_avro("value", schema, fields=["iner"])
 
 

@@ -128,6 +128,7 @@ class ConnectJsonCodec(Codec):
     """
 
     arrow_type: pa.DataType | None
+    _names_frames = True
     _checks_offsets = True
 
     def __init__(

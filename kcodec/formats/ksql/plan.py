@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.java.numbers import parse_java_decimal
@@ -92,7 +92,7 @@ def match_fields(fields: tuple[SqlField, ...], given: pa.StructType) -> tuple[in
     for number, field in enumerate(given):
         name = field.name if field.name in names else field.name.upper()
         if name not in names:
-            raise SchemaError(f"{field.name!r} is none of the columns {', '.join(names)}")
+            raise SchemaError(f"{field.name!r} is none of the columns {', '.join(names)}{near(name, names)}")
         if name in found:
             raise SchemaError(
                 f"two fields are column {name}: {given.field(found[name]).name!r}, {field.name!r}"

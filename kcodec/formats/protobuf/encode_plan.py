@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.types import ProtobufOptions
@@ -63,7 +63,8 @@ class _EncodePlan:
             if label in below:
                 reason = f"two columns are named {label}"
             elif label not in message.by_name and label not in oneofs:
-                reason = f"the message {message.name} has no field for the column {label}"
+                hint = near(label, [*message.by_name, *oneofs])
+                reason = f"the message {message.name} has no field for the column {label}{hint}"
             if reason:
                 return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
             below[label] = child

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.errors import SchemaError
+from kcodec.errors import SchemaError, near
 from kcodec.plan.node import Node, Op, Plan
 from kcodec.protocol.spec.message import MessageSpec
 from kcodec.protocol.spec.model import FieldSpec, StructSpec
@@ -391,9 +391,11 @@ class _Encode(_Shape):
             reason = f"a column of {kind} cannot be written as tags: list<struct<tag: uint32, data: binary>> is needed"
             path = f"{name}.{UNKNOWN}" if name else UNKNOWN
             return self.mismatch(below[UNKNOWN], path, struct.name, reason)
-        strangers = below.keys() - {field.json_name for field in struct.fields} - {UNKNOWN}
+        known = {field.json_name for field in struct.fields}
+        strangers = below.keys() - known - {UNKNOWN}
         if strangers:
-            reason = f"{struct.name} has no field for the column {min(strangers)}"
+            stranger = min(strangers)
+            reason = f"{struct.name} has no field for the column {stranger}{near(stranger, known)}"
             return self.mismatch(column, name, struct.name, reason)
         nodes = []
         for field in struct.fields:

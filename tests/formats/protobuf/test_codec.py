@@ -216,7 +216,7 @@ def test_fields_are_chosen(impl):
     assert row(codec, "0805" + "32016e" + "3a060a0161" + "120107") == [{"u": 5, "ship": {"stops": [7]}}]
     # What is not asked for is not looked into.
     assert row(codec, "3201ff") == [{"u": 0, "ship": None}]
-    with pytest.raises(ConfigError, match="did you mean stops"):
+    with pytest.raises(ConfigError, match="did you mean 'stops'"):
         ProtobufCodec(SHOP, fields=["ship.stop"])
 
 
