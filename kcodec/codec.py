@@ -100,7 +100,8 @@ def name_frames(faults: list[Fault], values: pa.Array) -> list[Fault]:
         if magic or not 0 < schema_id < 1 << 24:
             return fault
         hint = (
-            f"looks framed: schema id {schema_id}; kcodec.Serde reads that, in Spark a subject and a registry"
+            f"looks framed: schema id {schema_id}; kcodec.Serde reads that, "
+            "in Spark give subject and schemaRegistryAddress"
         )
         return fault._replace(reason=f"{fault.reason} ({hint})")
 

@@ -57,11 +57,13 @@ def binary_array(values, others=False):
     cdef int64_t at
     cdef int32_t *offsets
     cdef uint8_t *valid
-    cdef uint8_t *data = NULL
+    cdef uint8_t *data
     cdef PyObject **items
     data_buffer = pa.allocate_buffer(0, resizable=True)
     offset_buffer = pa.allocate_buffer((count + 1) * 4)
     valid_buffer = pa.allocate_buffer((count + 7) // 8)
+    # Never NULL, from or to which C copies not even nothing.
+    data = <uint8_t *><uintptr_t>data_buffer.address
     offsets = <int32_t *><uintptr_t>offset_buffer.address
     valid = <uint8_t *><uintptr_t>valid_buffer.address
     memset(valid, 0xff, (count + 7) // 8)

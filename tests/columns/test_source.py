@@ -345,7 +345,13 @@ def test_rows_that_look_framed_say_so(impl):
     """A codec without a registry, for what a registry's serializer has written."""
     framed = b"\0\0\0\0\x07" + b"\x02\x02\x06abc"
     text = 'syntax = "proto3"; message M { int64 n = 1; }'
-    codecs = (AvroCodec(SCHEMA), kcodec.JsonCodec(pa.struct([("n", pa.int32())])), kcodec.ProtobufCodec(text))
+    kind = pa.struct([("n", pa.int32())])
+    codecs = (
+        AvroCodec(SCHEMA),
+        kcodec.JsonCodec(kind),
+        kcodec.ConnectJsonCodec(kind, schemas_enable=False),
+        kcodec.ProtobufCodec(text),
+    )
     for codec in codecs:
         reasons = codec.decode([framed, b"\0\0\0\0\x07", b"\x02"], errors="report")[1]["reason"].to_pylist()
         assert "looks framed: schema id 7; kcodec.Serde reads that" in reasons[0]
