@@ -118,11 +118,16 @@ def statements_of(answer: Any) -> list[CatalogueEntry]:
 def _statement(name: str, description: Mapping[str, Any], heads: Mapping[str, Head]) -> Statement:
     """Return the statement that reads a source: its own, or one of what the server says of it."""
     head = heads.get(name)
-    if head is not None and not head.has_query:
+    if head is not None and not head.has_query and not _is_old(description):
         kept = parse_kept(description["statement"])
         if not kept.infers:
             return kept
     return _described(name, description, _columns(description), _given(name, heads))
+
+
+def _is_old(description: Mapping[str, Any]) -> bool:
+    """Return whether a server before 0.10 has told it: each source has a column ROWKEY that no statement declares."""
+    return "key" in description
 
 
 #: What a query takes over from its source, unless its statement names the format.
@@ -152,8 +157,8 @@ def _given(name: str, heads: Mapping[str, Head]) -> dict[str, Any]:
     return given
 
 
-#: What a server says itself, and what is not said of a source.
-_SAID = ("KAFKA_TOPIC", "FORMAT", "KEY_FORMAT", "VALUE_FORMAT", "TIMESTAMP", "WINDOW_TYPE")
+#: What a server says itself, and what is not said of a source. KEY was the name of a column, before 0.10.
+_SAID = ("KAFKA_TOPIC", "FORMAT", "KEY", "KEY_FORMAT", "VALUE_FORMAT", "TIMESTAMP", "WINDOW_TYPE")
 
 
 def _described(
@@ -167,7 +172,7 @@ def _described(
     window = _text(description, "windowType")
     properties: dict[str, Any] = {
         "KAFKA_TOPIC": _text(description, "topic"),
-        # Before 0.14 there was no other format of keys, and that of values had another name.
+        # Before 0.7 there was no other format of keys, and that of values had another name.
         "KEY_FORMAT": _text(description, "keyFormat") or "KAFKA",
         "VALUE_FORMAT": _text(description, "valueFormat") or _text(description, "format"),
         **{each: value for each, value in given.items() if each not in _SAID},
@@ -201,8 +206,7 @@ def _columns(description: Mapping[str, Any]) -> tuple[SqlColumn, ...]:
         if not isinstance(field, dict) or not isinstance(field.get("name"), str):
             raise _Unknown("a field has no name")
         part = field.get("type", field.get("fieldType"))
-        if field["name"] == "ROWKEY" and not description.get("keyFormat"):
-            # What the key was called before 0.10.
+        if part is None and field["name"] == "ROWKEY" and _is_old(description):
             part = "KEY"
         # Of servers before 0.9, and of windows.
         if part == "SYSTEM" or field["name"] in SYSTEM_COLUMNS:

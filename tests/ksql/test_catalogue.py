@@ -202,6 +202,125 @@ def test_what_stands_beside_descriptions():
     assert [str(column) for column in found[1].statement.columns] == ["`ROWKEY` STRING KEY", "`ID` INTEGER"]
 
 
+def told(name, **more):
+    """Return a type as servers before 0.10 tell it, without parts."""
+    return {"name": name, "schema": {"type": "STRING", "fields": None, "memberSchema": None}, **more}
+
+
+OLD_FIELDS = [{"name": "ROWTIME", "schema": schema("BIGINT")}, told("ROWKEY"), told("Name"), told("ROWKEYS")]
+
+
+@pytest.mark.parametrize("formats", [{"format": "JSON"}, {"keyFormat": "KAFKA", "valueFormat": "JSON"}])
+@pytest.mark.parametrize("kind", ["STREAM", "TABLE"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "create {} users\n(\n    `Name` varchar,\n    rowkeys varchar\n) with (\n    kafka_topic='users',\n    "
+        "value_format='json',\n    key='Name'\n);",
+        "CREATE {} USERS WITH (KAFKA_TOPIC='users', PARTITIONS=4, REPLICAS=1) AS SELECT *\nFROM ORIGINAL;",
+    ],
+)
+def test_a_server_before_0_10(formats, kind, text):
+    """The key of each source is ROWKEY, of which its statement says nothing; KEY names a column that equals it."""
+    described = {
+        "name": "USERS",
+        "windowType": None,
+        "readQueries": [],
+        "writeQueries": [],
+        "fields": OLD_FIELDS,
+        "type": kind,
+        "key": "Name",
+        "timestamp": "",
+        "statistics": "",
+        "errorStats": "",
+        "extended": True,
+        "topic": "users",
+        "partitions": 1,
+        "replication": 1,
+        **formats,
+    }
+    if text is not None:
+        described["statement"] = text.format(kind)
+    listed = {"@type": "source_descriptions", "statementText": "show", "sourceDescriptions": [described]}
+    [entry] = statements_of([listed])
+    assert entry.error is None
+    key = "PRIMARY KEY" if kind == "TABLE" else "KEY"
+    assert str(entry.statement).startswith(
+        f"CREATE {kind} `USERS` (`ROWKEY` STRING {key}, `Name` STRING, `ROWKEYS` STRING) WITH (KAFKA_TOPIC='users', "
+    )
+    assert (entry.statement.key_format, entry.statement.value_format) == ("KAFKA", "JSON")
+
+
+def test_all_that_a_server_tells():
+    """Statistics, queries and their hosts, offsets, warnings, formats in lower case, headers, statements on lines."""
+    query = {
+        "queryString": "CREATE STREAM X AS\nSELECT 1",
+        "sinks": ["X"],
+        "sinkKafkaTopics": ["X"],
+        "id": "CSAS_X_1",
+        "statusCount": {"RUNNING": 1, "ERROR": 2},
+        "queryType": "PERSISTENT",
+        "state": "ERROR",
+    }
+    offsets = {"partition": 0, "logStartOffset": 1, "logEndOffset": 9, "consumerOffset": 8}
+    statistic = {"name": "TEST", "host": "host1:8001", "value": 0.0, "timestamp": 1596644936314}
+    pairs = schema("STRUCT", fields=[field("KEY", "STRING"), field("VALUE", "BYTES")])
+    fields = [
+        field("K", "STRING", "KEY"),
+        field("B", "BOOLEAN"),
+        field("M", schema("MAP", memberSchema=schema("BIGINT"))),
+        field("S", schema("STRUCT", fields=[field("a", "DOUBLE")])),
+        field("H", schema("ARRAY", memberSchema=pairs), "HEADER"),
+    ]
+    told = {
+        "readQueries": [query],
+        "writeQueries": [query],
+        "statistics": "The statistics field is deprecated.\nstats",
+        "errorStats": "The errorStats field is deprecated.\nerrors\n",
+        "keyFormat": "kafka",
+        "valueFormat": "avro",
+        "partitions": 2,
+        "replication": 3,
+        "queryOffsetSummaries": [
+            {"groupId": "c", "topicSummaries": [{"kafkaTopic": "t", "offsets": [offsets]}]}
+        ],
+        "sourceConstraints": ["OTHER"],
+        "clusterStatistics": [statistic],
+        "clusterErrorStats": [statistic],
+    }
+    written = (
+        "CREATE STREAM `s` (\\nk STRING KEY,\\n-- `b` is; 'not'\\nB boolean)\\nWITH (\\nKAFKA_TOPIC = 's',\\n"
+        "PARTITIONS = 2, FORMAT='json');"
+    )
+    entries = statements_of(
+        answer(
+            [
+                source("A", fields, "CREATE STREAM A AS\nSELECT *\nFROM S;", **told),
+                source("s", fields[:2], written),
+            ],
+            [
+                source(
+                    "Q",
+                    [*fields[:2], field("T", "BYTES", "HEADER", headerKey="abc")],
+                    "",
+                    type="TABLE",
+                    **told,
+                    warnings=[{"message": "oops"}],
+                )
+            ],
+        )
+    )
+    assert [(each.name, each.error) for each in entries] == [("A", None), ("s", None), ("Q", None)]
+    assert [str(each.statement).partition(" WITH ")[0] for each in entries] == [
+        "CREATE STREAM `A` (`K` STRING KEY, `B` BOOLEAN, `M` MAP<STRING, BIGINT>, `S` STRUCT<`a` DOUBLE>, "
+        "`H` ARRAY<STRUCT<`KEY` STRING, `VALUE` BYTES>> HEADERS)",
+        "CREATE STREAM `s` (`K` STRING KEY, `B` BOOLEAN)",
+        "CREATE TABLE `Q` (`K` STRING PRIMARY KEY, `B` BOOLEAN, `T` BYTES HEADER('abc'))",
+    ]
+    assert [each.statement.value_format for each in entries] == ["AVRO", "JSON", "AVRO"]
+
+
 def test_hostile_types():
     kind = schema("INTEGER")
     for _ in range(500):
@@ -235,6 +354,17 @@ def test_a_server():
             "HTTP 401: who.*credentials",
         ),
         ({"@type": "statement_error", "error_code": 40001, "message": "no"}, 400, "HTTP 400: no"),
+        (
+            {
+                "@type": "statement_error",
+                "error_code": 40001,
+                "message": "line 1:13: Syntax Error\nmissing ';'",
+                "statementText": "SHOW",
+                "entities": answer([source("ORDERS", FIELDS, KEPT)]),
+            },
+            400,
+            "HTTP 400: line 1:13: Syntax Error",
+        ),
         (b"<html>", 200, "but no JSON"),
         ({}, 200, "the answer is no list of results"),
         ([], 200, "the answer has no source descriptions"),

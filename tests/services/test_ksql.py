@@ -110,12 +110,15 @@ def test_views(classic, kafka, registry_url, topic):
         source("SEEN", fields, "CREATE STREAM SEEN AS SELECT * FROM ORDERS;", topic=topic),
         source("ODD", fields, "", valueFormat="XML"),
     ]
-    with serving(answer(described)) as (url, _):
+    # As servers before 0.10 tell a table.
+    tables = [source("old", [field("ROWKEY", "STRING"), *fields], "", type="TABLE", key="V", topic=topic)]
+    with serving(answer(described, tables)) as (url, _):
         views = ksql_views(classic, url, servers=kafka.address, registry=registry_url, prefix="k_")
-    assert [view.name for view in views] == ["ORDERS", "SEEN", "ODD"]
-    assert [view.error is None for view in views] == [True, True, False]
+    assert [view.name for view in views] == ["ORDERS", "SEEN", "ODD", "old"]
+    assert [view.error is None for view in views] == [True, True, False, True]
     assert classic.sql("SELECT SUM(TOTAL), COUNT(*) FROM k_ORDERS").collect()[0][1] == 3
-    for name in ("k_ORDERS", "k_SEEN"):
+    assert set(classic.table("k_old").columns) > {"ROWKEY", "V"}
+    for name in ("k_ORDERS", "k_SEEN", "k_old"):
         classic.catalog.dropTempView(name)
 
 
