@@ -337,6 +337,8 @@ class Statement:
                 seen.add(column.header)
         if self.kind == "TABLE" and not self.key_columns and "key" not in self.infers:
             raise SchemaError("Tables require a PRIMARY KEY. Please define the PRIMARY KEY.")
+        if self.window_type is not None and not self.key_columns and "key" not in self.infers:
+            raise SchemaError("Windowed sources require a key column.")
         names = [column.name for column in self.columns]
         for name in names if len(set(names)) < len(names) else ():
             if names.count(name) > 1:

@@ -160,6 +160,8 @@ class KsqlCodec(Codec):
         # ksqlDB reads and writes keys without columns as null, whatever their format.
         if not chosen and not key and self.format not in ("KAFKA", "NONE"):
             raise SchemaError("there is no value column")
+        if self._windows is not None and not chosen:
+            raise SchemaError("Windowed sources require a key column.")
         self._arguments: dict[str, Any] = {
             "format": self.format,
             "columns": given,

@@ -215,6 +215,7 @@ def created(columns="(a INT)", properties="", kind="STREAM"):
             "Column `A` is a 'KEY' column: please use 'PRIMARY KEY' for tables",
         ),
         (created(kind="TABLE"), "Tables require a PRIMARY KEY. Please define the PRIMARY KEY."),
+        (created(properties="window_type='SESSION'"), "Windowed sources require a key column."),
         (
             created("(a MAP<STRING, INT> KEY, b INT)", "key_format='JSON'"),
             "Map keys, including types that contain maps",

@@ -113,3 +113,9 @@ def test_windowed_keys_need_their_window(impl):
 def test_wrong_windows(options, message):
     with pytest.raises(ConfigError, match=message):
         KsqlCodec("KAFKA", "K STRING", **{"key": True, **options})
+
+
+@pytest.mark.parametrize("name", ["NONE", "KAFKA", "JSON", "AVRO"])
+def test_windows_are_of_key_columns(name):
+    with pytest.raises(SchemaError, match=r"Windowed sources require a key column\."):
+        KsqlCodec(name, key=True, window="SESSION")
