@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.frames import common_frame, decode_frames, frame_prefix, payload_start
+from kcodec.columns.frames import decode_frames, frame_prefix, payload_start
 from kcodec.errors import CODES, EncodeError, Fault
 from kcodec.wire import encode_message_indexes
 
