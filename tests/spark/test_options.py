@@ -57,7 +57,10 @@ def test_nothing_given():
         ({"schema.registry.url": "x"}, "give the address as schemaRegistryAddress"),
         ({"schema.registry.topic": "x"}, "give the subject, such as orders-value"),
         ({"value.schema.id": "7"}, "'value.schema.id': readerSchemaId"),
-        ({"ssl.truststore.location": "x"}, r"give confluent\.schema\.registry\.ssl\.ca\.location, a PEM file"),
+        (
+            {"ssl.truststore.location": "x"},
+            r"give confluent\.schema\.registry\.ssl\.ca\.location, a PEM file",
+        ),
         ({"schema.registry.ssl.keystore.location": "x"}, r"registry\.ssl\.certificate\.location, a PEM file"),
         ({"readerSchemaId": "7"}, "readerSchemaId needs subject and schemaRegistryAddress"),
         ({"readerSchemaId": "7", "readerSchemaVersion": "1"}, "only one of them"),
