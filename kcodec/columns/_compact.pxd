@@ -20,5 +20,5 @@ cdef int64_t drop_earlier_duplicates(
 cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil
 
 cdef void empty_rows(
-    Column *columns, int64_t first, int64_t count, const uint8_t *dropped, bint wide
+    Column *columns, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
 ) noexcept nogil

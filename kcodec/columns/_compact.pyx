@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memmove, memset
 
-from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
+from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, offset_t
 from kcodec.wire.cursor cimport load_le64
 
 cdef enum:
@@ -55,44 +55,48 @@ cdef void move_items(
         at += 1
 
 
-cdef void empty_rows(
-    Column *columns, int64_t first, int64_t count, const uint8_t *dropped, bint wide
+cdef void empty_values(
+    Column *columns, int32_t at, offset_t *offsets, int64_t count, const int64_t *dropped, int64_t dropped_count,
+    bint wide
 ) noexcept nogil:
-    """Take what some of the last rows hold out of texts and lists; `dropped` has a mark for each of `count` rows."""
+    """Take what some of the last values hold out of a column of texts or lists."""
+    cdef Column *column = &columns[at]
+    cdef offset_t place = offsets[dropped[0]]
+    cdef offset_t begin
+    cdef offset_t stop
+    cdef int64_t value
+    cdef int64_t turn
+    cdef int64_t last
+    for turn in range(dropped_count):
+        # The values behind the dropped one, up to the next of these, move together.
+        last = dropped[turn + 1] if turn + 1 < dropped_count else count
+        begin = offsets[dropped[turn] + 1]
+        stop = offsets[last]
+        if begin != place:
+            if column.kind == TEXT or column.kind == BLOB:
+                memmove(column.data + place, column.data + begin, stop - begin)
+            else:
+                move_items(columns, at, begin, stop, place, wide)
+            for value in range(dropped[turn] + 1, last + 1):
+                offsets[value] -= begin - place
+        place += stop - begin
+
+
+cdef void empty_rows(
+    Column *columns, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
+) noexcept nogil:
+    """Take what some rows hold out of texts and lists: `dropped`, in order, of the last rows, which start at `first`."""
     cdef int32_t at = 0
     cdef Column *column
-    cdef int64_t row
-    cdef int64_t stay
-    cdef int64_t begin
-    cdef int64_t stop
-    cdef int64_t place
     while at < columns[0].end:
         column = &columns[at]
         if column.offsets == NULL:
             at += 1
             continue
-        begin = place = offset_at(column, first, wide)
-        row = 0
-        while row < count:
-            stay = row
-            while stay < count and not dropped[stay]:
-                stay += 1
-            if stay > row:
-                stop = offset_at(column, first + stay, wide)
-                if begin == place:
-                    row = stay
-                elif column.kind == TEXT or column.kind == BLOB:
-                    memmove(column.data + place, column.data + begin, stop - begin)
-                else:
-                    move_items(columns, at, begin, stop, place, wide)
-                while row < stay:
-                    row += 1
-                    set_offset(column, first + row, offset_at(column, first + row, wide) - begin + place, wide)
-                place += stop - begin
-            if row < count:
-                row += 1
-                begin = offset_at(column, first + row, wide)
-                set_offset(column, first + row, place, wide)
+        if wide and column.kind != MAP:
+            empty_values(columns, at, <int64_t *>column.offsets + first, count, dropped, dropped_count, wide)
+        else:
+            empty_values(columns, at, <int32_t *>column.offsets + first, count, dropped, dropped_count, wide)
         at = column.end
 
 

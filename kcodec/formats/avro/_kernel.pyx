@@ -93,9 +93,20 @@ cdef class AvroDecoder(Decoder):
             return
         self.reject_text()
         if unlikely(block.rejected):
-            empty_rows(self.builder.columns, self.row, block.count, block.odd, self.builder.wide)
+            self.empty_odd()
         self.together = block.count
         self.checked = self.context.checked = True
+
+    cdef void empty_odd(self) noexcept nogil:
+        """Take all that odd rows hold out of the columns."""
+        cdef Block *block = self.memory.block
+        cdef int64_t odd[LANES]
+        cdef int64_t count = 0
+        cdef int64_t row
+        for row in range(block.count):
+            odd[count] = row
+            count += block.odd[row]
+        empty_rows(self.builder.columns, self.row, block.count, odd, count, self.builder.wide)
 
     cdef void reject_text(self) noexcept nogil:
         """Reject the rows of the block that have text which is not UTF-8."""
