@@ -13,15 +13,15 @@ messages that only some rows have are cleared first; the ends of the texts and l
 when all others are known.
 
 Nothing is reported from here. A row that is not as expected (fields in another order, or twice; members of a oneof
-one after the other; whatever is wrong) is marked as odd, and the row loop reads it. What has been stored until then
-does no harm.
+one after the other; whatever is wrong) is marked as odd, and the row loop reads it. The others are read to their end:
+if all that is odd turns out to be wrong, what it has stored is taken out of the columns again, and they are done.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
-from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at
-from kcodec.columns._compact cimport has_duplicates, may_repeat
+from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, set_null
+from kcodec.columns._compact cimport has_duplicates, may_repeat, move_items
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.protobuf._context cimport set_end
 from kcodec.formats.protobuf._lanes cimport MEMORY, SLACK, Block, Lane, Lanes, reject, take
@@ -107,14 +107,20 @@ cdef bint read_message(
             return False
         memset(chosen, 0, message.oneofs * lanes.count * sizeof(int32_t))
     for at in range(message.count):
+        if message.number == 0:
+            block.root = at
         if not read_field(block, message, block.context.ops + message.ops + at, lanes, chosen, depth):
             return False
+    if message.number == 0:
+        block.root = message.count
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         if unlikely(lane.at != lane.end):
             if message.unknown >= 0 or not skip_newer(
                 lane, block.context.ops[message.ops + message.count - 1].number if message.count else 0
             ):
+                if message.number == 0:
+                    block.rest[lane.row] = lane.at
                 reject(block, lane)
     if message.unknown >= 0:
         put_no_text(block, lanes, &block.context.columns[message.unknown])
@@ -125,31 +131,47 @@ cdef bint read_message(
     return True
 
 
-cdef bint skip_newer(Lane *lane, uint64_t last) noexcept nogil:
-    """Read past unknown fields behind the last one that is known."""
-    cdef const uint8_t *p = lane.at
+cdef const uint8_t *skip_field(const uint8_t *p, const uint8_t *end, uint64_t *number) noexcept nogil:
+    """Read past a field, whatever it is, but for groups; return the position behind, or NULL."""
     cdef uint64_t tag
     cdef uint64_t raw
-    cdef int64_t size
-    while p < lane.end:
-        size = read_long(p, lane.end, &tag)
-        if size > lane.end - p or tag >> 32 or tag >> 3 <= last:
+    cdef int64_t size = read_long(p, end, &tag)
+    if size > end - p or tag >> 32:
+        return NULL
+    number[0] = tag >> 3
+    p += size
+    size = 4 if tag & 7 == FIXED32 else 8
+    if tag & 7 == VARINT:
+        size = read_long(p, end, &raw)
+    elif tag & 7 == LENGTH:
+        size = read_long(p, end, &raw)
+        if raw >> 31:
+            return NULL
+        size += <int64_t>raw
+    elif tag & 7 != FIXED64 and tag & 7 != FIXED32:
+        return NULL
+    return p + size if size <= end - p else NULL
+
+
+cdef bint skip_newer(const Lane *lane, uint64_t last) noexcept nogil:
+    """Return whether a lane holds nothing more than unknown fields behind the last one that is known."""
+    cdef const uint8_t *p = lane.at
+    cdef uint64_t number = 0
+    while p != NULL and p < lane.end:
+        p = skip_field(p, lane.end, &number)
+        if number <= last:
             return False
-        p += size
-        size = 4 if tag & 7 == FIXED32 else 8
-        if tag & 7 == VARINT:
-            size = read_long(p, lane.end, &raw)
-        elif tag & 7 == LENGTH:
-            size = read_long(p, lane.end, &raw)
-            if raw >> 31:
-                return False
-            size += <int64_t>raw
-        elif tag & 7 != FIXED64 and tag & 7 != FIXED32:
-            return False
-        if size > lane.end - p:
-            return False
-        p += size
-    return True
+    return p != NULL
+
+
+cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t number) noexcept nogil:
+    """Return where the first field of such a number, or of a greater one, stands in a payload that is in order."""
+    cdef const uint8_t *at = p
+    cdef uint64_t found = 0
+    while at != NULL and found < number:
+        p = at
+        at = skip_field(p, end, &found)
+    return p
 
 
 cdef void put_no_text(Block *block, const Lanes *lanes, Column *column) noexcept nogil:
@@ -541,7 +563,10 @@ cdef void skip_values(Block *block, const Op *op, const Lanes *lanes, uint8_t *f
 cdef bint read_block(
     Block *block, Decoder decoder, const Message **messages, int64_t first, int64_t count
 ) noexcept nogil:
-    """Read rows of the block, from its row `first` on; return whether all went well."""
+    """Read rows of the block, from its row `first` on; return whether there is room for all that takes.
+
+    If `Block.failed` is set then, some are odd.
+    """
     cdef Column *columns = decoder.builder.columns
     cdef bint wide = decoder.builder.wide
     cdef int64_t base = decoder.row + first
@@ -549,6 +574,7 @@ cdef bint read_block(
     cdef Lanes lanes
     block.used = 0
     block.failed = False
+    block.root = -1
     begin_row(&block.context.budget)
     lanes.lane = <Lane *>take(block, count * sizeof(Lane))
     lanes.base = base
@@ -566,7 +592,56 @@ cdef bint read_block(
             return False
     if not lanes.dense:
         close_gaps(columns, 0, base, count, wide)
-    return not block.failed
+    return True
+
+
+cdef void drop_odd(Block *block, Column *columns, int64_t base, int64_t first, int64_t count) noexcept nogil:
+    """Make odd rows null; `base` is the index of the first row of the block."""
+    cdef bint wide = block.context.wide
+    cdef Column *column
+    cdef int32_t at = 0
+    cdef int64_t row
+    while at < columns[0].end:
+        column = &columns[at]
+        if column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
+            drop_values(columns, at, block.odd, base, first, count, wide)
+            at = column.end
+        else:
+            at += 1
+    for row in range(first, first + count):
+        if block.odd[row]:
+            set_null(columns, 0, base + row, wide)
+
+
+cdef void drop_values(
+    Column *columns, int32_t at, const uint8_t *odd, int64_t base, int64_t first, int64_t count, bint wide
+) noexcept nogil:
+    """Take the texts or lists of odd rows out of a column: those behind them move up."""
+    cdef Column *column = &columns[at]
+    cdef int64_t to = offset_at(column, base + first, wide)
+    cdef int64_t start = to
+    cdef int64_t row = first
+    cdef int64_t run
+    cdef int64_t end
+    while row < first + count:
+        if odd[row]:
+            start = offset_at(column, base + row + 1, wide)
+            set_end(column, base + row, to, wide)
+            row += 1
+            continue
+        run = row
+        while row < first + count and not odd[row]:
+            row += 1
+        end = offset_at(column, base + row, wide)
+        if start != to:
+            if column.kind == TEXT or column.kind == BLOB:
+                memmove(column.data + to, column.data + start, end - start)
+            else:
+                move_items(columns, at, start, end, to, wide)
+            while run < row:
+                set_end(column, base + run, offset_at(column, base + run + 1, wide) - (start - to), wide)
+                run += 1
+        to += end - start
 
 
 cdef int64_t find_rows(

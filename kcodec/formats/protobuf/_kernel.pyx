@@ -1,31 +1,36 @@
 """Protobuf messages to columns.
 
-A block of rows is read field by field; rows in which something is out of the ordinary are read again one by one.
-Rows that only the plain twin can answer for (`kcodec.formats.protobuf._row`) are read again by it.
+A block of rows is read field by field. Of rows in which something is out of the ordinary, the first field that is so
+is read again, into columns of their own: mostly that tells what is wrong, and the row becomes null. If it is right
+after all, the rows around it are read together again, and it by itself. Rows that only the plain twin can answer for (`kcodec.formats.protobuf._row`) are read again by it.
 """
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
 
+from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.protobuf._block cimport read_block
+from kcodec.formats.protobuf._block cimport drop_odd, find_field, read_block
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
 from kcodec.formats.protobuf._lanes cimport LANES, MEMORY, SLACK, Block
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
 from kcodec.plan._budget cimport begin_row, set_limits
-from kcodec.plan._decoder cimport Decoder, payload_of
+from kcodec.plan._decoder cimport Decoder, payload_of, program_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport has_pext, unlikely
-from kcodec.wire.status cimport OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
+from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
+
+from operator import itemgetter
 
 import pyarrow as pa
 
 from kcodec.columns.nested import replace_rows
+from kcodec.errors import CapacityError, Fault
 from kcodec.formats.protobuf import _kernel_py
 from kcodec.formats.protobuf._encode import encode
 from kcodec.formats.protobuf._program import ProtobufProgram as Program
@@ -35,6 +40,17 @@ cdef enum:
     FEW_BYTES = 1 << 12       # as short, are better off one by one
     MAX_PAUSE = 64            # blocks
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
+    FEW_STEPS = 4             # of a path, in rows that fail without being read one by one
+
+
+cdef struct Failure:
+    int64_t row
+    int64_t offset
+    int32_t program
+    int32_t op
+    Status status
+    int32_t trail_size
+    int64_t trail[FEW_STEPS]
 
 
 @cython.final
@@ -45,18 +61,26 @@ cdef class ProtobufDecoder(Decoder):
     cdef int64_t pause              # blocks that are read one by one after one that was not as expected,
     cdef int64_t left               # and those of them that are left
     cdef const Message **messages   # per program
+    cdef bint stop                  # the first row that fails is the last that is read
+    cdef Builder aside              # columns that rows are read into to see what is wrong with them
+    cdef Failure *failures          # of rows that have not been read one by one
+    cdef int64_t failed
+    cdef int64_t failures_room
     cdef list again            # rows that the plain twin has read
     cdef list found            # and what it has found there
 
-    def __init__(self, values, programs, selector, starts):
+    def __init__(self, values, programs, selector, starts, stop):
         cdef ProtobufProgram program
         cdef int64_t words = 0
         cdef int64_t ops = 0
         cdef int32_t at
         Decoder.__init__(self, values, programs, selector, starts, None, 0, True)
+        self.stop = stop
         self.again = []
         self.found = []
         self.in_blocks = True
+        # Blocks check theirs themselves.
+        self.always_checked = True
         self.block_rows = LANES
         self.block.context = &self.context
         self.block.pext = has_pext()
@@ -80,6 +104,7 @@ cdef class ProtobufDecoder(Decoder):
 
     def __dealloc__(self):
         free(self.block.memory)
+        free(self.failures)
         free(self.context.seen)
         free(self.context.times)
         free(self.messages)
@@ -97,9 +122,8 @@ cdef class ProtobufDecoder(Decoder):
         cdef int64_t row
         cdef int64_t room
         cdef int64_t odd
+        cdef int64_t failed = self.failed
         cdef int64_t count = self.count - self.next
-        if self.checked:
-            return 0
         if self.next == 0:
             memset(self.block.odd, 0, LANES)
             self.left -= self.left > 0
@@ -122,13 +146,19 @@ cdef class ProtobufDecoder(Decoder):
                 if self.block.memory == NULL:
                     return 0
             room = self.context.budget.room
-            if read_block(&self.block, self, self.messages, self.next, count):
-                self.pause = 0
-                return count
-            self.context.budget.room = room
-            if not self.block.failed:
+            if not read_block(&self.block, self, self.messages, self.next, count):
+                self.context.budget.room = room
                 self.most = max(count // 2, 1)
                 return 0
+            if not self.block.failed:
+                self.pause = 0
+                return count
+            if not self.stop and self.take_down(count):
+                drop_odd(&self.block, self.builder.columns, self.row, self.next, count)
+                self.pause = 0
+                return count
+            self.failed = failed
+            self.context.budget.room = room
             # All rows but the odd ones can be read together.
             odd = 0
             for row in range(count):
@@ -137,6 +167,91 @@ cdef class ProtobufDecoder(Decoder):
                 self.pause = min(2 * self.pause + 1, MAX_PAUSE)
                 self.left = self.pause
                 return 0
+
+    cdef bint take_down(self, int64_t count) noexcept nogil:
+        """Take down what is wrong with the odd rows of a block; return whether all are known to fail."""
+        cdef int64_t room = self.context.budget.room
+        cdef int64_t row
+        cdef bint known = True
+        for row in range(self.next, self.next + count):
+            if self.block.odd[row] and not self.fails(row):
+                known = False
+                break
+        self.context.columns = self.builder.columns
+        self.context.budget.room = room
+        return known
+
+    cdef bint fails(self, int64_t at) noexcept nogil:
+        """Take down what is wrong with a row; return whether it is known to fail."""
+        cdef Context *context = &self.context
+        cdef const Slice *slice = &self.slices[at]
+        cdef int32_t field = self.block.field[at]
+        cdef int32_t program = program_of(self, at)
+        cdef int64_t room = self.extra + self.expansion
+        cdef const Message *root
+        cdef const uint8_t *end
+        cdef const uint8_t *p
+        cdef Status status
+        if field < 0 or program < 0:
+            return False
+        p = payload_of(self, self.row + at, slice, &end)
+        if (
+            self.aside is None or not self.aside.has_room(0, 1, end - p, room, self.divisor)
+        ) and not self.make_room(end - p, room):
+            return False
+        context.columns = self.aside.columns
+        context.ops = <const Op *>self.tables[program]
+        context.messages = self.messages[program]
+        context.limit = slice.limit
+        root = context.messages
+        # What stands before has been read. If the first thing that is read now fails, nothing depends on that.
+        p = find_field(p, end, context.ops[root.ops + field].number) if field < root.count else self.block.rest[at]
+        status = self.read_aside(p, end, room)
+        if not (is_final(status) and is_first(context, field)):
+            p = payload_of(self, self.row + at, slice, &end)
+            status = self.read_aside(p, end, room)
+        return is_final(status) and context.trail_size <= FEW_STEPS and self.add_failure(at, slice, program)
+
+    cdef Status read_aside(self, const uint8_t *p, const uint8_t *end, int64_t room) noexcept nogil:
+        self.context.budget.room = room
+        begin_row(&self.context.budget)
+        if self.aside.columns[0].valid != NULL:
+            self.aside.columns[0].valid[0] = 1
+        return OK if read_root(&self.context, 0, p, end) != NULL else self.context.status
+
+    cdef bint make_room(self, int64_t payload, int64_t room) noexcept with gil:
+        """Make room aside for a row; return whether there is memory."""
+        cdef Compiled program
+        try:
+            if self.aside is None:
+                program = next(each for each in self.compiled if each is not None)
+                self.aside = Builder(program.shape, 1)
+            self.aside.grow(0, 1, payload, room, self.divisor, payload)
+        except (MemoryError, CapacityError):
+            return False
+        return True
+
+    cdef bint add_failure(self, int64_t at, const Slice *slice, int32_t program) noexcept nogil:
+        """Take down what the context says of the last failure; return whether there is memory."""
+        cdef Context *context = &self.context
+        cdef Failure *grown
+        cdef Failure *failure
+        if self.failed == self.failures_room:
+            grown = <Failure *>realloc(self.failures, (2 * self.failures_room + 64) * sizeof(Failure))
+            if grown == NULL:
+                return False
+            self.failures = grown
+            self.failures_room = 2 * self.failures_room + 64
+        failure = &self.failures[self.failed]
+        failure.row = self.row + at
+        failure.offset = (context.at if context.at != NULL else slice.end) - slice.start
+        failure.program = program
+        failure.op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
+        failure.status = context.status
+        failure.trail_size = context.trail_size
+        memcpy(failure.trail, context.trail, context.trail_size * sizeof(int64_t))
+        self.failed += 1
+        return True
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
@@ -174,17 +289,71 @@ cdef class ProtobufDecoder(Decoder):
         if context.status == SIZE_LIMIT:
             # It is the row as a whole that yields too much.
             return program.fault(row, slice.end - slice.start, context.status, -1, "")
-        indexes = [context.trail[at] for at in range(context.trail_size)]
         op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
-        path = program.path(op, indexes[::-1]) if context.op != NULL else ""
         offset = context.at - slice.start if context.at != NULL else slice.end - slice.start
-        return program.fault(row, offset, context.status, op, path)
+        return located(program, row, offset, context.status, op, context.trail, context.trail_size)
+
+    cdef list taken_down(self):
+        """Return the facts of the rows that have not been read one by one."""
+        cdef Failure *failure
+        cdef int64_t at
+        faults = []
+        alike = {}
+        for at in range(self.failed):
+            failure = &self.failures[at]
+            # Most rows fail in one of a few ways; what is said of a row costs more than reading it.
+            key = (failure.program, failure.op, failure.status) if failure.trail_size == 0 else None
+            fault = alike.get(key)
+            if fault is None:
+                fault = located(
+                    self.compiled[failure.program], failure.row, failure.offset, failure.status, failure.op,
+                    failure.trail, failure.trail_size,
+                )
+                if key is not None:
+                    alike[key] = fault
+            else:
+                fault = Fault._make((failure.row, failure.offset, *fault[2:]))
+            faults.append(fault)
+        return faults
+
+
+cdef bint is_final(Status status) noexcept nogil:
+    """Return whether a row that ends so fails, without the plain twin, and whatever room there is."""
+    return status != OK and status != REREAD and status != NEED_ROOM and status != NO_MEMORY and status != SIZE_LIMIT
+
+
+cdef bint is_first(const Context *context, int32_t field) noexcept nogil:
+    """Return whether a payload has failed in its first field, which is this one; or in any, behind all of them."""
+    cdef const Message *root = context.messages
+    cdef const uint64_t *seen = context.seen + root.slot
+    cdef int32_t word
+    cdef uint64_t others
+    if field == root.count and context.trail_size:
+        return False
+    for word in range(root.words):
+        others = seen[word]
+        if field >> 6 == word:
+            others &= ~(<uint64_t>1 << (field & 63))
+        if others:
+            return False
+    return True
+
+
+cdef object located(
+    Compiled program, int64_t row, int64_t offset, Status status, int32_t op, const int64_t *trail, int32_t trail_size
+):
+    """Return the facts of a row that failed at an op, with a trail of the items that it was in, innermost first."""
+    cdef int32_t at
+    path = program.path(op, [trail[at] for at in range(trail_size - 1, -1, -1)]) if op >= 0 else ""
+    return program.fault(row, offset, status, op, path)
 
 
 def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False):
     """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
-    cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts)
+    cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts, stop)
     array, faults = decoder.decode(stop)
+    if decoder.failed:
+        faults = sorted([*decoder.taken_down(), *faults], key=itemgetter(0)) if faults else decoder.taken_down()
     if decoder.again and array is not None:
         array = replace_rows(array, decoder.again, pa.concat_arrays(decoder.found))
     return array, faults

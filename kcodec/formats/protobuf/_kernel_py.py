@@ -233,7 +233,7 @@ class _Reader:
             at = self.message(at, at + length, entry, 0, depth - 1)
             with _inside(offset=at):
                 entry.check()
-        if field.closed and entry.values.get(2, field.size) not in field.numbers:
+        if field.closed and 2 in entry.values and entry.values[2] not in field.numbers:
             frame.unknown += self.data[tag:at]
         else:
             frame.set(field, entry)

@@ -1,6 +1,6 @@
 """A block of rows of Protobuf that is read a field at a time: where each row is, and the memory for that."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.formats.protobuf._context cimport Context
 
@@ -29,7 +29,10 @@ cdef struct Block:
     Context *context
     uint8_t *memory
     int64_t used
-    uint8_t odd[LANES]   # rows that are not as expected
+    uint8_t odd[LANES]   # rows that are not as expected,
+    int32_t field[LANES]  # and which field of the payload was the first that is not; -1: none in particular
+    const uint8_t *rest[LANES]  # behind all fields: where what is left of the row starts
+    int32_t root         # the field of payloads that is read now
     int64_t ahead        # bytes from a row to about the same place in the next block
     bint failed          # there are such rows
     bint pext            # which way varints are read
@@ -47,5 +50,7 @@ cdef inline void *take(Block *block, int64_t size) noexcept nogil:
 
 cdef inline void reject(Block *block, const Lane *lane) noexcept nogil:
     """Leave a row to the row loop."""
+    if not block.odd[lane.row]:
+        block.field[lane.row] = block.root
     block.odd[lane.row] = 1
     block.failed = True

@@ -22,6 +22,7 @@ from kcodec.wire.cursor cimport (
     copy32, ctz64, gather7_by, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport OK
+from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
 
 cdef inline int64_t found(uint64_t word, const Lane *lane, uint64_t tag, uint64_t mask) noexcept nogil:
     """Return 1 if a field stands where a lane is, else 0."""
@@ -211,6 +212,40 @@ cdef inline void read_texts(
             length = offset_at(column, lane.index + 1, wide)
             column.valid[lane.index] = length != used
             used = length
+
+
+cdef void check_texts(Block *block, const Lanes *lanes, const Column *column, bint wide) noexcept nogil:
+    """Find the rows of texts that are not UTF-8."""
+    cdef int64_t start = offset_at(column, lanes.base, wide)
+    cdef int64_t end
+    cdef int64_t at
+    if all_valid(lanes, column, start, wide):
+        return
+    for at in range(lanes.count):
+        end = offset_at(column, lanes.lane[at].index + 1, wide)
+        if not utf8_valid(column.data + start, end - start):
+            reject(block, &lanes.lane[at])
+        start = end
+
+
+cdef bint all_valid(const Lanes *lanes, const Column *column, int64_t start, bint wide) noexcept nogil:
+    cdef const uint8_t *data = column.data
+    cdef bint inside = False
+    cdef int64_t end
+    cdef int64_t at
+    if lanes.dense and wide:
+        return utf8_valid_values64(data, <int64_t *>column.offsets + lanes.base, lanes.count)
+    if lanes.dense:
+        return utf8_valid_values32(data, <int32_t *>column.offsets + lanes.base, lanes.count)
+    # Between these there are ends that are not right yet.
+    end = offset_at(column, lanes.lane[lanes.count - 1].index + 1, wide)
+    if not utf8_valid(data + start, end - start):
+        return False
+    for at in range(lanes.count):
+        end = offset_at(column, lanes.lane[at].index + 1, wide)
+        inside |= end > start and (data[start] & 0xC0) == 0x80
+        start = end
+    return not inside
 
 
 cdef void read_times(
@@ -410,6 +445,8 @@ cdef bint read_values(
             read_texts(block, lanes, op, column, tagged, True, flags, False)
         else:
             read_texts(block, lanes, op, column, tagged, False, flags, False)
+        if op.code == READ_TEXT:
+            check_texts(block, lanes, column, block.context.wide)
         return True
     if lanes.dense and (
         op.code == READ_INT64 or op.code == READ_FIXED64 or op.code == READ_SINT64 or op.code == READ_TIME
