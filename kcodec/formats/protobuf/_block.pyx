@@ -638,9 +638,12 @@ cdef void drop_values(
                 memmove(column.data + to, column.data + start, end - start)
             else:
                 move_items(columns, at, start, end, to, wide)
-            while run < row:
-                set_end(column, base + run, offset_at(column, base + run + 1, wide) - (start - to), wide)
-                run += 1
+            if wide and column.kind != MAP:
+                for run in range(base + run + 1, base + row + 1):
+                    (<int64_t *>column.offsets)[run] -= start - to
+            else:
+                for run in range(base + run + 1, base + row + 1):
+                    (<int32_t *>column.offsets)[run] -= <int32_t>(start - to)
         to += end - start
 
 

@@ -62,7 +62,9 @@ cdef class ProtobufDecoder(Decoder):
     cdef int64_t left               # and those of them that are left
     cdef const Message **messages   # per program
     cdef bint stop                  # the first row that fails is the last that is read
-    cdef Builder aside              # columns that rows are read into to see what is wrong with them
+    cdef Builder aside              # columns that rows are read into to see what is wrong with them,
+    cdef int64_t aside_payload      # with room for so many bytes
+    cdef int64_t aside_room         # and so much beyond these
     cdef Failure *failures          # of rows that have not been read one by one
     cdef int64_t failed
     cdef int64_t failures_room
@@ -79,6 +81,7 @@ cdef class ProtobufDecoder(Decoder):
         self.again = []
         self.found = []
         self.in_blocks = True
+        self.aside_payload = -1
         # Blocks check theirs themselves.
         self.always_checked = True
         self.block_rows = LANES
@@ -195,9 +198,7 @@ cdef class ProtobufDecoder(Decoder):
         if field < 0 or program < 0:
             return False
         p = payload_of(self, self.row + at, slice, &end)
-        if (
-            self.aside is None or not self.aside.has_room(0, 1, end - p, room, self.divisor)
-        ) and not self.make_room(end - p, room):
+        if (end - p > self.aside_payload or room > self.aside_room) and not self.make_room(end - p, room):
             return False
         context.columns = self.aside.columns
         context.ops = <const Op *>self.tables[program]
@@ -226,9 +227,13 @@ cdef class ProtobufDecoder(Decoder):
             if self.aside is None:
                 program = next(each for each in self.compiled if each is not None)
                 self.aside = Builder(program.shape, 1)
-            self.aside.grow(0, 1, payload, room, self.divisor, payload)
+            payload = max(payload, FEW_BYTES)
+            if not self.aside.has_room(0, 1, payload, room, self.divisor):
+                self.aside.grow(0, 1, payload, room, self.divisor, payload)
         except (MemoryError, CapacityError):
             return False
+        self.aside_payload = payload
+        self.aside_room = room
         return True
 
     cdef bint add_failure(self, int64_t at, const Slice *slice, int32_t program) noexcept nogil:
@@ -312,7 +317,7 @@ cdef class ProtobufDecoder(Decoder):
                 if key is not None:
                     alike[key] = fault
             else:
-                fault = Fault._make((failure.row, failure.offset, *fault[2:]))
+                fault = tuple.__new__(Fault, (failure.row, failure.offset, *fault[2:]))
             faults.append(fault)
         return faults
 
