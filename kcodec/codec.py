@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec._impl import kernel
@@ -15,6 +16,7 @@ from kcodec.columns.source import arrays, payloads, sound, valid
 from kcodec.columns.types import type_at
 from kcodec.errors import CODES, CapacityError, ConfigError, DecodeError, EncodeError, Fault, one_line
 from kcodec.plan import Limits
+from kcodec.plan.faults import Faults
 
 __all__ = [
     "ERRORS",
@@ -33,7 +35,7 @@ __all__ = [
 ERRORS = ("raise", "null", "report")
 
 #: Reads or writes a part of a column, up to its first fault if it is told to stop there.
-Step = Callable[[Any, bool], tuple[pa.Array, list[Fault]]]
+Step = Callable[[Any, bool], tuple[pa.Array, Sequence[Fault]]]
 
 #: Rows for which a thread is worth its while, and rows whose columns stay warm.
 _MIN_ROWS, _MAX_ROWS = 5_000, 65_536
@@ -70,6 +72,18 @@ def report(faults: Iterable[Fault]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=REPORT)
 
 
+def _joint_report(parts: Iterable[Sequence[Fault]]) -> pa.Table:
+    """Make the error report of the parts of a column."""
+    tables = [
+        pa.Table.from_arrays([*part.columns(), pa.nulls(len(part), pa.int64())], schema=REPORT)
+        if isinstance(part, Faults)
+        else report(part)
+        for part in parts
+        if part
+    ]
+    return tables[0] if len(tables) == 1 else pa.concat_tables([report([]), *tables]).combine_chunks()
+
+
 def check_errors(errors: str) -> None:
     """Check that a value of ``errors=`` is one of `ERRORS`."""
     if errors not in ERRORS:
@@ -89,40 +103,41 @@ def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
     return [told(fault) for fault in faults]
 
 
-def name_frames(faults: list[Fault], values: pa.Array) -> list[Fault]:
+def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
-
-    def told(fault: Fault) -> Fault:
-        value = values[fault.row].as_buffer()
+    rows = faults.rows if isinstance(faults, Faults) else [fault.row for fault in faults]
+    found: dict[int, str] = {}
+    for at in np.flatnonzero(_starting_with_zero(values, np.asarray(rows, np.int64))).tolist():
+        value = values[faults[at].row].as_buffer()
         if value is None or value.size < 6:
-            return fault
+            continue
         magic, schema_id = struct.unpack_from(">BI", value)
-        if magic or not 0 < schema_id < 1 << 24:
-            return fault
-        hint = (
-            f"looks framed: schema id {schema_id}; kcodec.Serde reads that, "
-            "in Spark give subject and schemaRegistryAddress"
-        )
-        return fault._replace(reason=f"{fault.reason} ({hint})")
+        if not magic and 0 < schema_id < 1 << 24:
+            hint = (
+                f"looks framed: schema id {schema_id}; kcodec.Serde reads that, "
+                "in Spark give subject and schemaRegistryAddress"
+            )
+            found[at] = f"{faults[at].reason} ({hint})"
+    if isinstance(faults, Faults):
+        return faults.with_reasons(found)
+    return [fault._replace(reason=found.get(at, fault.reason)) for at, fault in enumerate(faults)]
 
-    zero = _starting_with_zero(values, [fault.row for fault in faults])
-    return [told(fault) if may_be else fault for fault, may_be in zip(faults, zero, strict=True)]
 
-
-def _starting_with_zero(values: pa.Array, rows: list[int]) -> list[bool]:
+def _starting_with_zero(values: pa.Array, rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     """Return of rows whether their first byte is zero, or may be: views are not looked into."""
     kind = values.type
     wide = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
     if not (wide or pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        return [True] * len(rows)
+        return np.ones(len(rows), bool)
     _, offsets, data = values.buffers()
-    if not rows or not data:
-        return [False] * len(rows)
+    if not len(rows) or not data:
+        return np.zeros(len(rows), bool)
     width = 8 if wide else 4
-    starts = memoryview(offsets).cast("B")[: offsets.size // width * width].cast("q" if wide else "i")
-    content = memoryview(data).cast("B")
-    first = (starts[values.offset + row] for row in rows)
-    return [start < len(content) and content[start] == 0 for start in first]
+    starts = np.frombuffer(offsets, f"i{width}", offsets.size // width)[rows + values.offset]
+    content = np.frombuffer(data, np.uint8)
+    inside = starts < len(content)
+    zero: np.ndarray[Any, Any] = inside & (content[np.where(inside, starts, 0)] == 0)
+    return zero
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
@@ -175,7 +190,7 @@ class Run:
         stop = self.errors == "raise"
         starts = list(itertools.accumulate(map(len, parts), initial=0))
 
-        def one(at: int) -> tuple[pa.Array, list[Fault]]:
+        def one(at: int) -> tuple[pa.Array, Sequence[Fault]]:
             part = parts[at]
             try:
                 made, found = step(part, stop)
@@ -183,10 +198,9 @@ class Run:
                 # Arrow's own is one too.
                 told = one_line(lack) or "out of memory"
                 raise CapacityError(f"{len(part)} rows need more memory than there is: {told}") from lack
-            faults = [_placed(fault, starts[at]) for fault in found]
-            if faults and stop:
-                raise error(*faults[0])
-            return made, faults
+            if found and stop:
+                raise error(*_placed(found[:1], starts[at])[0])
+            return made, _placed(found, starts[at]) if self.errors == "report" else []
 
         if self._shares(starts[-1]):
             made = map_in_threads(one, range(len(parts)), self._threads)
@@ -196,7 +210,7 @@ class Run:
         column = _listed(arrays) if self._as_list else result(arrays, chunked, kind)
         if self.errors != "report":
             return column
-        return column, report(fault for _, faults in made for fault in faults)
+        return column, _joint_report(faults for _, faults in made)
 
 
 class Numbered:
@@ -283,7 +297,7 @@ class Codec:
         run = Run(errors, use_threads=use_threads)
         parts, chunked = run.parts(payloads(values))
 
-        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
             decoded, faults = self._decode(chunk, stop)
             named = self._names_frames and errors != "null"
             return decoded, name_frames(faults, chunk) if named else faults
@@ -416,11 +430,15 @@ class Codec:
         raise TypeError(f"{type(self).__name__} does not encode")
 
 
-def _placed(fault: Fault, before: int) -> Fault:
-    """Return a fault with its row in the whole column, and with a reason that does not fill the memory."""
-    if len(fault.reason) > _MAX_REASON:
-        fault = fault._replace(reason=one_line(fault.reason, _MAX_REASON))
-    return fault._replace(row=fault.row + before) if before else fault
+def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:
+    """Return faults with their rows in the whole column, and with reasons that do not fill the memory."""
+    if isinstance(faults, Faults):
+        return faults.placed(before, _short)
+    return [fault._replace(row=fault.row + before, reason=_short(fault.reason)) for fault in faults]
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= _MAX_REASON else one_line(reason, _MAX_REASON)
 
 
 def _rebuild(kind: type[Codec], arguments: dict[str, Any]) -> Codec:

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
+from kcodec.plan._failures cimport Failures
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport Status
@@ -13,6 +14,7 @@ cdef enum:
 
 
 cdef enum Answer:
+    GO_ON
     DONE
     GROW
     FAULT
@@ -44,6 +46,8 @@ cdef class Decoder:
     cdef int64_t block_bytes   # or when its rows hold as much
     cdef bint in_blocks        # the format has `read_together`
     cdef bint always_checked   # texts are always checked as they are read
+    cdef bint stop             # at the first row that fails
+    cdef Failures failures     # rows that failed, of formats that note them
     # The block in hand:
     cdef int64_t row           # its first
     cdef int64_t count         # of its rows
@@ -57,6 +61,7 @@ cdef class Decoder:
     cdef void begin(self, int64_t room) noexcept nogil
     cdef int64_t read_together(self) noexcept nogil
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil
+    cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen)
     cdef int prepare(self, Program program) except -1
 

@@ -14,7 +14,7 @@ from libc.string cimport memcmp
 from kcodec.columns._builder cimport Builder, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
-from kcodec.wire.cursor cimport likely, load_le64
+from kcodec.wire.cursor cimport likely, load_le64, unlikely
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, Status
 
 from kcodec.plan.failure import OtherPrefix
@@ -59,6 +59,7 @@ cdef class Decoder:
         self.start = start
         self.bounded = starts is not None or ends is not None or start < 0
         self.trailing = trailing
+        self.failures = Failures()
         self.compiled = list(programs)
         self.programs = len(programs)
         self.tables = <const void **>calloc(self.programs, sizeof(void *))
@@ -92,12 +93,16 @@ cdef class Decoder:
         """Prepare for the block, which may store so much beyond what its rows hold."""
 
     cdef int64_t read_together(self) noexcept nogil:
-        """Read rows from `next` on together; return how many."""
+        """Read rows from `next` on together; return how many, -1 without memory."""
         return 0
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         """Read one row."""
         return OK
+
+    cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        """Note why the row failed that was read last, and go on; FAULT leaves that to `fault`."""
+        return FAULT
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         """Return the facts of the row that failed last; None if it is no failure, and the format sees to it."""
@@ -143,6 +148,7 @@ cdef class Decoder:
         cdef int32_t program
         cdef const Slice *slice
         cdef Status status
+        cdef Answer answer
         while True:
             if self.next == self.count:
                 row = self.row + self.count
@@ -167,9 +173,11 @@ cdef class Decoder:
                 self.begin(self.room())
             while self.next < self.count:
                 together = self.read_together() if self.in_blocks else 0
-                if together:
+                if likely(together > 0):
                     self.next += together
                     continue
+                if unlikely(together < 0):
+                    return OUT_OF_MEMORY
                 row = self.row + self.next
                 slice = &self.slices[self.next]
                 program = program_of(self, self.next)
@@ -197,18 +205,21 @@ cdef class Decoder:
                     break
                 set_null(self.builder.columns, 0, row, self.builder.wide)
                 self.next += 1
-                return FAULT
+                answer = self.fail_row(row, slice, program)
+                if answer != GO_ON:
+                    return answer
 
     cdef object decode(self, bint stop):
         """Return the array and the rows that failed; with `stop`, only the first of these."""
         cdef Answer answer
         cdef int64_t at
+        self.stop = stop
         faults = []
         while True:
             with nogil:
                 answer = self.advance()
             if answer == DONE:
-                return self.builder.finish(), faults
+                return self.builder.finish(), self.failures.faults(self.compiled, self.prefix_size) if self.failures.count else faults
             if answer == GROW:
                 self.builder.grow(
                     self.row, self.count, self.payload, self.room(), self.divisor, self.rows.bytes_from(self.row)

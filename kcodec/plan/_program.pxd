@@ -46,6 +46,7 @@ cdef class Program:
     cdef int cost(self, int32_t column, int64_t size) except -1
     cdef object path(self, int32_t op, list indexes)
     cdef object fault(self, int64_t row, object offset, Status status, int32_t op, object path)
+    cdef tuple failure(self, Status status, int32_t op, object path)
 
 
 # The number by which kernels know a code of errors.

@@ -112,6 +112,10 @@ cdef class Program:
 
     cdef object fault(self, int64_t row, object offset, Status status, int32_t op, object path):
         """Return the facts of a row that failed at an op; -1: as a whole."""
+        return Fault(row, offset, *self.failure(status, op, path))
+
+    cdef tuple failure(self, Status status, int32_t op, object path):
+        """Return path, code and reason of what failed at an op."""
         code = _CODES[<int>status - 1]
         own = self.reasons[op] if op >= 0 else None
-        return Fault(row, offset, bounded(path), code, own[1] if own and own[0] == code and own[1] else CODES[code])
+        return bounded(path), code, own[1] if own and own[0] == code and own[1] else CODES[code]

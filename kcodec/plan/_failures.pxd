@@ -1,0 +1,37 @@
+"""Why rows failed, noted without the GIL."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from kcodec.wire.status cimport Status
+
+cdef enum:
+    RECENT = 64
+
+
+cdef struct Kind:              # of failures: what is told of them beside the row and the byte
+    int32_t program
+    int32_t op                 # that failed; -1: the row as a whole
+    Status status
+    int32_t level              # lists and maps that it stands in
+    int64_t *items             # and the item of each
+
+
+cdef struct Failure:
+    int64_t row
+    int64_t offset
+    int64_t kind
+
+
+cdef class Failures:
+    cdef Failure *failures
+    cdef Kind *kinds
+    cdef int64_t count
+    cdef int64_t room
+    cdef int64_t kind_count
+    cdef int64_t kind_room
+    cdef int64_t recent[RECENT]    # by a hash: a kind that came before
+
+    # Note a row that failed, behind those before it; False without memory.
+    cdef bint note(self, int64_t row, int64_t offset, const Kind *kind) noexcept nogil
+    cdef int64_t number(self, const Kind *kind) noexcept nogil
+    cdef object faults(self, list programs, int64_t before)

@@ -1,0 +1,94 @@
+"""Why rows failed, noted without the GIL: a fault of Python takes longer to make than a row takes to read.
+
+Rows mostly fail in few ways, so each way is told once (`Kind`), and rows have its number.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcmp, memcpy
+
+from kcodec.plan._program cimport Program
+from kcodec.wire.cursor cimport likely, unlikely
+
+import pyarrow as pa
+
+from kcodec.plan.faults import Faults
+
+
+cdef class Failures:
+    def __dealloc__(self):
+        cdef int64_t at
+        for at in range(self.kind_count):
+            free(self.kinds[at].items)
+        free(self.kinds)
+        free(self.failures)
+
+    cdef bint note(self, int64_t row, int64_t offset, const Kind *kind) noexcept nogil:
+        cdef Failure *failure
+        cdef void *grown
+        if unlikely(self.count == self.room):
+            grown = realloc(self.failures, (2 * self.room + 64) * sizeof(Failure))
+            if grown == NULL:
+                return False
+            self.failures = <Failure *>grown
+            self.room = 2 * self.room + 64
+        failure = &self.failures[self.count]
+        failure.row = row
+        failure.offset = offset
+        failure.kind = self.number(kind)
+        if unlikely(failure.kind < 0):
+            return False
+        self.count += 1
+        return True
+
+    cdef int64_t number(self, const Kind *kind) noexcept nogil:
+        """Return the number of a kind, which is a new one unless it came lately; -1 without memory."""
+        cdef size_t size = kind.level * sizeof(int64_t)
+        cdef int32_t place = (kind.program * 31 + kind.op * 7 + <int32_t>kind.status) & (RECENT - 1)
+        cdef int64_t number = self.recent[place]
+        cdef Kind *known
+        cdef void *grown
+        if likely(number < self.kind_count):
+            known = &self.kinds[number]
+            if likely(
+                known.op == kind.op and known.status == kind.status and known.program == kind.program
+                and known.level == kind.level
+            ) and (size == 0 or memcmp(known.items, kind.items, size) == 0):
+                return number
+        number = self.kind_count
+        if number == self.kind_room:
+            grown = realloc(self.kinds, (2 * self.kind_room + 8) * sizeof(Kind))
+            if grown == NULL:
+                return -1
+            self.kinds = <Kind *>grown
+            self.kind_room = 2 * self.kind_room + 8
+        self.kinds[number] = kind[0]
+        self.kinds[number].items = NULL
+        if size:
+            self.kinds[number].items = <int64_t *>malloc(size)
+            if self.kinds[number].items == NULL:
+                return -1
+            memcpy(self.kinds[number].items, kind.items, size)
+        self.recent[place] = number
+        self.kind_count += 1
+        return number
+
+    cdef object faults(self, list programs, int64_t before):
+        """Return the rows that failed, of which each chose one of some programs and begins so many bytes later."""
+        cdef int64_t at
+        cdef int64_t i
+        cdef Kind *kind
+        cdef Program program
+        kinds = []
+        for at in range(self.kind_count):
+            kind = &self.kinds[at]
+            program = programs[kind.program]
+            path = program.path(kind.op, [kind.items[i] for i in range(kind.level)]) if kind.op >= 0 else ""
+            kinds.append(program.failure(kind.status, kind.op, path))
+        columns = []
+        for at in range(3):
+            buffer = pa.allocate_buffer(self.count * sizeof(int64_t))
+            for i in range(self.count):
+                (<int64_t *><size_t>buffer.address)[i] = (<int64_t *>&self.failures[i])[at] + (before if at == 1 else 0)
+            columns.append(pa.Array.from_buffers(pa.int64(), self.count, [None, buffer]))
+        return Faults(*columns, kinds)
