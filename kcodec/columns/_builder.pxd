@@ -90,6 +90,24 @@ cdef inline int64_t offset_at(const Column *column, int64_t index, bint wide) no
     return (<int32_t *>column.offsets)[index]
 
 
+cdef inline void hide(Column *columns, int64_t row) noexcept nogil:
+    """Make a row null of which, and behind which, values are stored; its text and items stay beneath."""
+    cdef Column *column = columns
+    cdef int32_t end = columns[0].end
+    cdef int32_t at = 0
+    while at < end:
+        column = &columns[at]
+        at += 1
+        if column.valid != NULL:
+            column.valid[row] = 0
+        if column.kind == FIXED:
+            memset(column.data + row * column.width, 0, column.width)
+        elif column.kind == BITS:
+            column.data[row] = 0
+        elif column.kind != STRUCT:
+            at = column.end
+
+
 cdef inline void set_null(Column *columns, int32_t at, int64_t index, bint wide) noexcept nogil:
     """Make the value at an index null, or the empty value where null cannot be; with all fields below it."""
     cdef int32_t end = columns[at].end

@@ -1,6 +1,6 @@
 """ksqlDB's keys and values: its formats, with those whose schemas are in a registry, as one codec of columns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -284,7 +284,7 @@ class KsqlCodec(Codec):
             found = self._registered.reading(keys, errors, headers)
             framed, step = found.framed, found.step
 
-        def each(number: Numbered, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def each(number: Numbered, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
             at = number.at
             array, faults = step(framed[at], stop)
             if windowed is not None and windowed[at].faults:
@@ -298,11 +298,11 @@ class KsqlCodec(Codec):
 
         return run.result(each, Numbered.all(chunks), chunked, self.arrow_type, DecodeError)
 
-    def _read_plain(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _read_plain(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         assert self._rows is not None
         return self._rows.decode(array, stop)
 
-    def _record(self, values: pa.Array, array: pa.Array, faults: list[Fault]) -> pa.Array:
+    def _record(self, values: pa.Array, array: pa.Array, faults: Sequence[Fault]) -> pa.Array:
         """Return rows as structs, also of a bare column, and those that are null or failed as nulls."""
         if self.wrapped:
             return array

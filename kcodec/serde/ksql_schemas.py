@@ -207,7 +207,8 @@ class RegisteredRows:
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array; its schema is registered, unless one was chosen."""
         step, _ = self._write().step(array.type)
-        return step(array, stop)
+        encoded, faults = step(array, stop)
+        return encoded, list(faults)
 
     def register(self) -> int | None:
         """Choose the schema that is written, and return its id."""

@@ -189,7 +189,7 @@ def _decimal(value: Decimal, kind: pa.DataType) -> Decimal:
 def widen(array: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[tuple[int, str]]]:
     """Convert numbers to wider types, and find the rows and paths of those that the wider type does not hold.
 
-    The array is as the row loop makes it: neither sliced nor with values behind nulls.
+    The array is as the row loop makes it: not sliced, and with values behind nulls only in rows that failed.
 
     >>> array, lost = widen(pa.array([[1], [2, 2**53 + 1]]), pa.list_(pa.float64()))
     >>> array[0].as_py(), lost

@@ -125,7 +125,9 @@ class RunReader:
             if stop and faults:
                 continue
             part, lost = widen(part, target.inner)
-            paths = dict(reversed(lost))
+            # Beneath the nulls of rows that failed may be what was read of them before.
+            failed = {fault.row for fault in found} if lost else set()
+            paths = {row: path for row, path in reversed(lost) if row not in failed}
             faults += [Fault(row, None, path, "inexact", CODES["inexact"]) for row, path in paths.items()]
             if paths or array.null_count < len(array):
                 kept = part.is_valid()

@@ -5,15 +5,21 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._places cimport Places
 from kcodec.formats.json._program cimport Op
+from kcodec.wire.json cimport JSON_MARGIN
+from kcodec.wire.status cimport Status
 
 cdef enum:
     LANES = 64       # rows of a block, at most
     WORDS = 8        # of the bits of the fields of an object, at most
+    FEW = 8          # lists and maps around a value that fails, at most
+    BEFORE = 32      # bytes before a filler that may be read
+    FILLER = 128     # bytes of one, at most
 
 
 cdef enum Place:
     NOT_HERE         # the field did not come
     ODD              # the row is for the row loop
+    WRONG            # the row has failed
 
 
 cdef struct Expected:              # a key with what stands around it, from the bracket or comma on
@@ -24,10 +30,23 @@ cdef struct Expected:              # a key with what stands around it, from the 
     const uint8_t *tail            # from the 17th byte on
 
 
+cdef struct Lapse:                 # why a row has failed, as the context has it
+    Status status
+    const Op *op
+    const uint8_t *at
+    int32_t level
+    int64_t items[FEW]
+
+
 cdef struct Block:
     Context *context
     int64_t row                    # the first
     int64_t count                  # of rows that are as expected so far
+    bint drops                     # rows that fail are dropped; else the block ends before them
+    uint64_t dropped               # a bit for each row of which nothing more is read: it is null
+    uint64_t failed                # the same of those that have a lapse, which may be read on
+    Lapse lapses[LANES]
+    uint8_t filler[BEFORE + FILLER + JSON_MARGIN]    # what dropped rows stand in
     bint wide
     bint spaced                    # a space stands behind colons and commas
     int32_t depth
@@ -52,5 +71,6 @@ cdef struct Block:
 
 
 # Read the first `Block.count` rows, whose documents stand from `Block.start` to `Block.end`, with JSON_MARGIN readable
-# bytes behind them. `Block.count` becomes the number of rows, from the first on, that were read.
+# bytes behind them; those that are dropped already are null. `Block.count` becomes the number of rows, from the first
+# on, that were read or dropped.
 cdef void read_block(Block *block, const Op *root) noexcept nogil

@@ -11,29 +11,34 @@ on, and the rows do not wait for each other.
 So the fields must come in one order, which is that of the schema or that of the first row. Some may be absent, others
 between them that the schema does not have. Where that does not hold, it is first found where the values of each row
 stand (kcodec/formats/json/_places.pyx), and they are read from there.
-Values in a form that is not common are left to the row loop, one by one. A row that is not as expected otherwise, a
-wrong one too, ends the block before it: the row loop reads it, and nothing is reported from here. What is stored of
-it until then is written over.
+Values in a form that is not common are left to the row loop, one by one. A row that fails in one of them, or between
+them, fails as it would there, if all before came in order: that is noted, and the row is *dropped*. The others go on,
+and so that no loop has to ask which these are, it goes on with them: what it reads is a filler of the shortest values,
+where they are expected. In the end its values are made null.
+A row that is not as expected otherwise ends the block before it: the row loop reads it, and what is stored of it until
+then is written over.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from kcodec.columns._builder cimport BITS, FIXED, LIST, Column, offset_t, set_null
-from kcodec.formats.json._context cimport Context
+from kcodec.columns._builder cimport BITS, FIXED, LIST, Column, offset_at, offset_t, set_null
+from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._places cimport PLACED, Place, Places, begin_places, locate
 from kcodec.formats.json._program cimport (
     ABSENT, BEHIND, BOOLEAN, DECIMAL, DEFAULT, DOUBLE, FOLD, INTEGER, ITEMS, KEEPS, NULLABLE, OBJECT, STRING, Op,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, quick_text, read_quickly, store_decimal, store_number
-from kcodec.formats.json._row cimport find, is_key, items_t, run
+from kcodec.formats.json._row cimport find, is_key, items_t, read_document, run
 from kcodec.wire._floats cimport json_double, json_doubles, powers_of_five
-from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, unlikely
+from kcodec.wire.cursor cimport ctz64, likely, load_le32, load_le64, prefetch, store_le64, unlikely
 from kcodec.wire.json cimport (
     json_long, json_plain, json_plain32, json_quotient, json_skip, json_space, json_text, json_tight, json_whole,
 )
-from kcodec.wire.status cimport OK
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.status cimport (
+    INVALID_UTF8, JSON_SYNTAX, MISSING_KEY, NEED_ROOM, NO_MEMORY, OK, TRAILING_BYTES, TRUNCATED,
+)
+from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
 
 cdef enum:
     DISORDER = 1 << 20        # fields that are sought, for one that came too late
@@ -42,6 +47,73 @@ cdef enum:
 ctypedef fused integer_t:
     int32_t
     int64_t
+
+cdef inline bint is_dropped(const Block *block, int64_t lane) noexcept nogil:
+    return block.dropped >> lane & 1
+
+
+cdef void drop(Block *block, int64_t lane) noexcept nogil:
+    """Go on without a row."""
+    block.dropped |= <uint64_t>1 << lane
+    block.at[lane] = block.start[lane] = block.filler + BEFORE
+    block.end[lane] = block.filler + BEFORE + FILLER
+    block.checked[lane] = True
+
+
+cdef void fill(Block *block, const Op *op) noexcept nogil:
+    """Let dropped rows stand before a field, its key as it is expected."""
+    cdef const Expected *key = &block.key
+    cdef uint64_t left = block.dropped
+    cdef uint8_t *p = block.filler + BEFORE
+    store_le64(p, key.words[0])
+    store_le64(p + 8, key.words[1])
+    if key.size > 16:
+        memcpy(p + 16, key.tail, min(key.size, FILLER // 2) - 16)
+    p += min(key.size, FILLER // 2)
+    if block.spaced and key.size:
+        p[0] = 32
+        p += 1
+    # Where it is not what the column takes, a null is stored.
+    if op.code == STRING:
+        memcpy(p, b'""}', 3)
+    elif op.code == BOOLEAN:
+        memcpy(p, b"false}", 6)
+    elif op.code == ITEMS:
+        memcpy(p, b"[]}", 3)
+    elif op.code == OBJECT or op.code == INTEGER:
+        memcpy(p, b"{}" if op.code == OBJECT else b"1}", 2)
+    else:
+        memcpy(p, b"1.5}", 4)
+    while left:
+        block.at[ctz64(left)] = block.filler + BEFORE
+        left &= left - 1
+
+
+cdef bint drop_failed(Block *block, int64_t lane) noexcept nogil:
+    """Drop a row that has failed, for what the context says; if that cannot be, end the block before it.
+
+    Where the keys come in any order, what comes before in the row may be wrong too.
+    """
+    if (block.scattered and block.depth and block.context.status != INVALID_UTF8) or not note(block, lane):
+        block.count = lane
+        return False
+    drop(block, lane)
+    return True
+
+
+cdef bint note(Block *block, int64_t lane) noexcept nogil:
+    """Note why a row has failed."""
+    cdef Context *context = block.context
+    cdef Lapse *lapse = &block.lapses[lane]
+    if not block.drops or context.level > FEW or context.status == NEED_ROOM or context.status == NO_MEMORY:
+        return False
+    block.failed |= <uint64_t>1 << lane
+    lapse.status = context.status
+    lapse.op = context.op
+    lapse.at = context.at
+    lapse.level = context.level
+    memcpy(lapse.items, context.items, context.level * sizeof(lapse.items[0]))
+    return True
 
 
 cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil:
@@ -77,17 +149,38 @@ cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) 
 
 
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
-    cdef const uint8_t *p = seek(block, block.key.container, op, lane)
+    cdef const uint8_t *p
+    if is_dropped(block, lane):
+        return block.at[lane]
+    p = seek(block, block.key.container, op, lane)
     block.sought += 1
-    if p == NULL:
-        if block.place == ODD or not op.forms & ABSENT or op.data != NULL:
-            # It may come later in the row.
-            if block.place == NOT_HERE and block.found != NULL:
-                block.sought += DISORDER
-            block.count = lane
-        else:
-            block.at[lane] = block.next
-    return p
+    if p != NULL:
+        return p
+    if block.place == WRONG:
+        return block.at[lane] if drop_failed(block, lane) else NULL
+    if block.place == NOT_HERE and op.forms & ABSENT and op.data == NULL:
+        block.at[lane] = block.next
+    elif block.place == NOT_HERE and block.found == NULL and not op.forms & ABSENT and is_next(block, op):
+        p = block.next
+        if p == block.begin[lane]:
+            p = json_space(p + 1, block.end[lane])
+        fail(block.context, MISSING_KEY, op, p)
+        return block.at[lane] if drop_failed(block, lane) else NULL
+    else:
+        # It may come later in the row.
+        if block.place == NOT_HERE and block.found != NULL:
+            block.sought += DISORDER
+        block.count = lane
+    return NULL
+
+
+cdef bint is_next(Block *block, const Op *op) noexcept nogil:
+    """Return whether all fields before one in the schema have been read."""
+    cdef int32_t word
+    for word in range(op.number >> 6):
+        if ~block.read[word]:
+            return False
+    return not ~block.read[op.number >> 6] << (63 - (op.number & 63)) << 1
 
 
 cdef void find_values(Block *block, const Op *op) noexcept nogil:
@@ -100,9 +193,14 @@ cdef void find_values(Block *block, const Op *op) noexcept nogil:
 
 
 cdef bint is_valid(Block *block, int64_t lane) noexcept nogil:
-    """Return whether all of a document is UTF-8, which every slower path relies on."""
+    """Return whether all of a document is UTF-8, which every slower path relies on; else the row has failed."""
+    cdef const uint8_t *p = block.start[lane]
+    cdef int64_t size = block.end[lane] - p
     if not block.checked[lane]:
-        block.checked[lane] = utf8_valid(block.start[lane], block.end[lane] - block.start[lane])
+        block.checked[lane] = utf8_valid(p, size)
+        if not block.checked[lane]:
+            block.context.level = 0
+            fail(block.context, INVALID_UTF8, NULL, p + utf8_valid_prefix(p, size))
     return block.checked[lane]
 
 
@@ -129,26 +227,27 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
     cdef const uint8_t *at
     cdef const Op *found
     context.end = end
-    block.place = ODD
+    context.level = 0
+    block.place = WRONG
     if not is_valid(block, lane):
         return NULL
     while True:
         p = json_space(p, end)
         if p >= end:
-            return NULL
+            return fail(context, TRUNCATED, container, end)
         if p[0] == 125 and p != block.begin[lane]:
             return elsewhere(block, p, NULL)
         if p[0] != (123 if p == block.begin[lane] else 44):
-            return NULL
+            return fail(context, JSON_SYNTAX, container, p)
         at = json_space(p + 1, end)
         if at >= end:
-            return NULL
+            return fail(context, TRUNCATED, container, end)
         if at[0] == 125 and p == block.begin[lane]:
             return elsewhere(block, p, NULL)
         if is_key(op, at, end, op.code == BEHIND):
             return json_space(at + op.key_size, end)
         if at[0] != 34:
-            return NULL
+            return fail(context, JSON_SYNTAX, container, at)
         found = find(context, container, at)
         if context.status != OK:
             return NULL
@@ -157,11 +256,12 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
         if found != NULL:
             if is_read(block, found):
                 block.sought += DISORDER
+                block.place = ODD
                 return NULL
             return elsewhere(block, p, found)
         p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
         if p == NULL:
-            return NULL
+            return fail_token(context, container)
 
 
 cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uint8_t *p) noexcept nogil:
@@ -170,12 +270,11 @@ cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uin
     cdef int64_t row = block.row + lane
     if lane >= block.count:
         return NULL
-    if p == NULL:
+    if p == NULL or is_dropped(block, lane):
         set_null(context.columns, op.column, row, block.wide)
         return block.at[lane]
     if not is_valid(block, lane):
-        block.count = lane
-        return NULL
+        return refuse(block, op, lane)
     context.end = block.end[lane]
     context.depth = block.depth
     context.level = 0
@@ -186,10 +285,31 @@ cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uin
     else:
         p = run(context, NULL, op, row, p, <int32_t *>NULL, <items_t>0)
     # What is stored beyond the document counts for a row as a whole.
-    if p == NULL or context.budget.expanded:
+    if context.budget.expanded:
         block.count = lane
         return NULL
+    if p == NULL:
+        if context.op == NULL:
+            # There is no value, but the end of the object that has the field.
+            context.op = block.key.container
+        return refuse(block, op, lane)
     return p
+
+
+cdef const uint8_t *refuse(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    """Drop a row that has failed at a field; NULL if that ends the block."""
+    cdef bint goes_on = block.scattered and block.depth == 1 and block.context.status != INVALID_UTF8
+    if goes_on:
+        # The first failure of the row counts, where the others are found later.
+        if (not block.failed >> lane & 1 or block.context.at < block.lapses[lane].at) and not note(block, lane):
+            block.count = lane
+            return NULL
+    elif not drop_failed(block, lane):
+        return NULL
+    set_null(block.context.columns, op.column, block.row + lane, block.wide)
+    if goes_on:
+        return block.start[lane] + block.places.table[op.number * PLACED + lane].stop
+    return block.at[lane]
 
 
 cdef void read_values(Block *block, const Op *op) noexcept nogil:
@@ -308,18 +428,31 @@ cdef inline bint is_inner(int8_t byte) noexcept nogil:
     return byte < -64
 
 
-cdef void check_texts(Block *block, const Column *column, int64_t begin, int64_t end, bint cut) noexcept nogil:
-    """End the block before the first row that is not UTF-8, if one of these texts is not.
+cdef inline int64_t text_start(Block *block, const Column *column, const Column *list, int64_t lane) noexcept nogil:
+    """Return where the text of a row starts, or the text of its items."""
+    cdef int64_t index = block.row + lane
+    if list != NULL:
+        index = offset_at(list, index, block.wide)
+    return offset_at(column, index, block.wide)
+
+
+cdef void check_texts(Block *block, const Column *column, const Column *list, bint cut) noexcept nogil:
+    """Drop the rows that are not UTF-8, if one of these texts is not.
 
     Together they may be although they are not: then a character is cut between two of them.
     """
+    cdef int64_t begin = text_start(block, column, list, 0)
+    cdef int64_t end = text_start(block, column, list, block.count)
     cdef int64_t lane
     if likely(not cut) and likely(utf8_valid(column.data + begin, end - begin)):
         return
     for lane in range(block.count):
         if not is_valid(block, lane):
-            block.count = lane
-            return
+            if not drop_failed(block, lane):
+                return
+            # It stays where it is, beneath a null, but as text.
+            begin = text_start(block, column, list, lane)
+            memset(column.data + begin, 63, text_start(block, column, list, lane + 1) - begin)
 
 
 cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
@@ -371,7 +504,7 @@ cdef void read_texts(Block *block, const Op *op, offset_t *tag) noexcept nogil:
             break
         used = offsets[lane + 1]
         block.at[lane] = p
-    check_texts(block, column, offsets[0], offsets[block.count], is_inner(least))
+    check_texts(block, column, NULL, is_inner(least))
 
 
 cdef inline const uint8_t *read_items(
@@ -431,10 +564,7 @@ cdef void read_lists(Block *block, const Op *op, offset_t *tag) noexcept nogil:
             break
         block.at[lane] = p
     if item.code == STRING:
-        check_texts(
-            block, items, (<offset_t *>items.offsets)[offsets[0]], (<offset_t *>items.offsets)[offsets[block.count]],
-            is_inner(least)
-        )
+        check_texts(block, items, column, is_inner(least))
 
 
 cdef void read_objects(Block *block, const Op *op) noexcept nogil:
@@ -446,7 +576,7 @@ cdef void read_objects(Block *block, const Op *op) noexcept nogil:
         return
     for lane in range(block.count):
         p = block.value[lane]
-        if p == NULL or p >= block.end[lane] or p[0] != 123:
+        if (p == NULL or p >= block.end[lane] or p[0] != 123) and not is_dropped(block, lane):
             read_values(block, op)
             return
     memcpy(block.at, block.value, block.count * sizeof(block.at[0]))
@@ -484,18 +614,25 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
         read_values(block, op)
 
 
+cdef inline int64_t first_lane(const Block *block) noexcept nogil:
+    """Return the first row that is not dropped; the first of all, if there is none."""
+    cdef uint64_t left = ~block.dropped & (<uint64_t>-1 >> (64 - block.count))
+    return ctz64(left) if likely(left) else 0
+
+
 cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
     """Return the field that comes next in the first row, or `op`, the one expected, if none is found."""
     cdef Context *context = block.context
+    cdef int64_t lane = first_lane(block)
     cdef const Op *behind = container + container.next - 1
     cdef const Op *next = NULL
     cdef const Op *found
-    cdef const uint8_t *end = block.end[0]
-    cdef const uint8_t *p = block.at[0]
+    cdef const uint8_t *end = block.end[lane]
+    cdef const uint8_t *p = block.at[lane]
     while op == behind or is_read(block, op):
         op = container + 1 if op == behind else op + op.next
-    if is_key(op, p + 1 + (p[1] == 32), end, 0) or seek(block, container, op, 0) != NULL \
-            or block.place == ODD or block.found == NULL:
+    if is_key(op, p + 1 + (p[1] == 32), end, 0) or seek(block, container, op, lane) != NULL \
+            or block.place != NOT_HERE or block.found == NULL:
         return op
     next = block.found
     p = block.next
@@ -533,6 +670,8 @@ cdef void read_fields(Block *block, const Op *container) noexcept nogil:
         block.read = read
         op = next_field(block, container, op)
         expect(block, container, op, field == 0)
+        if block.dropped:
+            fill(block, op)
         read_field(block, op)
         read[op.number >> 6] |= <uint64_t>1 << (op.number & 63)
         op += op.next
@@ -542,8 +681,12 @@ cdef void read_fields(Block *block, const Op *container) noexcept nogil:
     for lane in range(block.count):
         p = block.at[lane]
         if unlikely(p >= block.end[lane] or p[0] != 125):
+            if is_dropped(block, lane):
+                continue
             seek(block, container, behind, lane)
-            if block.place == ODD:
+            if block.place == WRONG and drop_failed(block, lane):
+                continue
+            if block.place != NOT_HERE:
                 block.count = lane
                 break
             p = block.next
@@ -557,22 +700,58 @@ cdef void locate_rows(Block *block, const Op *container) noexcept nogil:
     """Find the values of all rows; `Block.value` becomes where each row ends."""
     cdef Context *context = block.context
     cdef Places *places = &block.places
+    cdef const Op *op
+    cdef uint64_t lacking
     cdef int64_t lane
     if block.depth >= context.max_depth or not container.fields or not begin_places(places, container):
         block.count = 0
         return
     places.spaced = block.spaced
     for lane in range(block.count):
+        if is_dropped(block, lane):
+            continue
         context.end = block.end[lane]
-        if container.forms & FOLD and not is_valid(block, lane):
-            block.count = lane
-            break
-        block.value[lane] = locate(
-            places, context, lane, block.start[lane], block.at[lane], context.max_depth - block.depth - 1
-        )
+        block.value[lane] = NULL
+        if not container.forms & FOLD or is_valid(block, lane):
+            block.value[lane] = locate(
+                places, context, lane, block.start[lane], block.at[lane], context.max_depth - block.depth - 1
+            )
         if block.value[lane] == NULL or (places.unknown and not is_valid(block, lane)):
-            block.count = lane
-            break
+            if not try_row(block, container, lane):
+                return
+    op = container + 1
+    for _ in range(container.fields):
+        if not op.forms & ABSENT or op.data != NULL:
+            lacking = ~(places.came[op.number] | block.dropped)
+            while lacking:
+                lane = ctz64(lacking)
+                lacking &= lacking - 1
+                if lane < block.count and not try_row(block, container, lane):
+                    return
+        op += op.next
+
+
+cdef bint try_row(Block *block, const Op *root, int64_t lane) noexcept nogil:
+    """Drop a row that the row loop does not read either, or that is null; else end the block before it.
+
+    What it yields is stored in the place of the first row, of which nothing is yet.
+    """
+    cdef Context *context = block.context
+    cdef int64_t room = context.budget.room
+    cdef const uint8_t *p
+    if not block.drops:
+        block.count = lane
+        return False
+    context.end = block.end[lane]
+    p = read_document(context, root, block.row, block.start[lane], block.wide, block.trailing)
+    context.budget.room = room
+    if p == NULL:
+        return drop_failed(block, lane)
+    if block.at[lane][0] == 123 or context.budget.expanded:
+        block.count = lane
+        return False
+    drop(block, lane)
+    return True
 
 
 cdef void read_some(Block *block, const Op *op, uint64_t came, offset_t *tag) noexcept nogil:
@@ -628,7 +807,7 @@ cdef void read_some(Block *block, const Op *op, uint64_t came, offset_t *tag) no
     if op.code == STRING:
         for next in range(next, block.count):
             offsets[next + 1] = offsets[next]
-        check_texts(block, column, offsets[0], offsets[block.count], is_inner(least))
+        check_texts(block, column, NULL, is_inner(least))
 
 
 cdef void read_scattered(Block *block, const Op *container) noexcept nogil:
@@ -638,6 +817,7 @@ cdef void read_scattered(Block *block, const Op *container) noexcept nogil:
     cdef const Place *places
     cdef uint64_t all
     cdef uint64_t came
+    cdef uint64_t dropped
     cdef int64_t lane
     locate_rows(block, container)
     memcpy(ends, block.value, block.count * sizeof(ends[0]))
@@ -647,22 +827,19 @@ cdef void read_scattered(Block *block, const Op *container) noexcept nogil:
         if block.count == 0:
             return
         places = &block.places.table[op.number * PLACED]
-        came = block.places.came[op.number]
         all = <uint64_t>-1 >> (64 - block.count)
-        if came & all != all and (not op.forms & ABSENT or op.data != NULL):
-            block.count = ctz64(~came)
-            if block.count == 0:
-                return
-            all = <uint64_t>-1 >> (64 - block.count)
-        came &= all
-        if came == all:
+        came = block.places.came[op.number] & all & ~block.dropped
+        dropped = block.dropped & all
+        if came | dropped == all:
             for lane in range(block.count):
                 block.at[lane] = block.start[lane] + places[lane].start
             # Nothing stands before a value that is where it is looked for.
             memset(&block.key, 0, sizeof(block.key))
+            if dropped:
+                fill(block, op)
             read_field(block, op)
             for lane in range(block.count):
-                if unlikely(block.at[lane] != block.start[lane] + places[lane].stop):
+                if unlikely(block.at[lane] != block.start[lane] + places[lane].stop) and not is_dropped(block, lane):
                     block.count = lane
                     break
         elif op.code >= BOOLEAN and op.code <= STRING:
@@ -687,22 +864,28 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     cdef const uint8_t *p
     cdef const uint8_t *end
     cdef int64_t lane
+    block.depth = 0
+    block.failed = 0
     memset(block.checked, 0, block.count * sizeof(block.checked[0]))
     for lane in range(block.count):
+        if is_dropped(block, lane):
+            drop(block, lane)
+            continue
         p = block.start[lane]
         end = block.end[lane]
         if unlikely(p >= end or p[0] != 123):
             if end - p >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
                 p += 3
             p = json_space(p, end)
-            if p >= end or p[0] != 123:
-                block.count = lane
+            block.at[lane] = p
+            if (p >= end or p[0] != 123) and not try_row(block, root, lane):
                 break
-        block.at[lane] = p
+        else:
+            block.at[lane] = p
     if block.count == 0:
         return
-    block.depth = 0
-    block.spaced = is_spaced(block.at[0], block.end[0])
+    lane = first_lane(block)
+    block.spaced = is_spaced(block.at[lane], block.end[lane])
     block.sought = 0
     set_valid(block, root)
     if block.scattered:
@@ -712,9 +895,15 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     for lane in range(block.count):
         p = block.at[lane]
         end = block.end[lane]
-        if unlikely(p != end) and not (is_valid(block, lane) if block.trailing else json_space(p, end) == end):
-            block.count = lane
-            break
+        if unlikely(p != end) and not (block.dropped | block.failed) >> lane & 1:
+            if is_valid(block, lane):
+                p = json_space(p, end)
+                if p == end or block.trailing:
+                    continue
+                fail(block.context, TRAILING_BYTES, NULL, p)
+                block.context.level = 0
+            if not drop_failed(block, lane):
+                break
 
 
 cdef bint is_spaced(const uint8_t *p, const uint8_t *end) noexcept nogil:

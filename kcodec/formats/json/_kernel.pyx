@@ -14,19 +14,20 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._rows cimport VIEWS, Slice
-from kcodec.formats.json._block cimport LANES, Block, read_block
+from kcodec.columns._builder cimport hide, set_null
+from kcodec.formats.json._block cimport LANES, Block, Lapse, read_block
 from kcodec.formats.json._context cimport Context, fail
 from kcodec.formats.json._places cimport free_places
 from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
-from kcodec.formats.json._row cimport items_t, run
-from kcodec.plan._budget cimport begin_row, set_limits
-from kcodec.plan._decoder cimport Decoder, payload_of, program_of
+from kcodec.formats.json._row cimport read_document
+from kcodec.plan._budget cimport set_limits
+from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
+from kcodec.plan._failures cimport Kind
 from kcodec.plan._program cimport Program as Compiled
-from kcodec.wire.cursor cimport unlikely
-from kcodec.wire.json cimport JSON_MARGIN, json_space
-from kcodec.wire.status cimport INVALID_UTF8, NO_MEMORY, OK, TRAILING_BYTES, TRUNCATED, Status
-from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
+from kcodec.wire.cursor cimport ctz64, unlikely
+from kcodec.wire.json cimport JSON_MARGIN
+from kcodec.wire.status cimport NO_MEMORY, OK, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
 
@@ -100,15 +101,28 @@ cdef class JsonDecoder(Decoder):
         """
         cdef Block *block = &self.block
         cdef int64_t wanted = min(self.count - self.next, self.together)
-        cdef int32_t program = program_of(self, self.next)
+        cdef int32_t program = -1
+        cdef int32_t chosen
         cdef int64_t count = 0
         cdef Slice *slice
+        cdef bint begins = False     # that keys are read in any order
         if self.single:
             self.single -= 1
             return 0
         block.row = self.row + self.next
-        if program >= 0 and in_blocks(<const Op *>self.tables[program]) and self.context.max_number >= SHORT:
-            while count < wanted and program_of(self, self.next + count) == program:
+        block.drops = not self.stop
+        block.dropped = 0
+        if self.context.max_number >= SHORT:
+            while count < wanted:
+                chosen = program_of(self, self.next + count)
+                if chosen < 0:
+                    block.dropped |= <uint64_t>1 << count
+                    count += 1
+                    continue
+                if program < 0 and in_blocks(<const Op *>self.tables[chosen]):
+                    program = chosen
+                if chosen != program:
+                    break
                 slice = &self.slices[self.next + count]
                 if self.bounded:
                     block.start[count] = self.bounded_payload(block.row + count, slice, &block.end[count])
@@ -125,8 +139,13 @@ cdef class JsonDecoder(Decoder):
         block.wide = self.builder.wide
         block.ahead = self.payload
         block.trailing = self.trailing
-        block.inside = self.rows.layout != VIEWS and count > 0 and block.start[0] - self.rows.data >= 16
+        block.inside = self.rows.layout != VIEWS and begins_inside(block, self.rows.data)
         block.scattered = self.scattered > 0
+        if count and program < 0:
+            # All of them are null.
+            for count in range(count):
+                set_null(self.builder.columns, 0, block.row + count, block.wide)
+            return block.count
         if count:
             read_block(block, <const Op *>self.tables[program])
             if block.scattered and block.places.strange > count * (<const Op *>self.tables[program]).fields:
@@ -137,36 +156,76 @@ cdef class JsonDecoder(Decoder):
             elif self.scattered < 0:
                 self.scattered += 1
             elif SLOWNESS * block.sought > count * (<const Op *>self.tables[program]).fields:
+                begins = True
                 self.scattered = self.spell
                 self.spell = min(2 * self.spell, LONGEST_SPELL)
-                if block.count < count:
-                    return block.count
             else:
                 self.spell = 1
+            if unlikely(block.dropped | block.failed) and not self.end_dropped(program):
+                return -1
         if block.count == wanted:
             self.together = min(self.together + self.together // 2, LANES)
             self.pause = 1
             return wanted
+        if begins and block.count < count:
+            return block.count
         self.together = max(block.count, FEWEST)
         self.pause = 1 if block.count >= FEWEST // 2 else min(2 * self.pause, 2 * LANES)
         self.single = self.pause - 1 if block.count == 0 else self.pause
         return block.count
 
+    cdef bint end_dropped(self, int32_t program) noexcept nogil:
+        """Make rows null that were dropped, and note why they failed; False without memory."""
+        cdef Block *block = &self.block
+        cdef uint64_t left = block.dropped | block.failed
+        cdef const uint8_t *start
+        cdef Lapse *lapse
+        cdef int64_t lane
+        while left:
+            lane = ctz64(left)
+            left &= left - 1
+            if lane >= block.count:
+                break
+            hide(self.builder.columns, block.row + lane)
+            if block.failed >> lane & 1:
+                lapse = &block.lapses[lane]
+                start = self.slices[self.next + lane].start
+                if not self.note(
+                    block.row + lane, lapse.at - start, program, lapse.status, lapse.op, lapse.level, lapse.items
+                ):
+                    return False
+        return True
+
+    cdef bint note(
+        self, int64_t row, int64_t offset, int32_t program, Status status, const Op *op, int32_t level, int64_t *items
+    ) noexcept nogil:
+        cdef Kind kind
+        kind.program = program
+        kind.op = <int32_t>(op - <const Op *>self.tables[program]) if op != NULL else -1
+        kind.status = status
+        kind.level = level if op != NULL else 0
+        kind.items = items
+        return self.failures.note(row, offset, &kind)
+
+    cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        cdef Context *context = &self.context
+        if self.stop:
+            return FAULT
+        if not self.note(
+            row, context.at - self.origin, program, context.status, context.op, context.level, context.items
+        ):
+            return OUT_OF_MEMORY
+        return GO_ON
+
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
         cdef const uint8_t *p
         self.origin = slice.start
-        context.outside = NULL
-        begin_row(&context.budget)
-        context.depth = 0
-        context.level = 0
         p = payload_of(self, row, slice, &context.end)
         if unlikely(p == NULL):
             p = fail(context, TRUNCATED, NULL, slice.end)
         elif unlikely(slice.limit - context.end < JSON_MARGIN) and not self.move(&p):
             return NO_MEMORY
-        elif unlikely(not utf8_valid(p, context.end - p)):
-            p = fail(context, INVALID_UTF8, NULL, p + utf8_valid_prefix(p, context.end - p))
         else:
             p = read_document(context, <const Op *>self.tables[program], row, p, self.builder.wide, self.trailing)
         return OK if p != NULL else context.status
@@ -196,29 +255,14 @@ cdef class JsonDecoder(Decoder):
         return program.fault(row, context.at - self.origin, context.status, failed, path)
 
 
+cdef inline bint begins_inside(const Block *block, const uint8_t *data) noexcept nogil:
+    """Return whether 16 bytes before the first document may be read."""
+    cdef uint64_t left = ~block.dropped & (<uint64_t>-1 >> (64 - block.count)) if block.count else 0
+    return left and block.start[ctz64(left)] - data >= 16
+
+
 cdef inline bint in_blocks(const Op *root) noexcept nogil:
     return root.code == OBJECT and not root.forms & KEEPS
-
-
-cdef const uint8_t *read_document(
-    Context *context, const Op *root, int64_t row, const uint8_t *p, bint wide, bint trailing
-) noexcept nogil:
-    """Read one document, and what may stand around it: a byte order mark and space."""
-    cdef const uint8_t *end = context.end
-    if end - p >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
-        p += 3
-    p = json_space(p, end)
-    if unlikely(p >= end):
-        return fail(context, TRUNCATED, root, end)
-    if wide:
-        p = run(context, NULL, root, row, p, <int64_t *>NULL, <items_t>0)
-    else:
-        p = run(context, NULL, root, row, p, <int32_t *>NULL, <items_t>0)
-    if unlikely(p != NULL and p != end) and not trailing:
-        p = json_space(p, end)
-        if p != end:
-            return fail(context, TRAILING_BYTES, NULL, p)
-    return p
 
 
 def decode(values, programs, *, selector=None, starts=None, ends=None, trailing=False, stop=False):

@@ -36,3 +36,8 @@ cdef const uint8_t *run(
     Context *context, const Op *container, const Op *op, int64_t index, const uint8_t *p, offset_t *tag,
     values_t which
 ) noexcept nogil
+
+# Read one document, and what may stand around it: a byte order mark and space. Return NULL for a failure.
+cdef const uint8_t *read_document(
+    Context *context, const Op *root, int64_t row, const uint8_t *p, bint wide, bint trailing
+) noexcept nogil

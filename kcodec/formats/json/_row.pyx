@@ -19,12 +19,14 @@ from kcodec.formats.json._program cimport (
     OBJECT, RAW, TUPLE, UNION, UNIQUE, Op, key_hash,
 )
 from kcodec.formats.json._quick cimport NULL_WORD, SHORT, read_quickly
-from kcodec.plan._budget cimport charge
+from kcodec.plan._budget cimport begin_row, charge
 from kcodec.wire.cursor cimport likely, load_le32, load_le64, unlikely
 from kcodec.wire.json cimport json_literal, json_plain, json_skip, json_space, json_string
 from kcodec.wire.status cimport (
-    DEPTH_LIMIT, DUPLICATE_KEY, JSON_SYNTAX, JSON_TYPE, MISSING_KEY, NO_MEMORY, NULL_VALUE, OK, TRUNCATED, Status,
+    DEPTH_LIMIT, DUPLICATE_KEY, INVALID_UTF8, JSON_SYNTAX, JSON_TYPE, MISSING_KEY, NO_MEMORY, NULL_VALUE, OK,
+    TRAILING_BYTES, TRUNCATED, Status,
 )
+from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
 
 
 cdef bint is_folded_key(const Op *op, const uint8_t *p, const uint8_t *end) noexcept nogil:
@@ -470,6 +472,32 @@ cdef const uint8_t *run(
             return leave(context, container, exact, index, begin, slot, p, tag)
         else:
             return fail(context, JSON_SYNTAX, container, p)
+
+
+cdef const uint8_t *read_document(
+    Context *context, const Op *root, int64_t row, const uint8_t *p, bint wide, bint trailing
+) noexcept nogil:
+    cdef const uint8_t *end = context.end
+    context.outside = NULL
+    begin_row(&context.budget)
+    context.depth = 0
+    context.level = 0
+    if unlikely(not utf8_valid(p, end - p)):
+        return fail(context, INVALID_UTF8, NULL, p + utf8_valid_prefix(p, end - p))
+    if end - p >= 3 and p[0] == 0xEF and p[1] == 0xBB and p[2] == 0xBF:
+        p += 3
+    p = json_space(p, end)
+    if unlikely(p >= end):
+        return fail(context, TRUNCATED, root, end)
+    if wide:
+        p = run(context, NULL, root, row, p, <int64_t *>NULL, <items_t>0)
+    else:
+        p = run(context, NULL, root, row, p, <int32_t *>NULL, <items_t>0)
+    if unlikely(p != NULL and p != end) and not trailing:
+        p = json_space(p, end)
+        if p != end:
+            return fail(context, TRAILING_BYTES, NULL, p)
+    return p
 
 
 cdef const uint8_t *leave(

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec import _impl
 from kcodec.errors import Fault
-from kcodec.plan.kernel import RowKernel
+from kcodec.plan.node import Limits, Plan
 
 if TYPE_CHECKING:
     from kcodec.formats.json import _kernel_py
@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["JsonKernel", "kernel"]
 
 
-class JsonKernel(RowKernel, Protocol):
-    """The row loops of JSON, compiled or in plain Python."""
+class JsonKernel(Protocol):
+    """The row loops of JSON, compiled or in plain Python; as `kcodec.plan.kernel.RowKernel`, with more."""
+
+    __name__: str
+
+    def Program(self, plan: Plan, limits: Limits = ...) -> Any:
+        """Make a plan ready to run: an object that is never changed, so that threads may share it."""
 
     def decode(
         self,
@@ -28,7 +33,7 @@ class JsonKernel(RowKernel, Protocol):
         ends: Any = None,
         trailing: bool = False,
         stop: bool = False,
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode one document per row, which may end before the row does; offsets count from the row's start."""
 
     def encode(

@@ -56,10 +56,12 @@ class JsonSchemaReader:
         module = kernel()
         program = self.program.compiled(module)
         how: dict[str, Any] = {"selector": selector, "starts": starts, "trailing": True}
-        array, faults = module.decode(values, [program], stop=stop, **how)
+        array, found = module.decode(values, [program], stop=stop, **how)
+        faults = list(found)
         # A row that strict reading refuses may still be one that Jackson reads.
         if stop and faults and is_odd(module, program, values, starts, faults[0]):
-            array, faults = module.decode(values, [program], **how)
+            array, found = module.decode(values, [program], **how)
+            faults = list(found)
             stop = False
         if stop and faults:
             return array, faults

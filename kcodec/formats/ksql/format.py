@@ -1,6 +1,6 @@
 """ksqlDB's formats: their names, what each can hold, and when a single column is wrapped."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ class Rows(Protocol):
     def plan(self) -> Plan | None:
         """How rows are read, for formats that have a plan."""
 
-    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads; with `stop`, up to the first fault."""
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

@@ -1,5 +1,6 @@
 """ksqlDB's JSON: documents as ksqlDB reads and writes them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ class JsonRows:
         self.arrow_type = self.plan.arrow_type
         self._programs: Kept[tuple[str, pa.DataType | None], Any] = Kept()
 
-    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads; see the kernel of JSON."""
         if self._ambiguous:
             # One key may be several columns, which the row loop does not know.

@@ -56,9 +56,10 @@ class ProgramDecoder(SchemaDecoder):
         """Decode an array."""
         module = self._kernel()
         compiled = [None if program is None else program.compiled(module) for program in programs]
-        return module.decode(
+        array, faults = module.decode(
             values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
         )
+        return array, list(faults)
 
 
 def read_as(rows: RowOptions, source: Source) -> Reading:

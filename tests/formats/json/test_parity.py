@@ -5,6 +5,7 @@ import dataclasses
 import decimal
 import json
 import math
+import random
 import warnings
 from functools import partial
 
@@ -350,6 +351,143 @@ def test_alike_rows_of_every_layout():
         for i in range(300)
     ]
     same_in_every_layout(kind, rows)
+
+
+def usual(row, order="steady"):
+    """Return a document of the fields of KINDS as parts, in an order of its own if that is "any"."""
+    parts = {
+        "id": f"{row}",
+        "name": f'"n{row}{"é" * (row % 5)}"' if row % 4 else "null",
+        "price": f"{row}.25",
+        "much": f"{row}.125",
+        "small": f"{row % 100}",
+        "number of a long name": f"{row % 1000}",
+        "score": f"{row}.5",
+        "share": "0.5",
+        "gift": "true" if row % 3 else "false",
+        "address": f'{{"street":"s{row}","place":{{"zip":{row}}}}}',
+        "tags": f'["a","é{row}"]' if row % 2 else "[]",
+        "sizes": f"[1,{row % 1000}]",
+        "counts": f'{{"a":{row}}}',
+        "at": '"2024-05-06T07:08:09Z"',
+        "note": f'"{"x" * (row % 40)}"',
+    }
+    names = list(parts)
+    if order == "any":
+        random.Random(row).shuffle(names)
+    return {name: parts[name] for name in names}
+
+
+def written(parts):
+    return ("{" + ",".join(f'"{name}":{value}' for name, value in parts.items()) + "}").encode()
+
+
+#: What is done to a document in parts.
+DAMAGE = [
+    lambda parts: written(parts)[:-1],
+    lambda parts: written(parts)[: len(written(parts)) // 2],
+    lambda parts: written({**parts, "id": '"1"'}),
+    lambda parts: written({**parts, "note": "null"}),
+    lambda parts: written({**parts, "small": "1000", "score": "false"}),
+    lambda parts: written({**parts, "sizes": '[1,2,"3"]'}),
+    lambda parts: written({**parts, "address": '{"street":"s","place":{"zip":-1}}'}),
+    lambda parts: written({**parts, "address": '{"street":"s"'}),
+    lambda parts: written({**parts, "counts": '{"a":1.5}'}),
+    lambda parts: written({name: value for name, value in parts.items() if name != "id"}),
+    lambda parts: written({name: value for name, value in parts.items() if name != "note"}),
+    lambda parts: written({**parts, "other": '{"a":1'}),
+    lambda parts: written({**parts, "tags": '["é","a"'}).replace(b"\xc3\xa9", b"\xc3"),
+    lambda parts: written(parts).replace(b"n", b"\xa9", 1),
+    lambda parts: written({**parts, "name": '"\\x"'}),
+    lambda parts: written(parts) + b"]",
+    lambda parts: written(parts).replace(b":", b" ", 1),
+    lambda parts: b"null",
+    lambda parts: b"null null",
+    lambda parts: b"",
+    lambda parts: b" ",
+    lambda parts: b"[1,2]",
+    lambda parts: b"no JSON",
+    lambda parts: bytes(range(256)),
+    lambda parts: None,
+    # Not wrong, but not what the rows around are like.
+    lambda parts: written(dict(reversed(parts.items()))),
+    lambda parts: written({**parts, "other": "[1,{}]"}),
+    lambda parts: b"\xef\xbb\xbf " + written(parts) + b"\n",
+]
+
+
+@pytest.mark.parametrize("order", ["steady", "any"])
+@pytest.mark.parametrize("wrong", [{0}, {0, 1, 40}, {0, 7, 8, 9, 20, 31, 64}, set(range(65)) - {3, 50}])
+def test_bad_rows_at_every_place_of_blocks(order, wrong):
+    # Blocks have at most 64 rows: a step of 65 comes to each place of one.
+    plan = json_plan(pa.struct(KINDS), "decode")
+    rows = []
+    for row in range(65 * len(DAMAGE)):
+        parts = usual(row, order)
+        damage = DAMAGE[(row // 65 + row % 65) % len(DAMAGE)] if row % 65 in wrong else written
+        rows.append(damage(parts))
+    same_decode([plan], rows)
+
+
+@given(st.data())
+def test_bad_rows_anywhere(data):
+    count = data.draw(st.integers(1, len(KINDS)))
+    kind = pa.struct(KINDS[:count] if data.draw(st.booleans()) else KINDS[-count:])
+    plan = json_plan(
+        kind, "decode", JsonOptions(duplicate_keys=data.draw(st.sampled_from(["last", "error"])))
+    )
+    if data.draw(st.booleans()):
+        # A field that may be absent after all, with a default.
+        at = data.draw(st.integers(0, count - 1))
+        children = list(plan.root.children)
+        forms = children[at].forms | Form.ABSENT | Form.DEFAULT
+        default = VALUES[children[at].name].split(" | ")[0].encode()
+        children[at] = dataclasses.replace(children[at], forms=forms, data=default)
+        plan = dataclasses.replace(plan, root=dataclasses.replace(plan.root, children=tuple(children)))
+    order = data.draw(st.sampled_from(["steady", "steady", "any"]))
+    share = data.draw(st.sampled_from([2, 10, 50]))
+    rows = [
+        data.draw(st.sampled_from(DAMAGE))(usual(row, order))
+        if data.draw(st.integers(1, 100)) <= share
+        else written(usual(row, order))
+        for row in range(data.draw(st.integers(1, 150)))
+    ]
+    starts = array.array("i", [data.draw(st.sampled_from([0, 0, 0, 0, 1, 400])) for _ in rows])
+    same_decode([plan], rows, trailing=data.draw(st.booleans()))
+    same_decode([plan], rows, starts=starts)
+
+
+def test_bad_rows_of_every_layout():
+    kind = pa.struct(KINDS)
+    native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
+    text = [damage for damage in DAMAGE if (damage(usual(7)) or b"").isascii()]
+    rows = [text[row % len(text)](usual(row)) if row % 7 == 0 else written(usual(row)) for row in range(400)]
+    expected, expected_faults = pure.decode(pa.array(rows), [pure.Program(json_plan(kind, "decode"))])
+    for layout in (pa.binary(), pa.string(), pa.large_binary(), pa.binary_view(), pa.string_view()):
+        values = pa.array([b"first", *rows, b"x" * 80], pa.binary()).cast(layout).slice(1, len(rows))
+        decoded, faults = native.decode(values, [native.Program(json_plan(kind, "decode"))])
+        assert decoded.equals(expected)
+        assert faults == expected_faults
+        decoded.validate(full=True)
+        # Nothing of a bad row is seen beneath its null.
+        for fault in faults:
+            assert not decoded[fault.row].is_valid
+            assert [decoded.field(at)[fault.row].as_py() for at in range(1, 14)] == [None] * 13
+
+
+def test_paths_of_many_bad_rows():
+    kind = pa.struct([("lists", pa.list_(pa.list_(pa.int8())))])
+    rows = [f'{{"lists":[[],[{"1," * (row % 70)}"x"]]}}'.encode() for row in range(300)]
+    same_decode([json_plan(kind, "decode")], rows)
+    faults = kernel(KERNEL, "native").decode(
+        pa.array(rows), [kernel(KERNEL, "native").Program(json_plan(kind, "decode"))]
+    )[1]
+    assert [fault.path for fault in faults] == [f"lists[1][{row % 70}]" for row in range(300)]
+    deep = pa.list_(pa.int8())
+    for _ in range(10):
+        deep = pa.list_(deep)
+    rows = [b'{"d":' + b"[" * 11 + b"1000" + b"]" * 11 + b"}"] * 5 + [b'{"d":[]}'] * 70
+    same_decode([json_plan(pa.struct([("d", deep)]), "decode")], rows, limits=Limits())
 
 
 @given(st.lists(ANY.map(str.encode).flatmap(damaged), max_size=4))
