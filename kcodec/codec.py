@@ -433,7 +433,7 @@ class Codec:
 def _placed(faults: Sequence[Fault], before: int) -> Sequence[Fault]:
     """Return faults with their rows in the whole column, and with reasons that do not fill the memory."""
     if isinstance(faults, Faults):
-        return faults.placed(before, _short)
+        return faults.placed(before).told(lambda path, code, reason: (path, code, _short(reason)))
     return [fault._replace(row=fault.row + before, reason=_short(fault.reason)) for fault in faults]
 
 

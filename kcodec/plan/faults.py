@@ -64,11 +64,13 @@ class Faults(Sequence[Fault]):
     def __repr__(self) -> str:
         return repr(list(self))
 
-    def placed(self, before: int, reason: Callable[[str], str]) -> "Faults":
-        """Return the same of rows with so many before them, their reasons as a function makes them."""
-        ways = [(path, code, reason(text)) for path, code, text in self._ways]
-        rows = pc.add(self.rows, before) if before else self.rows
-        return Faults(rows, self._offsets, self._kinds, ways)
+    def placed(self, before: int) -> "Faults":
+        """Return the same of rows with so many before them."""
+        return Faults(pc.add(self.rows, before), self._offsets, self._kinds, self._ways) if before else self
+
+    def told(self, way: Callable[[str, str, str], tuple[str, str, str]]) -> "Faults":
+        """Return the same with path, code and reason as a function makes them."""
+        return Faults(self.rows, self._offsets, self._kinds, [way(*each) for each in self._ways])
 
     def with_reasons(self, reasons: Mapping[int, str]) -> "Faults":
         """Return the same with other reasons for some, by their position."""

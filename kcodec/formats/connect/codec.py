@@ -277,7 +277,7 @@ class ConnectJsonCodec(Codec):
         parts, chunked = run.parts(payloads(values))
         target = self._target or self._first(parts)
 
-        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+        def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
             return self._runs.read(target, chunk, stop)
 
         return run.result(step, parts, chunked, target.kind, DecodeError)

@@ -15,6 +15,7 @@ from kcodec.formats.connect.rows import RowConverter
 from kcodec.formats.connect.target import MAX_TEXTS, NO_SCHEMA, NullTarget, Reading, Target
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
+from kcodec.plan.faults import Faults
 
 __all__ = ["RunReader"]
 
@@ -56,7 +57,7 @@ class RunReader:
         self._enveloped = enveloped
         self._max_schemas = max_schemas
 
-    def read(self, target: Target, values: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def read(self, target: Target, values: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of rows; with `stop`, up to the first fault."""
         parts: list[pa.Array] = []
         faults: list[Fault] = []
@@ -65,6 +66,8 @@ class RunReader:
         while not parts or start < len(values):
             run = self._split(target, values.slice(start, window))
             part, found = self._read_run(target, run, stop)
+            if len(run.values) == len(values):
+                return part, found
             faults += [fault._replace(row=fault.row + start) for fault in found]
             if stop and faults:
                 return pa.nulls(0, target.kind), faults
@@ -91,10 +94,12 @@ class RunReader:
         readings = [target.reading(text) for text in texts[:kept]]
         return _Run(values.slice(0, count), selector, starts, ends, readings, faults)
 
-    def _read_run(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, list[Fault]]:
-        array, faults = self._decode(target, run, stop and not self._exact)
-        faults = [self._explained(target, run, fault) for fault in faults]
-        faults = sorted([*run.faults, *faults, *_unread(run)], key=lambda fault: fault.row)
+    def _read_run(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
+        array, found = self._decode(target, run, stop and not self._exact)
+        if isinstance(found, Faults) and not self._enveloped and not self._exact:
+            return array if stop else _cast(array, target), found.told(_named)
+        explained = [self._explained(target, run, fault) for fault in found]
+        faults = sorted([*run.faults, *explained, *_unread(run)], key=lambda fault: fault.row)
         if self._exact and faults:
 
             def read(data: bytes, row: int) -> Any:
@@ -104,14 +109,12 @@ class RunReader:
             final = [fault for fault in faults if fault.code in self._final]
             array, left = reread(run.values, array, open_faults, read, stop=stop)
             faults = sorted([*left, *final], key=lambda fault: fault.row)
-        if target.kind != target.inner and not (stop and faults):
-            array = array.cast(target.kind)
-        return array, faults
+        return array if stop and faults else _cast(array, target), faults
 
-    def _decode(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _decode(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read the rows by their programs: once for each type that these make of the target's columns."""
         array = pa.nulls(len(run.values), target.inner)
-        faults: list[Fault] = []
+        faults: Sequence[Fault] = []
         for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
             part, found = json_kernel().decode(
                 run.values,
@@ -121,14 +124,19 @@ class RunReader:
                 ends=run.ends,
                 stop=stop,
             )
-            faults += found
+            faults = [*faults, *found] if faults else found
             if stop and faults:
                 continue
             part, lost = widen(part, target.inner)
             # Beneath the nulls of rows that failed may be what was read of them before.
             failed = {fault.row for fault in found} if lost else set()
             paths = {row: path for row, path in reversed(lost) if row not in failed}
-            faults += [Fault(row, None, path, "inexact", CODES["inexact"]) for row, path in paths.items()]
+            if paths:
+                inexact = CODES["inexact"]
+                faults = [
+                    *faults,
+                    *(Fault(row, None, path, "inexact", inexact) for row, path in paths.items()),
+                ]
             if paths or array.null_count < len(array):
                 kept = part.is_valid()
                 if paths:
@@ -142,7 +150,8 @@ class RunReader:
 
     def _explained(self, target: Target, run: _Run, fault: Fault) -> Fault:
         """Return a fault of the row loop as one of the row with its envelope."""
-        fault = fault._replace(path=fault.path.replace(ABSENT, ""))
+        path, _, _ = _named(fault.path, fault.code, fault.reason)
+        fault = fault._replace(path=path)
         if self._enveloped:
             # The row may have begun like the one before it, and yet be no envelope.
             data = run.values[fault.row].as_py()
@@ -154,6 +163,15 @@ class RunReader:
             if isinstance(target, NullTarget):
                 return fault._replace(code="schema_error", reason=NO_SCHEMA)
         return fault
+
+
+def _named(path: str, code: str, reason: str) -> tuple[str, str, str]:
+    """Return a way to fail with the names that the schema has."""
+    return path.replace(ABSENT, ""), code, reason
+
+
+def _cast(array: pa.Array, target: Target) -> pa.Array:
+    return array if target.kind == target.inner else array.cast(target.kind)
 
 
 def _together(texts: Sequence[bytes]) -> int:
