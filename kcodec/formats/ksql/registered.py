@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec.errors import Fault, SchemaError
+from kcodec.formats.json.kernel import JsonKernel
 from kcodec.formats.ksql.coercion import coerced
 from kcodec.formats.ksql.source import Reading, Source, reading
 from kcodec.formats.ksql.types import RowOptions, arrow_type
@@ -38,7 +39,12 @@ class ProgramDecoder(SchemaDecoder):
     takes_prefix = True
 
     def __init__(
-        self, kernel: Callable[[], RowKernel], program: Programs, *, trailing: bool, text: str = ""
+        self,
+        kernel: Callable[[], RowKernel | JsonKernel],
+        program: Programs,
+        *,
+        trailing: bool,
+        text: str = "",
     ) -> None:
         self.text = text
         self.arrow_type = program.plan.arrow_type
