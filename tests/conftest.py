@@ -19,11 +19,11 @@ settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("KCODEC_HYPOTHESIS", "quick"))
 
 # All that is started in Java lives for minutes at most: what its second compiler gains comes too late to pay.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-
+options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Spark's classes, ready in memory: made by `make test`, and left alone by a JVM that has others.
 if (archive := Path(sys.prefix, "spark.jsa")).exists():
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile={archive} -Xlog:cds*=off")
+    options += f' "-XX:SharedArchiveFile={archive}" -Xlog:cds*=off'
+os.environ.setdefault("JDK_JAVA_OPTIONS", options)
 
 HERE = Path(__file__).parent
 
