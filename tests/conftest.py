@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 #: which are also those of many tests without Spark.
 GROUPS = {
     "services, connect": re.compile(
-        r"/services/(test_(thin_client|kafka_\w+|confluent|consumer_loop|docs_commands)\.py|.*[\[-]connect[\]-])"
+        r"/services/(test_(thin_client|kafka_\w+|apicurio|confluent|consumer_loop|docs_commands)\.py|.*[\[-]connect[\]-])"
     ),
     "services": re.compile(r"/services/"),
     "spark": re.compile(r"/spark/"),

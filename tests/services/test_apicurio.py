@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from artifacts import SPARK_JAVA, had, jars, java
+from artifacts import SPARK_JAVA, had, jars, program
 from topics import Message
 
 from kcodec import Serde, registry
@@ -46,10 +46,7 @@ def run_java(kafka, own_server, topic):
         names |= {f"apicurio.registry.{name.replace('_', '-')}": value for name, value in settings.items()}
         done = subprocess.run(
             [
-                had(lambda: java(SPARK_JAVA)),
-                "-cp",
-                f"{had(lambda: jars('apicurio'))}/*",
-                str(HERE / "apicurio" / "ApicurioTopic.java"),
+                *had(lambda: program(HERE / "apicurio" / "ApicurioTopic.java", jars("apicurio"), SPARK_JAVA)),
                 *(command, kind, topic, ORDER),
                 *(f"{name}={value}" for name, value in names.items()),
             ],
