@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.codec import Codec, Run, check_errors, report
+from kcodec.codec import Codec, Run, check_errors, name_frames, report
 from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import payloads
@@ -128,7 +128,6 @@ class ConnectJsonCodec(Codec):
     """
 
     arrow_type: pa.DataType | None
-    _names_frames = True
     _checks_offsets = True
 
     def __init__(
@@ -278,7 +277,8 @@ class ConnectJsonCodec(Codec):
         target = self._target or self._first(parts)
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
-            return self._runs.read(target, chunk, stop)
+            decoded, faults = self._runs.read(target, chunk, stop)
+            return decoded, faults if errors == "null" else name_frames(faults, chunk)
 
         return run.result(step, parts, chunked, target.kind, DecodeError)
 
