@@ -90,6 +90,20 @@ cdef inline int64_t offset_at(const Column *column, int64_t index, bint wide) no
     return (<int32_t *>column.offsets)[index]
 
 
+cdef inline void set_zero(Column *column, int64_t index) noexcept nogil:
+    """Store zeros as a value of fixed width; the common widths without a call."""
+    cdef uint8_t *value = column.data + index * column.width
+    if column.width == 8:
+        (<uint64_t *>value)[0] = 0
+    elif column.width == 4:
+        (<int32_t *>value)[0] = 0
+    elif column.width == 16:
+        (<uint64_t *>value)[0] = 0
+        (<uint64_t *>value)[1] = 0
+    else:
+        memset(value, 0, column.width)
+
+
 cdef inline void hide(Column *columns, int64_t row) noexcept nogil:
     """Make a row null of which, and behind which, values are stored; its text and items stay beneath."""
     cdef Column *column = columns
@@ -101,7 +115,7 @@ cdef inline void hide(Column *columns, int64_t row) noexcept nogil:
         if column.valid != NULL:
             column.valid[row] = 0
         if column.kind == FIXED:
-            memset(column.data + row * column.width, 0, column.width)
+            set_zero(column, row)
         elif column.kind == BITS:
             column.data[row] = 0
         elif column.kind != STRUCT:
@@ -118,12 +132,7 @@ cdef inline void set_null(Column *columns, int32_t at, int64_t index, bint wide)
         if column.valid != NULL:
             column.valid[index] = 0
         if column.kind == FIXED:
-            if column.width == 8:
-                (<uint64_t *>column.data)[index] = 0
-            elif column.width == 4:
-                (<int32_t *>column.data)[index] = 0
-            else:
-                memset(column.data + index * column.width, 0, column.width)
+            set_zero(column, index)
         elif column.kind == BITS:
             column.data[index] = 0
         elif column.kind == MAP:
