@@ -1,4 +1,4 @@
-"""Taking values out of columns: items from the end of a scope, as duplicate keys require, and all that some rows hold."""
+"""Taking values out of columns: items that have their key twice, and all that some rows hold."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 

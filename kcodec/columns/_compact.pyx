@@ -1,4 +1,4 @@
-"""What is taken out of columns: all entries of a map with one key but the last, and what rows hold that are dropped."""
+"""What is taken out of columns: of the entries of a map with one key all but the last, and what dropped rows hold."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -85,7 +85,7 @@ cdef void empty_values(
 cdef void empty_rows(
     Column *columns, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
 ) noexcept nogil:
-    """Take what some rows hold out of texts and lists: `dropped`, in order, of the last rows, which start at `first`."""
+    """Take what some of the last rows, which start at `first`, hold out of texts and lists."""
     cdef int32_t at = 0
     cdef Column *column
     while at < columns[0].end:

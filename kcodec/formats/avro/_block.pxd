@@ -17,5 +17,3 @@ cdef bint read_block(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
     const int32_t *selector, const int32_t *starts, bint trailing
 ) noexcept nogil
-
-cdef void find_alike(int32_t *alike, const Op **programs, const int32_t *stops, int32_t count) noexcept nogil

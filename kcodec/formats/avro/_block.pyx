@@ -19,7 +19,7 @@ attempt ends, and the row loop runs the block again. So what has been stored unt
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memset
 
 from kcodec.columns._builder cimport BLOB, FIXED, LIST, MAP, TEXT, Builder, Column, offset_at, offset_t, set_null
 from kcodec.columns._compact cimport drop_earlier_duplicates, may_repeat, set_offset
@@ -31,17 +31,19 @@ from kcodec.formats.avro._lanes cimport (
 from kcodec.formats.avro._leaf cimport read_leaf
 from kcodec.formats.avro._row cimport run
 from kcodec.formats.avro._skip_block cimport end_lists, short_lists, skip_lanes
+from kcodec.formats.avro._text_block cimport (
+    IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
+)
 from kcodec.formats.avro._program cimport *
-from kcodec.plan._budget cimport begin_row, charge
+from kcodec.formats.avro._programs cimport has_list, same_ops
+from kcodec.plan._budget cimport begin_row
 from kcodec.wire.cursor cimport (
-    copy32, has_pext, likely, load_be64, load_le64, prefetch, read_branch, read_length, read_varint32, unlikely,
-    unzigzag32,
+    has_pext, likely, load_be64, load_le64, prefetch, read_branch, read_varint32, unlikely, unzigzag32,
 )
 from kcodec.wire.decimal cimport decimal_limit
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
 from kcodec.wire.varint_lanes cimport read_ints, read_longs, read_nullable_longs
 
-cdef Text NO_SYMBOL
 
 cdef class BlockMemory:
     """What `read_block` works with, for one call."""
@@ -79,52 +81,6 @@ cdef class BlockMemory:
         free(self.texts)
 
 
-cdef enum Noted:
-    UNTOUCHED
-    IN_PLACE
-    NOTED
-
-
-cdef inline void note(Block *block, int32_t column) noexcept nogil:
-    """Prepare a column of the rows for texts that come in no order; those that do not come are empty."""
-    if block.noted[column] == UNTOUCHED:
-        memset(block.texts[column], 0, block.count * sizeof(Text))
-        block.first[column] = block.row
-        block.noted[column] = NOTED
-
-
-cdef inline void move(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
-    """Copy 32 bytes at a time: so much may be read behind any text, and written."""
-    cdef int64_t at = 32
-    copy32(target, source)
-    if unlikely(size > 32):
-        if size > 128:
-            memcpy(target, source, size)
-            return
-        while at < size:
-            copy32(target + at, source + at)
-            at += 32
-
-
-cdef void place(
-    Column *column, const Text *texts, int64_t first, int64_t count, offset_t *tag
-) noexcept nogil:
-    """Copy noted texts into their column."""
-    cdef offset_t *offsets = <offset_t *>column.offsets + first
-    cdef offset_t used = offsets[0]
-    cdef uint8_t *data = column.data
-    cdef const uint8_t *source
-    cdef int64_t size
-    cdef int64_t at
-    for at in range(count):
-        source = texts[at].data
-        size = texts[at].size
-        if likely(source != NULL):
-            move(data + used, source, size)
-        used += <offset_t>size
-        offsets[at + 1] = used
-
-
 cdef bint read_block(
     Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
     const int32_t *selector, const int32_t *starts, bint trailing
@@ -154,6 +110,7 @@ cdef bint read_all(
     cdef const Op *op
     cdef int32_t used_count = 0
     cdef int32_t program = 0
+    cdef int32_t known = -1
     cdef int32_t at
     cdef int64_t lane
     cdef int64_t begin
@@ -166,13 +123,22 @@ cdef bint read_all(
     memset(block.noted, UNTOUCHED, builder.count)
     for lane in range(block.count):
         block.rows[lane] = block.row + lane
-        if selector != NULL:
-            program = selector[block.row + lane]
-            if 0 <= program < program_count:
-                program = block.alike[program]
-        if (
-            slices[lane].start == NULL or program < 0 or program >= program_count or programs[program] == NULL
-        ):
+        program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
+        if selector != NULL and 0 <= program < program_count:
+            program = block.alike[program]
+        if program != known and (program < 0 or program >= program_count or programs[program] == NULL):
+            known = -1
+        elif program != known:
+            known = program
+            for at in range(used_count):
+                if used[at] == program:
+                    break
+            else:
+                if used_count == PROGRAMS:
+                    return False
+                used[used_count] = program
+                used_count += 1
+        if known < 0:
             leave_out(block, lane)
             absent[absent_count] = lane
             absent_count += 1
@@ -190,14 +156,6 @@ cdef bint read_all(
             columns[0].valid[block.row + lane] = 1
         block.lanes[count] = lane
         count += 1
-        for at in range(used_count):
-            if used[at] == program:
-                break
-        else:
-            if used_count == PROGRAMS:
-                return False
-            used[used_count] = program
-            used_count += 1
     if count:
         # Payloads mostly stand behind each other, and those of the next block where these end.
         block.ahead = block.end[block.lanes[count - 1]] - block.at[block.lanes[0]]
@@ -291,77 +249,6 @@ cdef bint in_order(Block *block, const Column *columns, const Op *op) noexcept n
     return True
 
 
-cdef bint has_list(const Op *op) noexcept nogil:
-    cdef int32_t at
-    if op.code == DO_SKIP:
-        return False
-    for at in range(op.next):
-        if op[at].code == DO_ARRAY or op[at].code == DO_MAP:
-            return True
-    return False
-
-
-cdef bint same_ops(const Op *a, const Op *b) noexcept nogil:
-    """Return whether two ops, with all that belongs to them, do the same."""
-    cdef int32_t at
-    cdef int32_t symbol
-    if a.next != b.next:
-        return False
-    for at in range(a.next):
-        if (
-            a[at].code != b[at].code or a[at].column != b[at].column or a[at].next != b[at].next
-            or a[at].size != b[at].size or a[at].factor != b[at].factor or a[at].precision != b[at].precision
-            or a[at].scale != b[at].scale or a[at].minimum != b[at].minimum or a[at].status != b[at].status
-            or (a[at].texts == NULL) != (b[at].texts == NULL) or a[at].table != NULL or b[at].table != NULL
-        ):
-            return False
-        if a[at].code == CALL:
-            return False
-        if a[at].texts != NULL:
-            for symbol in range(a[at].size if a[at].code == DO_ENUM else 1):
-                if a[at].texts[symbol].size != b[at].texts[symbol].size or (
-                    (a[at].texts[symbol].data == NULL) != (b[at].texts[symbol].data == NULL)
-                ):
-                    return False
-                if a[at].texts[symbol].data != NULL and memcmp(
-                    a[at].texts[symbol].data, b[at].texts[symbol].data, a[at].texts[symbol].size
-                ):
-                    return False
-    return True
-
-
-cdef void find_alike(int32_t *alike, const Op **programs, const int32_t *stops, int32_t count) noexcept nogil:
-    """Find for each program the first that does the same: revisions of a schema often differ in nothing else."""
-    cdef int32_t first[PROGRAMS]
-    cdef int32_t found = 0
-    cdef int32_t program
-    cdef int32_t at
-    for program in range(count):
-        alike[program] = program
-        if programs[program] == NULL:
-            continue
-        for at in range(found):
-            if same_program(programs[program], stops[program], programs[first[at]], stops[first[at]]):
-                alike[program] = first[at]
-                break
-        else:
-            if found < PROGRAMS:
-                first[found] = program
-                found += 1
-
-
-cdef bint same_program(const Op *a, int32_t stop, const Op *b, int32_t other_stop) noexcept nogil:
-    cdef const Op *end = a + stop
-    if stop != other_stop:
-        return False
-    while a != end:
-        if not same_ops(a, b):
-            return False
-        b += a.next
-        a += a.next
-    return True
-
-
 cdef int64_t run_lanes(
     Block *block, Column *columns, const Op *op, const Op *stop, const Op *ops, int64_t *lanes, int64_t count,
     const int64_t *index, bint of_rows, bint all_rows, offset_t *tag
@@ -377,10 +264,6 @@ cdef int64_t run_lanes(
     cdef Column *column
     cdef uint8_t *data
     cdef uint8_t *valid
-    cdef offset_t *offsets
-    cdef offset_t used
-    cdef Text *texts
-    cdef int64_t first
     cdef const uint8_t *p
     cdef const uint8_t *q
     cdef int64_t present_lanes[LANES]
@@ -390,7 +273,6 @@ cdef int64_t run_lanes(
     cdef int64_t absent_count
     cdef int64_t at
     cdef int64_t lane
-    cdef int64_t length
     cdef int64_t present
     cdef int64_t null_branch
     cdef int64_t factor
@@ -407,53 +289,7 @@ cdef int64_t run_lanes(
         data = column.data
         valid = column.valid
         if op.code == DO_STRING or op.code == DO_BYTES:
-            if all_rows and block.noted[op.column] == UNTOUCHED:
-                block.noted[op.column] = IN_PLACE
-                offsets = <offset_t *>column.offsets + block.row
-                used = offsets[0]
-                for at in range(block.count):
-                    p = ats[at]
-                    prefetch(p + ahead)
-                    offsets[at + 1] = used
-                    if likely((p[0] & 0xC1) == 0):
-                        length = p[0] >> 1
-                        p += 1
-                        if unlikely(length > ends[at] - p):
-                            reject(block, at)
-                            continue
-                        copy32(data + used, p)
-                    else:
-                        q = p
-                        if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
-                            reject(block, at)
-                            continue
-                        p = q
-                        move(data + used, p, length)
-                    used += <offset_t>length
-                    offsets[at + 1] = used
-                    ats[at] = p + length
-            else:
-                if of_rows:
-                    note(block, op.column)
-                texts = block.texts[op.column]
-                first = block.first[op.column]
-                for at in range(count):
-                    lane = lanes[at]
-                    p = ats[lane]
-                    if likely((p[0] & 0x81) == 0):
-                        length = p[0] >> 1
-                        p += 1
-                    else:
-                        q = p
-                        if read_length(&q, ends[lane], &length) != OK:
-                            length = -1
-                        p = q
-                    if unlikely(length < 0) or unlikely(length > ends[lane] - p):
-                        reject(block, lane)
-                        continue
-                    texts[index[lane] - first].data = p
-                    texts[index[lane] - first].size = length
-                    ats[lane] = p + length
+            read_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
         elif op.code == DO_LONG:
             block.rejected += read_longs(
                 ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext, block.odd
@@ -508,65 +344,7 @@ cdef int64_t run_lanes(
                 ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext, block.odd
             )
         elif op.code == DO_NULLABLE_TEXT:
-            null_branch = op.size
-            if all_rows and block.noted[op.column] == UNTOUCHED:
-                block.noted[op.column] = IN_PLACE
-                offsets = <offset_t *>column.offsets + block.row
-                used = offsets[0]
-                for at in range(block.count):
-                    p = ats[at]
-                    present = (p[0] >> 1) ^ null_branch
-                    offsets[at + 1] = used
-                    if unlikely(p[0] & 0xFD) or unlikely(p == ends[at]):
-                        reject(block, at)
-                        continue
-                    length = p[1] & -present
-                    if likely((length & 0xC1) == 0):
-                        length >>= 1
-                        p += 1 + present
-                        copy32(data + used, p)
-                    else:
-                        q = p + 1
-                        if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
-                            reject(block, at)
-                            continue
-                        p = q
-                        move(data + used, p, length)
-                    if unlikely(length > ends[at] - p):
-                        reject(block, at)
-                        continue
-                    valid[block.row + at] = <uint8_t>present
-                    used += <offset_t>length
-                    offsets[at + 1] = used
-                    ats[at] = p + length
-            else:
-                if of_rows:
-                    note(block, op.column)
-                texts = block.texts[op.column]
-                first = block.first[op.column]
-                for at in range(count):
-                    lane = lanes[at]
-                    p = ats[lane]
-                    present = (p[0] >> 1) ^ null_branch
-                    if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
-                        reject(block, lane)
-                        continue
-                    length = p[1] & -present
-                    if likely((length & 0x81) == 0):
-                        length >>= 1
-                        p += 1 + present
-                    else:
-                        q = p + 1
-                        if read_length(&q, ends[lane], &length) != OK:
-                            length = -1
-                        p = q
-                    if unlikely(length < 0) or unlikely(length > ends[lane] - p):
-                        reject(block, lane)
-                        continue
-                    valid[index[lane]] = <uint8_t>present
-                    texts[index[lane] - first].data = p
-                    texts[index[lane] - first].size = length
-                    ats[lane] = p + length
+            read_nullable_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
         elif op.code == DO_NULLABLE:
             null_branch = op.size
             chosen_count = 0
@@ -656,58 +434,6 @@ cdef int64_t run_lanes(
         op += op.next
     block.depth -= 1
     return count
-
-
-cdef bint read_symbols(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
-    bint of_rows, bint all_rows, offset_t *tag
-) noexcept nogil:
-    """Read symbols of an enum, or store a default that is text."""
-    cdef offset_t *offsets = <offset_t *>column.offsets + block.row
-    cdef offset_t used = offsets[0]
-    cdef bint in_place = all_rows and count == block.count and block.noted[op.column] == UNTOUCHED
-    cdef int64_t first
-    cdef int64_t stored = 0
-    cdef int64_t at
-    cdef int64_t lane
-    cdef const uint8_t *p
-    cdef const Text *text = op.texts
-    cdef uint32_t word
-    if in_place:
-        block.noted[op.column] = IN_PLACE
-    elif of_rows:
-        note(block, op.column)
-    first = block.first[op.column]
-    for at in range(count):
-        lane = lanes[at]
-        if op.code == DO_ENUM:
-            p = block.at[lane]
-            text = &NO_SYMBOL
-            word = 1
-            if likely((p[0] & 0x81) == 0) and likely(p != block.end[lane]):
-                word = p[0]
-                p += 1
-            elif read_varint32(&p, block.end[lane], p + 8, &word) != OK:
-                word = 1
-            # A negative index has the lowest bit.
-            if likely((word & 1) == 0) and likely((word >> 1) < <uint32_t>op.size):
-                text = &op.texts[word >> 1]
-            if unlikely(text.data == NULL):
-                reject(block, lane)
-            block.at[lane] = p
-            stored += text.size
-        else:
-            stored += op.size
-        if unlikely(stored > block.context.budget.room):
-            return False
-        if in_place:
-            if likely(text.size):
-                move(column.data + used, text.data, text.size)
-            used += <offset_t>text.size
-            offsets[at + 1] = used
-        else:
-            block.texts[op.column][index[lane] - first] = text[0]
-    return charge(&block.context.budget, stored) == OK
 
 
 cdef void read_decimals(

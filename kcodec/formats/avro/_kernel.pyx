@@ -1,8 +1,8 @@
 """Avro binary to columns.
 
 A block of rows is run column by column. Rows that are not as expected come out of that empty. Each is then read on its
-own, behind the block, where the next row will be written over it: nearly always it fails, and its facts are known. If it
-can be read after all, the rows behind it are read again.
+own, behind the block, where the next row will be written over it: nearly always it fails, and its facts are known. If
+it can be read after all, the rows behind it are read again.
 """
 
 cimport cython
@@ -12,10 +12,11 @@ from libc.string cimport memchr
 
 from kcodec.columns._compact cimport empty_rows
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.avro._block cimport BlockMemory, find_alike, read_block
+from kcodec.formats.avro._block cimport BlockMemory, read_block
 from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._lanes cimport LANES, SLACK, Block, reject
 from kcodec.formats.avro._program cimport Op
+from kcodec.formats.avro._programs cimport find_alike
 from kcodec.formats.avro._row cimport run
 from kcodec.plan._budget cimport begin_row, set_limits
 from kcodec.plan._decoder cimport Decoder, payload_of
@@ -66,13 +67,14 @@ cdef class AvroDecoder(Decoder):
         cdef const uint8_t *odd = self.memory.block.odd
         cdef const uint8_t *found
         if self.next == 0 and not self.checked:
-            self.read_block()
+            self.begin_together()
         if self.next >= self.together:
             return 0
         found = <const uint8_t *>memchr(odd + self.next, 1, self.together - self.next)
         return self.together - self.next if found == NULL else found - odd - self.next
 
-    cdef void read_block(self) noexcept nogil:
+    cdef void begin_together(self) noexcept nogil:
+        """Read the rows of the block, the odd ones as empty."""
         cdef Block *block = self.memory.block
         if block.failures >= 8 and 4 * block.failures >= block.blocks:
             return
