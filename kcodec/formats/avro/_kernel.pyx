@@ -13,13 +13,14 @@ from libc.string cimport memchr
 from kcodec.columns._compact cimport empty_rows
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._block cimport BlockMemory, read_block
-from kcodec.formats.avro._context cimport Context, fail
+from kcodec.formats.avro._context cimport TRAIL, Context, fail
 from kcodec.formats.avro._lanes cimport LANES, SLACK, Block, reject
-from kcodec.formats.avro._program cimport Op
+from kcodec.formats.avro._program cimport AvroProgram, Op
 from kcodec.formats.avro._programs cimport find_alike
 from kcodec.formats.avro._row cimport run
 from kcodec.plan._budget cimport begin_row, set_limits
-from kcodec.plan._decoder cimport Decoder, payload_of
+from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of
+from kcodec.plan._failures cimport Kind
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport OK, TRAILING_BYTES, TRUNCATED, Status
@@ -39,6 +40,7 @@ cdef class AvroDecoder(Decoder):
     cdef Context context
     cdef BlockMemory memory
     cdef int64_t together     # rows of the block in hand that have been read together, the first ones
+    cdef bint calls           # paths may go through several ops
 
     def __init__(self, values, programs, selector, starts, trailing):
         Decoder.__init__(self, values, programs, selector, starts, None, 0, trailing)
@@ -54,6 +56,7 @@ cdef class AvroDecoder(Decoder):
         self.context.columns = self.builder.columns
 
     cdef int prepare(self, Compiled program) except -1:
+        self.calls = self.calls or len((<AvroProgram>program).calls) > 0
         self.context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
         return set_limits(&self.context.budget, program.limits)
 
@@ -150,6 +153,23 @@ cdef class AvroDecoder(Decoder):
         if unlikely(p != NULL and p != slice.end and not self.trailing):
             p = fail(context, TRAILING_BYTES, NULL, p, index)
         return OK if p != NULL else context.status
+
+    cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        cdef Context *context = &self.context
+        cdef int64_t items[TRAIL]
+        cdef Kind kind
+        cdef int32_t at
+        if self.stop or self.calls:
+            return FAULT
+        kind.program = program
+        kind.op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
+        kind.status = context.status
+        kind.level = context.trail_size
+        kind.items = items
+        # They have been noted from the inside out.
+        for at in range(kind.level):
+            items[at] = context.trail_items[kind.level - 1 - at]
+        return GO_ON if self.failures.note(row, context.at - slice.start, &kind) else OUT_OF_MEMORY
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         cdef Context *context = &self.context
