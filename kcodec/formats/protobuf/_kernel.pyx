@@ -249,7 +249,7 @@ cdef class ProtobufDecoder(Decoder):
             self.failures_room = 2 * self.failures_room + 64
         failure = &self.failures[self.failed]
         failure.row = self.row + at
-        failure.offset = (context.at if context.at != NULL else slice.end) - slice.start
+        failure.offset = (context.at if context.at != NULL else slice.end) - slice.start + self.prefix_size
         failure.program = program
         failure.op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
         failure.status = context.status
@@ -348,7 +348,6 @@ cdef object located(
     Compiled program, int64_t row, int64_t offset, Status status, int32_t op, const int64_t *trail, int32_t trail_size
 ):
     """Return the facts of a row that failed at an op, with a trail of the items that it was in, innermost first."""
-    cdef int32_t at
     path = program.path(op, [trail[at] for at in range(trail_size - 1, -1, -1)]) if op >= 0 else ""
     return program.fault(row, offset, status, op, path)
 

@@ -160,3 +160,69 @@ def test_lists_longer_than_a_block_has_room_for():
     ]
     decoded = same_decode([plan_of(schema.message("M"), {})], rows)
     assert len(decoded[3].as_py()["l"]) == len(decoded[3].as_py()["u"]) == 30_000
+
+
+ORDERS = """
+syntax = "proto3";
+enum E { NONE = 0; SOME = 1; }
+message M {
+  int64 id = 1; string name = 2; optional string note = 3; double price = 4; N first = 5; repeated string tags = 6;
+  map<string, N> by = 7; repeated N lines = 8; repeated sint32 sizes = 9; oneof way { string road = 10; N ship = 11; }
+  E kind = 12; bool gift = 13; bytes raw = 14; string last = 20;
+}
+message N { string text = 1; int32 number = 2; repeated string words = 3; repeated fixed64 bits = 4; N below = 5; }
+"""
+
+
+def order(message, turn: int) -> bytes:
+    return payload(random.Random(turn), message, (0.3, 0.7, 1)[turn % 3])
+
+
+def spoil(data: bytes, turn: int) -> bytes:
+    """Return a row that is bad at some place: cut, not UTF-8, with a wrong wire type, a long varint, garbage behind it."""
+    at = turn % (len(data) + 1)
+    return (
+        data[:at],
+        bytes(byte | 0x80 if 97 <= byte <= 122 else byte for byte in data[:at]) + data[at:],
+        data[:at] + b"\x0f" + data[at:],
+        data[:at] + b"\x80" * 11 + data[at:],
+        data + b"\0",
+        data + b"\xa2\x01\x05abc",
+        b"\x12\x01\xff" + data,
+        data + b"\x32\x01a\x32\x02\xc3\x28",
+        data[:at] + data,
+    )[turn % 9]
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "options"),
+    [(pa.binary(), 40, 0), (pa.large_binary(), 3, 2), (pa.binary_view(), 9, 1)],
+    ids=["few", "many", "some"],
+)
+def test_bad_rows_of_blocks(kind, share, options):
+    """One row of so many is bad, each in another place; at the ends of blocks and behind each other, too."""
+    message = ProtobufSchema.parse(ORDERS).message("M")
+    rows = [order(message, turn) for turn in range(290)]
+    for turn, row in enumerate((0, 1, 2, 254, 255, 256, 257, 289, *range(7, 250, share))):
+        rows[row] = spoil(rows[row], 7 * turn + row)
+    rows[33] = None
+    same_decode([plan_of(message, OPTIONS[options])], rows, kind=kind)
+
+
+def test_a_bad_row_at_every_place_of_a_block():
+    message = ProtobufSchema.parse(ORDERS).message("M")
+    good = [order(message, turn) for turn in range(9)]
+    plan = plan_of(message, {})
+    for place in range(9):
+        rows = good.copy()
+        rows[place] = spoil(good[place], 5 * place)
+        same_decode([plan], rows)
+
+
+def test_entries_of_closed_enums_without_a_value():
+    message = ProtobufSchema.parse(
+        'syntax = "proto2"; enum E { A = 1; B = 2; } message M { map<int32, E> m = 1; }'
+    ).message("M")
+    rows = [bytes.fromhex("0a020801"), bytes.fromhex("0a0408011002"), bytes.fromhex("0a0408011003")]
+    decoded = same_decode([plan_of(message, {})], rows)
+    assert [row["m"] for row in decoded.to_pylist()] == [[(1, "A")], [(1, "B")], []]
