@@ -2,7 +2,8 @@
 
 A block of rows is read field by field. Of rows in which something is out of the ordinary, the first field that is so
 is read again, into columns of their own: mostly that tells what is wrong, and the row becomes null. If it is right
-after all, the rows around it are read together again, and it by itself. Rows that only the plain twin can answer for (`kcodec.formats.protobuf._row`) are read again by it.
+after all, the rows around it are read together again, and it by itself. Rows that only the plain twin can answer for
+(`kcodec.formats.protobuf._row`) are read again by it.
 """
 
 cimport cython

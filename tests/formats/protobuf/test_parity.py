@@ -179,7 +179,7 @@ def order(message, turn: int) -> bytes:
 
 
 def spoil(data: bytes, turn: int) -> bytes:
-    """Return a row that is bad at some place: cut, not UTF-8, with a wrong wire type, a long varint, garbage behind it."""
+    """Return a row that is bad: cut, not UTF-8, with a wrong wire type, a long varint, garbage behind it."""
     at = turn % (len(data) + 1)
     return (
         data[:at],
