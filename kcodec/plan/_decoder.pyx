@@ -219,7 +219,9 @@ cdef class Decoder:
             with nogil:
                 answer = self.advance()
             if answer == DONE:
-                return self.builder.finish(), self.failures.faults(self.compiled, self.prefix_size) if self.failures.count else faults
+                if self.failures.count:
+                    faults = self.failures.faults(self.compiled, self.prefix_size)
+                return self.builder.finish(), faults
             if answer == GROW:
                 self.builder.grow(
                     self.row, self.count, self.payload, self.room(), self.divisor, self.rows.bytes_from(self.row)
