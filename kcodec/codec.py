@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from kcodec._impl import kernel
@@ -107,8 +106,8 @@ def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
     rows = faults.rows if isinstance(faults, Faults) else [fault.row for fault in faults]
     found: dict[int, str] = {}
-    for at in np.flatnonzero(_starting_with_zero(values, np.asarray(rows, np.int64))).tolist():
-        value = values[faults[at].row].as_buffer()
+    for at, may_be in enumerate(_starting_with_zero(values, rows)):
+        value = values[rows[at]].as_buffer() if may_be else None
         if value is None or value.size < 6:
             continue
         magic, schema_id = struct.unpack_from(">BI", value)
@@ -123,21 +122,20 @@ def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     return [fault._replace(reason=found.get(at, fault.reason)) for at, fault in enumerate(faults)]
 
 
-def _starting_with_zero(values: pa.Array, rows: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+def _starting_with_zero(values: pa.Array, rows: Sequence[int]) -> list[bool]:
     """Return of rows whether their first byte is zero, or may be: views are not looked into."""
     kind = values.type
     wide = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
     if not (wide or pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        return np.ones(len(rows), bool)
+        return [True] * len(rows)
     _, offsets, data = values.buffers()
     if not len(rows) or not data:
-        return np.zeros(len(rows), bool)
+        return [False] * len(rows)
     width = 8 if wide else 4
-    starts = np.frombuffer(offsets, f"i{width}", offsets.size // width)[rows + values.offset]
-    content = np.frombuffer(data, np.uint8)
-    inside = starts < len(content)
-    zero: np.ndarray[Any, Any] = inside & (content[np.where(inside, starts, 0)] == 0)
-    return zero
+    starts = memoryview(offsets).cast("B")[: offsets.size // width * width].cast("q" if wide else "i")
+    content = memoryview(data).cast("B")
+    first = (starts[values.offset + row] for row in rows)
+    return [start < len(content) and content[start] == 0 for start in first]
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:

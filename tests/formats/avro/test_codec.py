@@ -150,7 +150,7 @@ def test_fields(impl):
         (["a", "a.x"], {"a": {"x": 2, "tag": "a"}}),
     ]:
         assert AvroCodec(outer, fields=fields).decode([row]).to_pylist() == [value]
-    with pytest.raises(ConfigError, match=r"a \(I\) has no field tga; did you mean 'tag'"):
+    with pytest.raises(ConfigError, match=r"a \(I\) has no field tga: did you mean 'tag'"):
         AvroCodec(outer, fields=["a.tga"])
     with pytest.raises(ConfigError, match="root is a record"):
         AvroCodec("int", fields=["a"])
