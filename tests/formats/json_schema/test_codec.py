@@ -313,7 +313,7 @@ class TestReading:
         found = decoded(schema, document, fields=["lines.n", "by.sku"])
         assert found == [{"lines": [{"n": 2}], "by": [("k", {"sku": "b"})]}]
         assert codec(schema).select(["id"]).decode([document]).to_pylist() == [{"id": 1}]
-        with pytest.raises(ConfigError, match=r"lines .* has no field sky; did you mean 'sku'\?"):
+        with pytest.raises(ConfigError, match=r"lines .* has no field sky: did you mean 'sku'\?"):
             codec(schema, fields=["lines.sky"])
         with pytest.raises(ConfigError, match="id has no fields"):
             codec(schema, fields=["id.x"])
