@@ -867,10 +867,12 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     block.depth = 0
     block.failed = 0
     memset(block.checked, 0, block.count * sizeof(block.checked[0]))
+    if block.dropped:
+        block.filler[BEFORE] = 123
+        for lane in range(block.count):
+            if is_dropped(block, lane):
+                drop(block, lane)
     for lane in range(block.count):
-        if is_dropped(block, lane):
-            drop(block, lane)
-            continue
         p = block.start[lane]
         end = block.end[lane]
         if unlikely(p >= end or p[0] != 123):

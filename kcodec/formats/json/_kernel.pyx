@@ -102,9 +102,7 @@ cdef class JsonDecoder(Decoder):
         cdef Block *block = &self.block
         cdef int64_t wanted = min(self.count - self.next, self.together)
         cdef int32_t program = -1
-        cdef int32_t chosen
         cdef int64_t count = 0
-        cdef Slice *slice
         cdef bint begins = False     # that keys are read in any order
         if self.single:
             self.single -= 1
@@ -113,27 +111,10 @@ cdef class JsonDecoder(Decoder):
         block.drops = not self.stop
         block.dropped = 0
         if self.context.max_number >= SHORT:
-            while count < wanted:
-                chosen = program_of(self, self.next + count)
-                if chosen < 0:
-                    block.dropped |= <uint64_t>1 << count
-                    count += 1
-                    continue
-                if program < 0 and in_blocks(<const Op *>self.tables[chosen]):
-                    program = chosen
-                if chosen != program:
-                    break
-                slice = &self.slices[self.next + count]
-                if self.bounded:
-                    block.start[count] = self.bounded_payload(block.row + count, slice, &block.end[count])
-                    if block.start[count] == NULL:
-                        break
-                else:
-                    block.start[count] = slice.start
-                    block.end[count] = slice.end
-                if slice.limit - block.end[count] < JSON_MARGIN:
-                    break
-                count += 1
+            if self.selector.data == NULL and not self.bounded:
+                count = self.gather(wanted, &program)
+            else:
+                count = self.gather_chosen(wanted, &program)
         block.context = &self.context
         block.count = count
         block.wide = self.builder.wide
@@ -173,6 +154,58 @@ cdef class JsonDecoder(Decoder):
         self.pause = 1 if block.count >= FEWEST // 2 else min(2 * self.pause, 2 * LANES)
         self.single = self.pause - 1 if block.count == 0 else self.pause
         return block.count
+
+    cdef int64_t gather(self, int64_t wanted, int32_t *program) noexcept nogil:
+        """Set the documents of a block of rows that all have the first program; return how many.
+
+        `program` remains -1 if all of them are null.
+        """
+        cdef Block *block = &self.block
+        cdef const Slice *slice = &self.slices[self.next]
+        cdef int64_t count
+        if self.tables[0] == NULL or not in_blocks(<const Op *>self.tables[0]):
+            return self.gather_chosen(wanted, program)
+        for count in range(wanted):
+            if unlikely(slice.start == NULL):
+                block.dropped |= <uint64_t>1 << count
+            elif unlikely(slice.limit - slice.end < JSON_MARGIN):
+                wanted = count
+                break
+            block.start[count] = slice.start
+            block.end[count] = slice.end
+            slice += 1
+        if wanted and ~block.dropped << (LANES - wanted):
+            program[0] = 0
+        return wanted
+
+    cdef int64_t gather_chosen(self, int64_t wanted, int32_t *program) noexcept nogil:
+        """Set the documents of a block of rows that have one program; return how many."""
+        cdef Block *block = &self.block
+        cdef const Slice *slice
+        cdef int32_t chosen
+        cdef int64_t count = 0
+        while count < wanted:
+            chosen = program_of(self, self.next + count)
+            if chosen < 0:
+                block.dropped |= <uint64_t>1 << count
+                count += 1
+                continue
+            if program[0] < 0 and in_blocks(<const Op *>self.tables[chosen]):
+                program[0] = chosen
+            if chosen != program[0]:
+                break
+            slice = &self.slices[self.next + count]
+            if self.bounded:
+                block.start[count] = self.bounded_payload(block.row + count, slice, &block.end[count])
+                if block.start[count] == NULL:
+                    break
+            else:
+                block.start[count] = slice.start
+                block.end[count] = slice.end
+            if slice.limit - block.end[count] < JSON_MARGIN:
+                break
+            count += 1
+        return count
 
     cdef bint end_dropped(self, int32_t program) noexcept nogil:
         """Make rows null that were dropped, and note why they failed; False without memory."""
