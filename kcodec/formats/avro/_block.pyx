@@ -112,6 +112,7 @@ cdef bint read_all(
     cdef int32_t program = 0
     cdef int32_t known = -1
     cdef int32_t at
+    cdef const Slice *slice
     cdef int64_t lane
     cdef int64_t begin
     cdef int64_t count = 0
@@ -123,39 +124,57 @@ cdef bint read_all(
     memset(block.noted, UNTOUCHED, builder.count)
     for lane in range(block.count):
         block.rows[lane] = block.row + lane
-        program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
-        if selector != NULL and 0 <= program < program_count:
-            program = block.alike[program]
-        if program != known and (program < 0 or program >= program_count or programs[program] == NULL):
-            known = -1
-        elif program != known:
-            known = program
-            for at in range(used_count):
-                if used[at] == program:
-                    break
-            else:
-                if used_count == PROGRAMS:
-                    return False
-                used[used_count] = program
-                used_count += 1
-        if known < 0:
-            leave_out(block, lane)
-            absent[absent_count] = lane
-            absent_count += 1
-            continue
-        begin = 0 if starts == NULL else starts[block.row + lane]
-        if slices[lane].limit - slices[lane].end < SLACK:
-            return False
-        if begin < 0 or begin > slices[lane].end - slices[lane].start:
-            reject(block, lane)
-            leave_out(block, lane)
-            continue
-        block.at[lane] = slices[lane].start + begin
-        block.end[lane] = slices[lane].end
-        if columns[0].valid != NULL:
-            columns[0].valid[block.row + lane] = 1
-        block.lanes[count] = lane
-        count += 1
+    if columns[0].valid != NULL:
+        memset(columns[0].valid + block.row, 1, block.count)
+    if selector == NULL and starts == NULL and program_count and programs[0] != NULL:
+        used[0] = 0
+        for lane in range(block.count):
+            slice = &slices[lane]
+            if unlikely(slice.start == NULL):
+                leave_out(block, lane)
+                absent[absent_count] = lane
+                absent_count += 1
+                continue
+            if unlikely(slice.limit - slice.end < SLACK):
+                return False
+            block.at[lane] = slice.start
+            block.end[lane] = slice.end
+            block.lanes[count] = lane
+            count += 1
+        used_count = count > 0
+    else:
+        for lane in range(block.count):
+            program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
+            if selector != NULL and 0 <= program < program_count:
+                program = block.alike[program]
+            if program != known and (program < 0 or program >= program_count or programs[program] == NULL):
+                known = -1
+            elif program != known:
+                known = program
+                for at in range(used_count):
+                    if used[at] == program:
+                        break
+                else:
+                    if used_count == PROGRAMS:
+                        return False
+                    used[used_count] = program
+                    used_count += 1
+            if known < 0:
+                leave_out(block, lane)
+                absent[absent_count] = lane
+                absent_count += 1
+                continue
+            begin = 0 if starts == NULL else starts[block.row + lane]
+            if slices[lane].limit - slices[lane].end < SLACK:
+                return False
+            if begin < 0 or begin > slices[lane].end - slices[lane].start:
+                reject(block, lane)
+                leave_out(block, lane)
+                continue
+            block.at[lane] = slices[lane].start + begin
+            block.end[lane] = slices[lane].end
+            block.lanes[count] = lane
+            count += 1
     if count:
         # Payloads mostly stand behind each other, and those of the next block where these end.
         block.ahead = block.end[block.lanes[count - 1]] - block.at[block.lanes[0]]
