@@ -58,7 +58,6 @@ cdef class JsonDecoder(Decoder):
     def __init__(self, values, programs, selector, starts, ends, trailing):
         cdef Context *context = &self.context
         Decoder.__init__(self, values, programs, selector, starts, ends, 0, trailing)
-        self.in_blocks = True
         self.block_rows = LANES
         self.block_bytes = BLOCK_BYTES
         self.always_checked = True
@@ -80,6 +79,7 @@ cdef class JsonDecoder(Decoder):
     cdef int prepare(self, Compiled compiled) except -1:
         cdef Context *context = &self.context
         cdef JsonProgram program = compiled
+        self.in_blocks = self.in_blocks or in_blocks(<const Op *>program.table)
         self.words = max(self.words, program.words)
         context.max_depth = min(program.limits.max_depth, MAX_DEPTH)
         context.max_number = program.limits.max_number_length
