@@ -242,7 +242,7 @@ def _writers() -> list[tuple[kcodec.codec.Codec, pa.DataType]]:
     return [
         (kcodec.AvroCodec(avro), _WRITTEN),
         (JsonCodec(pa.struct([*_KIND, ("name", pa.string())]), nonfinite=True), _WRITTEN),
-        (ConnectJsonCodec(), _WRITTEN),
+        (ConnectJsonCodec(nonfinite=True), _WRITTEN),
         (ProtobufCodec(proto, "W"), plain),
     ]
 
