@@ -18,13 +18,13 @@ if all that is odd turns out to be wrong, what it has stored is taken out of the
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memmove, memset
+from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, set_null
-from kcodec.columns._compact cimport has_duplicates, may_repeat, move_items
+from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.protobuf._context cimport set_end
-from kcodec.formats.protobuf._lanes cimport MEMORY, SLACK, Block, Lane, Lanes, reject, take
+from kcodec.formats.protobuf._lanes cimport LANES, MEMORY, SLACK, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf._program cimport (
     ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_FIXED32, READ_FIXED64,
     READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
@@ -597,54 +597,17 @@ cdef bint read_block(
 
 cdef void drop_odd(Block *block, Column *columns, int64_t base, int64_t first, int64_t count) noexcept nogil:
     """Make odd rows null; `base` is the index of the first row of the block."""
-    cdef bint wide = block.context.wide
-    cdef Column *column
-    cdef int32_t at = 0
+    cdef int64_t odd[LANES]
+    cdef int64_t odd_count = 0
     cdef int64_t row
-    while at < columns[0].end:
-        column = &columns[at]
-        if column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
-            drop_values(columns, at, block.odd, base, first, count, wide)
-            at = column.end
-        else:
-            at += 1
-    for row in range(first, first + count):
-        if block.odd[row]:
-            set_null(columns, 0, base + row, wide)
-
-
-cdef void drop_values(
-    Column *columns, int32_t at, const uint8_t *odd, int64_t base, int64_t first, int64_t count, bint wide
-) noexcept nogil:
-    """Take the texts or lists of odd rows out of a column: those behind them move up."""
-    cdef Column *column = &columns[at]
-    cdef int64_t to = offset_at(column, base + first, wide)
-    cdef int64_t start = to
-    cdef int64_t row = first
-    cdef int64_t run
-    cdef int64_t end
-    while row < first + count:
-        if odd[row]:
-            start = offset_at(column, base + row + 1, wide)
-            set_end(column, base + row, to, wide)
-            row += 1
-            continue
-        run = row
-        while row < first + count and not odd[row]:
-            row += 1
-        end = offset_at(column, base + row, wide)
-        if start != to:
-            if column.kind == TEXT or column.kind == BLOB:
-                memmove(column.data + to, column.data + start, end - start)
-            else:
-                move_items(columns, at, start, end, to, wide)
-            if wide and column.kind != MAP:
-                for run in range(base + run + 1, base + row + 1):
-                    (<int64_t *>column.offsets)[run] -= start - to
-            else:
-                for run in range(base + run + 1, base + row + 1):
-                    (<int32_t *>column.offsets)[run] -= <int32_t>(start - to)
-        to += end - start
+    for row in range(count):
+        odd[odd_count] = row
+        odd_count += block.odd[first + row]
+    if odd_count == 0:
+        return
+    empty_rows(columns, base + first, count, odd, odd_count, block.context.wide)
+    for row in range(odd_count):
+        set_null(columns, 0, base + first + odd[row], block.context.wide)
 
 
 cdef int64_t find_rows(
