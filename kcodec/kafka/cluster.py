@@ -16,6 +16,9 @@ __all__ = ["Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
 _UNKNOWN_TOPIC = 3
 _GROUP, _TRANSACTION = 0, 1
 
+# Of our own: a seed that an application has set, and what it draws by it, is the same with kcodec and without.
+_RANDOM = random.Random()
+
 Answer = TypeVar("Answer")
 
 
@@ -72,7 +75,7 @@ class Deadline:
                 getattr(error, "code", None),
                 getattr(error, "name", None),
             ) from error
-        pause = min(self._pause * random.uniform(0.8, 1.2), left)
+        pause = min(self._pause * _RANDOM.uniform(0.8, 1.2), left)
         self._pause = min(self._pause * 2, self._settings.max_backoff_ms / 1000)
         return pause
 
@@ -147,9 +150,9 @@ class Cluster:
     def _places(self) -> Iterator[tuple[str, int]]:
         with self._lock:
             known = list(self._brokers.values())
-        random.shuffle(known)
+        _RANDOM.shuffle(known)
         bootstrap = list(self.settings.addresses)
-        random.shuffle(bootstrap)
+        _RANDOM.shuffle(bootstrap)
         yield from dict.fromkeys([*known, *bootstrap])
 
     def _some_channel(self) -> Channel:

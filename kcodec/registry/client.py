@@ -23,6 +23,9 @@ _TIMEOUT = 60
 #: Bytes that an answer may have where the configuration does not say.
 _MAX_BYTES = 64 << 20
 
+# Of our own: a seed that an application has set, and what it draws by it, is the same with kcodec and without.
+_RANDOM = random.Random()
+
 _TRIED_AGAIN = frozenset([408, 429, 500, 502, 503, 504])
 
 
@@ -98,7 +101,7 @@ class RegistryClient:
             for attempt in range(self._retries + 1):
                 if attempt:
                     longest = min(self._wait * 2 ** min(attempt - 1, 30), self._max_wait)
-                    time.sleep(random.random() * longest / 1000)
+                    time.sleep(_RANDOM.random() * longest / 1000)
                 try:
                     sent = {**headers, **server.headers, **self._authorization()}
                     failure = server.connections.request(

@@ -1,5 +1,6 @@
 """What reading does with what brokers do: a broker of the tests' own takes each part."""
 
+import random
 import re
 import socket
 import struct
@@ -231,6 +232,16 @@ def test_one_of_two_brokers_is_down_at_the_start(fast):
         unused.bind((HOST, 0))
         servers = f"{HOST}:{unused.getsockname()[1]},{cluster.address}"
         assert read("t", servers=servers, config=fast).read_all().num_rows == 35
+
+
+def test_what_an_application_draws_by_its_seed_stays(fast):
+    """Tries are paused at random, and brokers taken at random: by a generator of kcodec's own."""
+    with filled(brokers=2) as cluster:
+        cluster.brokers[0].hooks["Metadata"] = lambda body: CLOSE
+        random.seed(7)
+        before = random.getstate()
+        assert offsets(cluster, fast) == list(range(35))
+        assert random.getstate() == before
 
 
 def silent(_):

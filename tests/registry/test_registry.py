@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import random
 import signal
 import sqlite3
 import subprocess
@@ -522,8 +523,10 @@ class TestHttp:
                 rf"^{server.url}: HTTP 500: Error in the backend data store "
                 r"\(after \d+\.\d s, asked GET /schemas/ids/1\)$"
             )
+            drawn = random.getstate()
             with pytest.raises(RegistryError, match=told) as info:
                 handle.get(1)
+            assert random.getstate() == drawn  # what an application draws by its seed stays
             assert (info.value.status, info.value.error_code) == (500, 50001)
             assert server.requests == ["GET /schemas/ids/1"] * 2
             handle.close()
