@@ -5,6 +5,7 @@ untouched. Zigzag maps 0, -1, 1, -2 ... to 0, 1, 2, 3 ...
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from kcodec.wire.status cimport Status
 
@@ -78,3 +79,24 @@ cdef inline uint8_t *write_varint(uint8_t *out, uint64_t value) noexcept nogil:
         value >>= 7
     out[0] = <uint8_t>value
     return out + 1
+
+
+cdef inline void copy_wide(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
+    """Copy text or bytes 32 bytes at a time: so much may be read behind them, and written."""
+    cdef int64_t at = 32
+    copy32(target, source)
+    if unlikely(size > 32):
+        if size > 128:
+            memcpy(target, source, size)
+            return
+        while at < size:
+            copy32(target + at, source + at)
+            at += 32
+
+
+cdef inline void copy_within(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
+    """Copy text or bytes that a limit of what may be read is close behind; 32 bytes may be written behind them."""
+    if likely(limit - source >= size + 32):
+        copy_wide(target, source, size)
+    else:
+        memcpy(target, source, size)

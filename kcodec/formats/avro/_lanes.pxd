@@ -4,6 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport Text
+from kcodec.wire.cursor cimport likely, read_length
+from kcodec.wire.status cimport OK
 
 cdef enum:
     LANES = 256      # rows of a block, at most
@@ -44,6 +46,22 @@ cdef inline void reject(Block *block, int64_t lane) noexcept nogil:
     """Mark a row as not as expected; whatever it is, `without_odd` then leaves the row out."""
     block.odd[lane] = 1
     block.rejected += 1
+
+
+cdef inline int64_t take_length(const uint8_t **at, const uint8_t *end, int64_t present) noexcept nogil:
+    """Read the length of text or bytes if `present` is 1; return -1 if there is none, or not so much behind it."""
+    cdef const uint8_t *p = at[0]
+    cdef const uint8_t *q = p
+    cdef int64_t length = p[0] & -present  # no branch: what is null is hard to guess
+    if likely((length & 0x81) == 0):
+        length >>= 1
+        p += present
+    else:
+        if read_length(&q, end, &length) != OK:
+            return -1
+        p = q
+    at[0] = p
+    return length if likely(length <= end - p) else -1
 
 
 cdef inline void leave_out(Block *block, int64_t lane) noexcept nogil:

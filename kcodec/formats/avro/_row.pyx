@@ -31,7 +31,7 @@ from kcodec.formats.avro._program cimport (
 )
 from kcodec.plan._budget cimport charge, charge_zero_items
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7, likely, load_le64, multiply_overflows, read_branch, read_length, read_varint32,
+    copy32, copy_within, ctz64, gather7, likely, load_le64, multiply_overflows, read_branch, read_length, read_varint32,
     read_varint64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport (
@@ -91,7 +91,7 @@ cdef const uint8_t *run(
                         return fail(context, NEGATIVE_LENGTH, op, at, index)
                     if unlikely(length > end - p):
                         return fail(context, TRUNCATED, op, p, index)
-                    copy(column.data + offsets[0], p, length, limit)
+                    copy_within(column.data + offsets[0], p, length, limit)
                 if unlikely(context.checked) and op.code == DO_STRING and not utf8_valid(p, length):
                     return fail(context, INVALID_UTF8, op, p, index)
                 offsets[1] = offsets[0] + <offset_t>length
@@ -201,7 +201,7 @@ cdef const uint8_t *run(
                 if unlikely(status != OK):
                     return fail(context, status, op, p, index)
                 offsets = <offset_t *>column.offsets + index
-                copy(column.data + offsets[0], start, length, start + length + TEXT_MARGIN)
+                copy_within(column.data + offsets[0], start, length, start + length + TEXT_MARGIN)
                 offsets[1] = offsets[0] + <offset_t>length
                 op += 1
             elif op.code == DO_ARRAY or op.code == DO_MAP:
@@ -282,7 +282,7 @@ cdef const uint8_t *run(
                     return fail(context, status, op, p, index)
                 length = op.texts[0].size
                 offsets = <offset_t *>column.offsets + index
-                copy(column.data + offsets[0], op.texts[0].data, length, op.texts[0].data + length + TEXT_MARGIN)
+                copy_within(column.data + offsets[0], op.texts[0].data, length, op.texts[0].data + length + TEXT_MARGIN)
                 offsets[1] = offsets[0] + <offset_t>length
                 op += 1
             elif op.code == DO_DEFAULT:

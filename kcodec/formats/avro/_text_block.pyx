@@ -7,10 +7,10 @@ order when all of them are known.
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from kcodec.columns._builder cimport Column, offset_t
-from kcodec.formats.avro._lanes cimport Block, reject
+from kcodec.formats.avro._lanes cimport Block, reject, take_length
 from kcodec.formats.avro._program cimport DO_ENUM, Op, Text
 from kcodec.plan._budget cimport charge
-from kcodec.wire.cursor cimport copy32, likely, prefetch, read_length, read_varint32, unlikely
+from kcodec.wire.cursor cimport copy32, copy_wide, likely, prefetch, read_length, read_varint32, unlikely
 from kcodec.wire.status cimport OK
 
 cdef Text NO_SYMBOL
@@ -30,7 +30,7 @@ cdef void place(
         source = texts[at].data
         size = texts[at].size
         if likely(source != NULL):
-            move(data + used, source, size)
+            copy_wide(data + used, source, size)
         used += <offset_t>size
         offsets[at + 1] = used
 
@@ -75,7 +75,7 @@ cdef void read_texts(
                     offsets[at + 1] = used
                     continue
                 p = q
-                move(data + used, p, length)
+                copy_wide(data + used, p, length)
             used += <offset_t>length
             offsets[at + 1] = used
             ats[at] = p + length
@@ -87,15 +87,8 @@ cdef void read_texts(
         for at in range(count):
             lane = lanes[at]
             p = ats[lane]
-            if likely((p[0] & 0x81) == 0):
-                length = p[0] >> 1
-                p += 1
-            else:
-                q = p
-                if read_length(&q, ends[lane], &length) != OK:
-                    length = -1
-                p = q
-            if unlikely(length < 0) or unlikely(length > ends[lane] - p):
+            length = take_length(&p, ends[lane], 1)
+            if unlikely(length < 0):
                 reject(block, lane)
                 continue
             texts[index[lane] - first].data = p
@@ -146,7 +139,7 @@ cdef void read_nullable_texts(
                     offsets[at + 1] = used
                     continue
                 p = q
-                move(data + used, p, length)
+                copy_wide(data + used, p, length)
             if unlikely(length > ends[at] - p):
                 reject(block, at)
                 offsets[at + 1] = used
@@ -167,16 +160,9 @@ cdef void read_nullable_texts(
             if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
                 reject(block, lane)
                 continue
-            length = p[1] & -present
-            if likely((length & 0x81) == 0):
-                length >>= 1
-                p += 1 + present
-            else:
-                q = p + 1
-                if read_length(&q, ends[lane], &length) != OK:
-                    length = -1
-                p = q
-            if unlikely(length < 0) or unlikely(length > ends[lane] - p):
+            p += 1
+            length = take_length(&p, ends[lane], present)
+            if unlikely(length < 0):
                 reject(block, lane)
                 continue
             valid[index[lane]] = <uint8_t>present
@@ -229,7 +215,7 @@ cdef bint read_symbols(
             return False
         if in_place:
             if likely(text.size):
-                move(column.data + used, text.data, text.size)
+                copy_wide(column.data + used, text.data, text.size)
             used += <offset_t>text.size
             offsets[at + 1] = used
         else:

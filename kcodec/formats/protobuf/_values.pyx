@@ -19,7 +19,7 @@ from kcodec.formats.protobuf._program cimport (
 )
 from kcodec.plan._budget cimport charge
 from kcodec.wire.cursor cimport (
-    copy32, ctz64, gather7_by, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
+    copy32, copy_wide, ctz64, gather7_by, likely, load_le64, prefetch, read_low64, unlikely, unzigzag32, unzigzag64,
 )
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
@@ -133,17 +133,6 @@ cdef inline void read_fixed(
         lane += 1
 
 
-cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size) noexcept nogil:
-    """Copy 32 bytes at a time: so much may be read behind any text, and written."""
-    cdef int64_t at = 0
-    if size > 128:
-        memcpy(target, source, size)
-        return
-    while at < size:
-        copy32(target + at, source + at)
-        at += 32
-
-
 cdef inline void read_texts(
     Block *block, const Lanes *lanes, const Op *op, Column *column, bint tagged, bint steady, uint8_t *flags,
     bint wide
@@ -191,7 +180,7 @@ cdef inline void read_texts(
                     size = NO_VALUE
                     length = 0
             if length <= lane.end - p - size:
-                copy(data + used, p + size, length)
+                copy_wide(data + used, p + size, length)
         size += length
         if unlikely(size > lane.end - p):
             reject(block, lane)
@@ -423,7 +412,7 @@ cdef bint put_texts(
         if likely(texts[at] != NULL):
             if unlikely(used - start + texts[at].size > room):
                 return False
-            copy(column.data + used, texts[at].data, texts[at].size)
+            copy_wide(column.data + used, texts[at].data, texts[at].size)
             used += texts[at].size
         if nullable:
             column.valid[index] = texts[at] != NULL

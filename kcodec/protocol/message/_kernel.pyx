@@ -30,12 +30,12 @@ from kcodec.plan._budget cimport begin_row, charge, charge_zero_items, set_limit
 from kcodec.plan._decoder cimport MAX_ROWS, Decoder, payload_of
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.protocol.message._program cimport (
-    Program as Compiled, GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
+    GET_BOOLEAN, GET_8, GET_16, GET_32, GET_64, GET_UUID, GET_SHORT_STRING, GET_COMPACT_STRING,
     GET_SIZED_BYTES, GET_COMPACT_BYTES, GET_COUNTED_ARRAY, GET_COMPACT_ARRAY, GET_RECORD, GET_NULLABLE_RECORD,
     GET_TAGGED_RECORD, GET_TAGS, SET_FIXED, SET_BOOLEAN, SET_EMPTY, SET_NULL, SET_RECORD, FAIL, MAX_STRING,
     Context, MessageProgram, Op, fail, leave, java_text, read_uvarint,
 )
-from kcodec.wire.cursor cimport copy32, likely, load_be32, load_be64, unlikely
+from kcodec.wire.cursor cimport copy_within, likely, load_be32, load_be64, unlikely
 from kcodec.wire.status cimport (
     OK, TRUNCATED, NEGATIVE_LENGTH, INVALID_BOOLEAN, INVALID_UTF8, TRAILING_BYTES, NULL_VALUE, STRING_LENGTH,
     INVALID_MARKER, TAG_ORDER, TAG_SIZE, Status,
@@ -56,14 +56,6 @@ cdef enum:
 
 cdef inline uint32_t load_be16(const uint8_t *p) noexcept nogil:
     return (<uint32_t>p[0] << 8) | p[1]
-
-
-cdef inline void copy(uint8_t *target, const uint8_t *source, int64_t size, const uint8_t *limit) noexcept nogil:
-    """Copy text or bytes; both sides have room for a fixed move of 32 bytes."""
-    if likely(size <= 32 and limit - source >= 32):
-        copy32(target, source)
-    else:
-        memcpy(target, source, size)
 
 
 cdef inline int64_t compact_length(const Context *context) noexcept nogil:
@@ -160,7 +152,7 @@ cdef const uint8_t *run(
                     java_text(p, length, column.data + offsets[0])
                     offsets[1] = offsets[0] + <offset_t>items
                 else:
-                    copy(column.data + offsets[0], p, length, limit)
+                    copy_within(column.data + offsets[0], p, length, limit)
                     offsets[1] = offsets[0] + <offset_t>length
                 p += length
                 op += 1
@@ -392,7 +384,7 @@ cdef const uint8_t *read_tags(
         if offsets != NULL:
             (<uint32_t *>columns[op.column + 2].data)[unknown] = <uint32_t>number
             data_offsets = <offset_t *>columns[op.column + 3].offsets + unknown
-            copy(columns[op.column + 3].data + data_offsets[0], p, size, context.limit)
+            copy_within(columns[op.column + 3].data + data_offsets[0], p, size, context.limit)
             data_offsets[1] = data_offsets[0] + <offset_t>size
             unknown += 1
         p += size
