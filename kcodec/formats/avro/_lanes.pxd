@@ -49,19 +49,19 @@ cdef inline void reject(Block *block, int64_t lane) noexcept nogil:
 
 
 cdef inline int64_t take_length(const uint8_t **at, const uint8_t *end, int64_t present) noexcept nogil:
-    """Read the length of text or bytes if `present` is 1; return -1 if there is none, or not so much behind it."""
+    """Read the length of text or bytes if `present` is 1; return one below 0 if there is none.
+
+    Nothing branches on `present`: what is null is hard to guess.
+    """
     cdef const uint8_t *p = at[0]
-    cdef const uint8_t *q = p
-    cdef int64_t length = p[0] & -present  # no branch: what is null is hard to guess
+    cdef int64_t length = p[0] & -present
     if likely((length & 0x81) == 0):
-        length >>= 1
-        p += present
-    else:
-        if read_length(&q, end, &length) != OK:
-            return -1
-        p = q
+        at[0] = p + present
+        return length >> 1
+    if read_length(&p, end, &length) != OK:
+        return -1
     at[0] = p
-    return length if likely(length <= end - p) else -1
+    return length
 
 
 cdef inline void leave_out(Block *block, int64_t lane) noexcept nogil:

@@ -3,12 +3,12 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from kcodec.formats.avro._context cimport Context
-from kcodec.formats.avro._lanes cimport DEPTH, LANES, LONG_LISTS, SLACK, Block, reject, take_length, without_odd
+from kcodec.formats.avro._lanes cimport DEPTH, LANES, LONG_LISTS, SLACK, Block, reject, without_odd
 from kcodec.formats.avro._skip cimport skip
 from kcodec.formats.avro._program cimport (
     SKIP_ARRAY, SKIP_BYTES, SKIP_LONG, SKIP_NULLABLE_BYTES, SKIP_NULLABLE_LONG, SKIP_NULLABLE_STRING, SKIP_STRING, Op,
 )
-from kcodec.wire.cursor cimport ctz64, likely, load_le64, prefetch, read_varint64, unlikely
+from kcodec.wire.cursor cimport ctz64, likely, load_le64, prefetch, read_length, read_varint64, unlikely
 from kcodec.wire.status cimport OK
 
 
@@ -82,8 +82,16 @@ cdef int64_t skip_lanes(
                 lane = lanes[at]
                 p = ats[lane]
                 prefetch(p + ahead)
-                length = take_length(&p, ends[lane], 1)
-                if unlikely(length < 0):
+                length = p[0]
+                if likely((length & 0x81) == 0):
+                    length >>= 1
+                    p += 1
+                else:
+                    q = p
+                    if read_length(&q, ends[lane], &length) != OK:
+                        length = -1
+                    p = q
+                if unlikely(length < 0) or unlikely(length > ends[lane] - p):
                     reject(block, lane)
                     continue
                 ats[lane] = p + length
@@ -145,9 +153,16 @@ cdef int64_t skip_lanes(
                 if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
                     reject(block, lane)
                     continue
-                p += 1
-                length = take_length(&p, ends[lane], present)
-                if unlikely(length < 0):
+                length = p[1] & -present
+                if likely((length & 0x81) == 0):
+                    length >>= 1
+                    p += 1 + present
+                else:
+                    q = p + 1
+                    if read_length(&q, ends[lane], &length) != OK:
+                        length = -1
+                    p = q
+                if unlikely(length < 0) or unlikely(length > ends[lane] - p):
                     reject(block, lane)
                     continue
                 ats[lane] = p + length

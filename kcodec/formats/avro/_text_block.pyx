@@ -88,7 +88,7 @@ cdef void read_texts(
             lane = lanes[at]
             p = ats[lane]
             length = take_length(&p, ends[lane], 1)
-            if unlikely(length < 0):
+            if unlikely(length < 0) or unlikely(length > ends[lane] - p):
                 reject(block, lane)
                 continue
             texts[index[lane] - first].data = p
@@ -162,7 +162,7 @@ cdef void read_nullable_texts(
                 continue
             p += 1
             length = take_length(&p, ends[lane], present)
-            if unlikely(length < 0):
+            if unlikely(length < 0) or unlikely(length > ends[lane] - p):
                 reject(block, lane)
                 continue
             valid[index[lane]] = <uint8_t>present
