@@ -138,19 +138,21 @@ class Database:
                         connection.close()
                 session.connection = session.watching = None
 
-    def write_ahead(self) -> None:
-        """Have changes written beside the file first, from now on by all that use it.
+    def write_ahead(self) -> bool:
+        """Have changes written beside the file first, from now on by all that use it; return whether it is so.
 
-        Then none that reads waits for one that writes, and a change is on the disk sooner.
+        Then none that reads waits for one that writes, and a change is on the disk sooner. Some file systems do not
+        allow it.
         """
         with self._transaction():
             pass
         with self._session.lock:
             assert self._session.connection is not None
             try:
-                self._session.connection.execute("PRAGMA journal_mode = WAL")
+                (mode,) = self._session.connection.execute("PRAGMA journal_mode = WAL").fetchone()
             except sqlite3.Error as error:
                 raise self._failed(error) from error
+        return bool(mode == "wal")
 
     def state(self) -> object:
         """Return what is not the same any more after anybody has changed anything; None if that cannot be known now.

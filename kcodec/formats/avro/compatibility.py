@@ -139,7 +139,8 @@ class _Comparison:
         return result
 
     def field(self, field: Field, writer: Schema, written: dict[str, Field], path: str) -> list[Difference]:
-        names = [name for name in dict.fromkeys([field.name, *field.aliases]) if name in written]
+        known = dict.fromkeys([field.name, *field.aliases]) if field.aliases else [field.name]
+        names = [name for name in known if name in written]
         if len(names) > 1:
             message = f"{field.name} matches several fields of {writer.name}: {', '.join(names)}"
             return [Difference("AMBIGUOUS_FIELD", path, message)]

@@ -262,8 +262,12 @@ class _Parser:
             union = Schema("union")
             self.made.append(union)
             self.unions.append((union, path))
+            # Most branches are names of primitive types.
+            known = _NAMED_ALONE if depth < MAX_NESTING else {}
             union.branches = [
-                self.schema(branch, space, f"{path}[{i}]", depth + 1) for i, branch in enumerate(node)
+                (isinstance(branch, str) and known.get(branch))
+                or self.schema(branch, space, f"{path}[{i}]", depth + 1)
+                for i, branch in enumerate(node)
             ]
             return union
         if not isinstance(node, (dict, Mapping)):
@@ -370,11 +374,13 @@ class _Parser:
                 if not isinstance(order, str) or order.lower() not in ("ascending", "descending", "ignore"):
                     raise SchemaError(f"{where}.order: {_show(order)} is not an order")
                 field.order = order.lower()
-            field.doc = _text(item, "doc", where)
+            if "doc" in item:
+                field.doc = _text(item, "doc", where)
             if "default" in item:
                 field.default = item["default"]
                 field.has_default = True
-            field.props = {key: value for key, value in item.items() if key not in _FIELD_KEYS}
+            if not item.keys() <= _FIELD_KEYS:
+                field.props = {key: value for key, value in item.items() if key not in _FIELD_KEYS}
             result.fields.append(field)
             self.fields.append((field, where))
 

@@ -19,6 +19,7 @@ from kcodec.registry.server.access_log import log_exchange
 from kcodec.registry.server.answers import Answers
 from kcodec.registry.server.apicurio import APICURIO_ROUTES
 from kcodec.registry.server.calls import ROUTES
+from kcodec.registry.server.durations import Durations
 from kcodec.registry.server.exchange import TYPES, Exchange, Receive, Scope, Send
 from kcodec.registry.server.guard import GuardedRegistry, ServedRegistry, current_user
 from kcodec.registry.server.metrics import CONTENT_TYPE, Metrics
@@ -68,6 +69,8 @@ class RegistryApplication:
         self._settings = settings or ServerSettings(registry.url)
         self._registry = registry
         self._access = None if self._settings.access is None else Access(self._settings.access)
+        # Whether none that reads waits for others.
+        self._waits = not (isinstance(registry, SqliteRegistry) and registry.write_ahead())
         # Who compares large schemas, on a page or not, and changes on their way to the disk keep nobody else waiting.
         self._paged, writing = _another(registry), _another(registry)
         self._of_thread = threading.local()
@@ -76,6 +79,7 @@ class RegistryApplication:
         self._threads = ThreadPoolExecutor(_THREADS, "registry")
         self._metrics = Metrics()
         self._answers = Answers()
+        self._durations = Durations()
         self._page = RegistryPage(
             self._paged,
             root_path=_PAGE,
@@ -172,7 +176,7 @@ class RegistryApplication:
             if kept is not None:
                 return 200, kept
             request = Request(names, scope["query_string"], body, context, self._settings)
-            found = await self._asked(self._called, route, request)
+            found = await self._found(route, request, path)
             if isinstance(found, Write):
                 result = await self._writer.write(found.change)
                 return (204, b"") if result is None else (200, _json(result))
@@ -230,6 +234,15 @@ class RegistryApplication:
         if self._access is not None:
             function = functools.partial(contextvars.copy_context().run, function)
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+
+    async def _found(self, route: Route, request: Request, path: bytes) -> bytes | Write:
+        """Return what a call answers, or what it still has to write; at once, if that was quick the last time."""
+        call, size = (route.method, path), len(request.body)
+        called = functools.partial(self._called, route, request)
+        if self._waits or not self._durations.is_quick(call, size):
+            found: bytes | Write = await self._asked(self._durations.measured, call, size, called)
+            return found
+        return self._durations.measured(call, size, called)
 
     def _called(self, route: Route, request: Request) -> bytes | Write:
         """Return what a call answers, or what it still has to write."""
@@ -309,7 +322,6 @@ def _another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
     """Return a handle of the same registry that need not wait for this one, if it is in a file."""
     if not isinstance(registry, SqliteRegistry):
         return registry
-    registry.write_ahead()
     found: SqliteRegistry = pickle.loads(pickle.dumps(registry))
     return found
 

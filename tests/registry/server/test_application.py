@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 import time
+from typing import ClassVar
 
 import pytest
 from asked import TYPE, Asked
@@ -17,6 +18,7 @@ from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.server.access_log import logger
 from kcodec.registry.server.apicurio import APICURIO_ROUTES
 from kcodec.registry.server.calls import ROUTES
+from kcodec.registry.server.durations import Durations
 from kcodec.registry.sqlite import SqliteRegistry
 
 
@@ -311,3 +313,45 @@ def test_a_slow_check_keeps_no_other_waiting(tmp_path):
         return [*(each.status for each in quick), (await slow).json]
 
     assert ask.loop.run_until_complete(both()) == [200] * 9 + [{"is_compatible": True}]
+
+
+class Placed(SqliteRegistry):
+    """A registry that notes where its checks run, each of which takes a while longer if that is asked for."""
+
+    at_once: ClassVar[list[bool]] = []
+    longer = 0.0
+
+    def __reduce__(self):
+        return Placed, (self._database,)
+
+    def check_compatibility(self, *given, **options):
+        self.at_once.append(threading.current_thread() is threading.main_thread())
+        time.sleep(self.longer)
+        return super().check_compatibility(*given, **options)
+
+
+def test_a_thread_is_for_what_may_take_long(tmp_path, monkeypatch):
+    ask = Asked(Placed(str(tmp_path / "schemas.db")))
+    # However slow the machine is.
+    monkeypatch.setattr(ask.application, "_durations", Durations(1.0))
+    ask.register("s")
+    texts = [json.dumps({"type": "int", "doc": "x" * size}) for size in (10, 20, 1000, 1010, 1020, 1030)]
+    for text in texts:
+        monkeypatch.setattr(Placed, "longer", 1.1 * (text is texts[4]))
+        answer = ask("POST", "/compatibility/subjects/s/versions/latest", {"schema": text})
+        assert answer.json == {"is_compatible": True}
+    # Not known; quick; much more than before; quick; quick until it was slow; slow.
+    assert Placed.at_once == [False, True, False, True, True, False]
+
+
+def test_no_file_that_others_wait_for_is_read_at_once(tmp_path, monkeypatch):
+    """As on file systems without shared memory."""
+    monkeypatch.setattr(Placed, "write_ahead", lambda self: False)
+    monkeypatch.setattr(Placed, "at_once", [])
+    ask = Asked(Placed(str(tmp_path / "schemas.db")))
+    monkeypatch.setattr(ask.application, "_durations", Durations(1.0))
+    ask.register("s")
+    for size in (10, 11):
+        body = {"schema": json.dumps({"type": "int", "doc": "x" * size})}
+        assert ask("POST", "/compatibility/subjects/s/versions/latest", body).status == 200
+    assert Placed.at_once == [False, False]

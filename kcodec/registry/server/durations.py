@@ -1,0 +1,56 @@
+"""How long calls took, by which it is known whether one is worth a thread."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["Durations"]
+
+_Result = TypeVar("_Result")
+
+
+class Durations:
+    """The time that each call took the last time.
+
+    A change of threads takes some hundred microseconds, more than most calls do; but while one takes long in the thread
+    of an event loop, all others wait.
+
+    Parameters
+    ----------
+    longest : float
+        Seconds that a quick call may take.
+    most : int
+        Calls that are remembered; those that were not made for the longest time are forgotten first.
+
+    Examples
+    --------
+    >>> durations = Durations()
+    >>> durations.is_quick("/subjects", 100)
+    False
+    >>> durations.measured("/subjects", 100, lambda: [])
+    []
+    >>> durations.is_quick("/subjects", 100), durations.is_quick("/subjects", 10_000)
+    (True, False)
+    """
+
+    def __init__(self, longest: float = 0.001, most: int = 10_000) -> None:
+        self._longest = longest
+        self._most = most
+        self._known: OrderedDict[object, tuple[int, float]] = OrderedDict()
+
+    def is_quick(self, call: object, size: int) -> bool:
+        """Return whether a call was quick the last time, when its body had about as many bytes, or more."""
+        known_size, seconds = self._known.get(call, (0, self._longest))
+        return seconds < self._longest and size <= 2 * known_size + 100
+
+    def measured(self, call: object, size: int, function: Callable[[], _Result]) -> _Result:
+        """Return what a function returns, and remember how long that took; from any thread."""
+        start = time.perf_counter()
+        try:
+            return function()
+        finally:
+            self._known[call] = size, time.perf_counter() - start
+            self._known.move_to_end(call)
+            if len(self._known) > self._most:
+                self._known.popitem(last=False)
