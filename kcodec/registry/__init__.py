@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcodec.errors import ConfigError
+from kcodec.formats.schema_format import Difference
 from kcodec.registry.base import (
     Reference,
     RegisteredSchema,
@@ -13,6 +14,7 @@ from kcodec.registry.base import (
     guid,
 )
 from kcodec.registry.compatibility.levels import Compatibility
+from kcodec.registry.compatibility.pair import differences
 from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import Resolved, resolve
 from kcodec.registry.rules import Rule, RuleSet
@@ -21,6 +23,7 @@ from kcodec.registry.settings import Config
 __all__ = [
     "Compatibility",
     "Config",
+    "Difference",
     "Metadata",
     "Reference",
     "RegisteredSchema",
@@ -30,6 +33,7 @@ __all__ = [
     "Schema",
     "SchemaRegistry",
     "SubjectVersion",
+    "differences",
     "guid",
     "open",
     "resolve",

@@ -1,0 +1,64 @@
+"""Two schemas, compared without a registry that has either."""
+
+from kcodec.errors import ConfigError
+from kcodec.formats.schema_format import Difference, NamedText, schema_format
+from kcodec.registry.base import Schema, SchemaRegistry
+from kcodec.registry.references import named_texts
+
+__all__ = ["differences"]
+
+
+def differences(
+    old: Schema, new: Schema, *, policy: str = "STRICT", registry: SchemaRegistry | None = None
+) -> list[Difference]:
+    """Return what a reader with a new schema cannot read of what was written with an old one.
+
+    So an empty list means that the new one is backward compatible. The other way round, with both in the other order,
+    it is forward compatible.
+
+    Parameters
+    ----------
+    old, new : Schema
+        Two schemas of one type.
+    policy : str
+        ``"LENIENT"``: of JSON Schemas, differences that only closed content models bring pass.
+    registry : SchemaRegistry, optional
+        Where the schemas that these refer to are registered.
+
+    Returns
+    -------
+    list of Difference
+        Type, path and message of each, under the names that the language's reference implementation has: Avro Java's
+        ``SchemaCompatibility``, or the Schema Registry's for JSON Schema and Protobuf.
+
+    Raises
+    ------
+    ConfigError
+        If the types differ, the type has no such policy, or there are references and no registry.
+    SchemaError
+        If one is no schema.
+    RegistryError
+        If a reference is not registered.
+
+    Examples
+    --------
+    >>> differences(Schema('"int"'), Schema('"long"'))
+    []
+    >>> differences(Schema('"long"'), Schema('"int"'))
+    [Difference(type='TYPE_MISMATCH', path='/', message='reader type: INT not compatible with writer type: LONG')]
+    """
+    known = schema_format(new.type)
+    if old.type != new.type:
+        raise ConfigError(f"a schema of {new.type} does not compare with one of {old.type}")
+    if policy not in known.policies:
+        raise ConfigError(f"policy={policy!r} is not one of {', '.join(known.policies)}")
+    writer, reader = (known.parse_known(schema.text, _references(schema, registry)) for schema in (old, new))
+    return known.differences(reader, writer, **({} if policy == "STRICT" else {"policy": policy}))
+
+
+def _references(schema: Schema, registry: SchemaRegistry | None) -> tuple[NamedText, ...]:
+    if not schema.references:
+        return ()
+    if registry is None:
+        raise ConfigError("the schema refers to others: registry= says where they are")
+    return named_texts(registry, schema)

@@ -1,0 +1,60 @@
+"""Two schemas compared without a registry: the same differences as with one."""
+
+import pytest
+
+from kcodec import registry as registries
+from kcodec.errors import ConfigError, SchemaError
+from kcodec.registry import Difference, Reference, Schema, differences
+from kcodec.registry.memory import MemoryRegistry
+
+CLOSED = Schema('{"type":"object","properties":{"a":{}},"additionalProperties":false}', "JSON")
+WIDER = Schema('{"type":"object","properties":{"a":{},"b":{}},"additionalProperties":false}', "JSON")
+MORE = 'syntax = "proto3"; message M { int64 a = 1; string b = 2; }'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "types"),
+    [
+        (Schema('"int"'), Schema('"long"'), []),
+        (Schema('"long"'), Schema('"int"'), ["TYPE_MISMATCH"]),
+        (CLOSED, WIDER, []),
+        (WIDER, CLOSED, ["PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL"]),
+        (Schema(MORE.replace("string b = 2; ", ""), "PROTOBUF"), Schema(MORE, "PROTOBUF"), []),
+        (
+            Schema(MORE, "PROTOBUF"),
+            Schema(MORE.replace("int64", "string"), "PROTOBUF"),
+            ["FIELD_SCALAR_KIND_CHANGED"],
+        ),
+    ],
+)
+def test_each_type(old, new, types):
+    found = differences(old, new)
+    assert [each.type for each in found] == types
+    assert all(isinstance(each, Difference) for each in found)
+    registry = MemoryRegistry()
+    registry.register("s", old)
+    assert list(registry.check_compatibility("s", new, "BACKWARD").differences) == found
+    assert list(registry.check_compatibility("s", new, "FORWARD").differences) == differences(new, old)
+
+
+def test_a_policy():
+    assert differences(WIDER, CLOSED, policy="LENIENT") == []
+
+
+def test_references():
+    registry = registries.open("memory://")
+    registry.register("money", Schema('{"type":"fixed","name":"Money","size":8}'))
+    text = '{"type":"record","name":"R","fields":[{"name":"a","type":"Money"}]}'
+    schema = Schema(text, references=(Reference("Money", "money", 1),))
+    assert differences(schema, schema, registry=registry) == []
+    with pytest.raises(ConfigError, match="registry="):
+        differences(schema, schema)
+
+
+def test_what_does_not_compare():
+    with pytest.raises(ConfigError, match="AVRO does not compare with one of JSON"):
+        differences(CLOSED, Schema('"int"'))
+    with pytest.raises(ConfigError, match="STRICT"):
+        differences(Schema('"int"'), Schema('"int"'), policy="LENIENT")
+    with pytest.raises(SchemaError):
+        differences(Schema('"int"'), Schema('{"type":'))
