@@ -15,8 +15,9 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.columns._builder cimport hide, set_null
-from kcodec.formats.json._block cimport LANES, Block, Lapse, read_block
+from kcodec.formats.json._block cimport read_block
 from kcodec.formats.json._context cimport Context, fail
+from kcodec.formats.json._lanes cimport LANES, Block, Lapse
 from kcodec.formats.json._places cimport free_places
 from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
