@@ -24,8 +24,11 @@ from kcodec.wire.cursor cimport (
 from kcodec.wire.status cimport OK
 from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_values32, utf8_valid_values64
 
-cdef inline int64_t found(uint64_t word, const Lane *lane, uint64_t tag, uint64_t mask) noexcept nogil:
-    """Return 1 if a field stands where a lane is, else 0."""
+cdef inline int64_t found(const Lane *lane, uint64_t tag, uint64_t mask, bint steady) noexcept nogil:
+    """Return 1 if a field stands where a lane is, else 0; by branches if they will be guessed right."""
+    cdef uint64_t word = load_le64(lane.at)
+    if steady:
+        return 1 if (word & mask) == tag and lane.at < lane.end else 0
     return ((word & mask) == tag) & (lane.at < lane.end)
 
 
@@ -36,7 +39,7 @@ cdef bint is_steady(const Lanes *lanes, uint64_t tag, uint64_t mask) noexcept no
     cdef const Lane *lane
     for at in range(8):
         lane = &lanes.lane[(at * lanes.count) >> 3]
-        present += found(load_le64(lane.at), lane, tag, mask)
+        present += found(lane, tag, mask, False)
     return present <= 1 or present >= 7
 
 
@@ -67,15 +70,12 @@ cdef inline void read_varints(
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
-        if steady:
-            if (load_le64(p) & mask) != tag or p >= lane.end:
-                values[at] = 0
-                flags[at] = 0
-                lane += 1
-                continue
-            present = 1
-        else:
-            present = found(load_le64(p), lane, tag, mask)
+        present = found(lane, tag, mask, steady)
+        if steady and not present:
+            values[at] = 0
+            flags[at] = 0
+            lane += 1
+            continue
         raw = load_le64(p + skip)
         stops = ~raw & 0x8080808080808080ULL
         if likely(stops != 0):
@@ -114,15 +114,12 @@ cdef inline void read_fixed(
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
-        if steady:
-            if (load_le64(p) & mask) != tag or p >= lane.end:
-                values[at] = 0
-                flags[at] = 0
-                lane += 1
-                continue
-            present = 1
-        else:
-            present = found(load_le64(p), lane, tag, mask)
+        present = found(lane, tag, mask, steady)
+        if steady and not present:
+            values[at] = 0
+            flags[at] = 0
+            lane += 1
+            continue
         size = width & -present
         if unlikely(size > lane.end - p):
             reject(block, lane)
@@ -156,18 +153,15 @@ cdef inline void read_texts(
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
-        if steady:
-            if (load_le64(p) & mask) != tag or p >= lane.end:
-                if wide:
-                    wide_ends[lane.index] = used
-                else:
-                    ends[lane.index] = <int32_t>used
-                flags[at] = 0
-                lane += 1
-                continue
-            present = 1
-        else:
-            present = found(load_le64(p), lane, tag, mask)
+        present = found(lane, tag, mask, steady)
+        if steady and not present:
+            if wide:
+                wide_ends[lane.index] = used
+            else:
+                ends[lane.index] = <int32_t>used
+            flags[at] = 0
+            lane += 1
+            continue
         length = p[skip] & -present
         size = (skip + 1) & -present
         if likely(length <= 32):
@@ -270,7 +264,7 @@ cdef void read_times(
     for at in range(count):
         p = lane.at
         prefetch(p + ahead)
-        present = found(load_le64(p), lane, tag, mask)
+        present = found(lane, tag, mask, False)
         stop = p + ((skip + 1 + p[skip]) & -present)
         if unlikely(stop > lane.end) or unlikely(p[skip] & -present & 0x80):
             reject(block, lane)
