@@ -135,17 +135,17 @@ def jars(name: str) -> Path:
     return _kept(name, hashlib.sha256(pom.read_bytes()).hexdigest(), fetch)
 
 
-def program(source: Path, folder: Path, oldest: int) -> list[str]:
-    """Return the command of a Java program of one file, with a folder of jars; it is compiled once."""
+def program(source: Path, folder: Path, oldest: int, *others: Path) -> list[str]:
+    """Return the command of a Java program, with a folder of jars, and the files it uses; it is compiled once."""
     run, path = java(oldest), f"{folder}/*"
     compiler = Path(run).resolve().with_name("javac")
 
     def compile(classes: Path) -> None:
         if not compiler.exists():
             raise Lacking(f"no compiler beside {run}")
-        _run([compiler, "-d", classes, "-cp", path, source])
+        _run([compiler, "-d", classes, "-cp", path, source, *others])
 
-    made_of = "\n".join((source.read_text(), path, str(compiler)))
+    made_of = "\n".join((*(each.read_text() for each in (source, *others)), path, str(compiler)))
     classes = _kept(source.stem, hashlib.sha256(made_of.encode()).hexdigest(), compile)
     return [run, "-cp", f"{classes}{os.pathsep}{path}", source.stem]
 

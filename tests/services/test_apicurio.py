@@ -42,11 +42,12 @@ def run_java(kafka, own_server, topic):
     """Return what writes or reads the topic, with further settings of the serializers."""
 
     def run(command, kind, lines=(), **settings):
+        source = HERE / "apicurio" / "ApicurioTopic.java"
         names = {"bootstrap.servers": kafka.address, "apicurio.registry.url": own_server.address}
         names |= {f"apicurio.registry.{name.replace('_', '-')}": value for name, value in settings.items()}
         done = subprocess.run(
             [
-                *had(lambda: program(HERE / "apicurio" / "ApicurioTopic.java", jars("apicurio"), SPARK_JAVA)),
+                *had(lambda: program(source, jars("apicurio"), SPARK_JAVA, HERE / "Topic.java")),
                 *(command, kind, topic, ORDER),
                 *(f"{name}={value}" for name, value in names.items()),
             ],

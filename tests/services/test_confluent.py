@@ -36,7 +36,7 @@ ROWS = [
 
 def run_java(command, *arguments, lines=()):
     source = HERE / "confluent" / "ConfluentTopic.java"
-    java, *rest = had(lambda: program(source, jars("confluent"), SPARK_JAVA))
+    java, *rest = had(lambda: program(source, jars("confluent"), SPARK_JAVA, HERE / "Topic.java"))
     done = subprocess.run(
         [java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", *rest, command, *arguments],
         input="".join(f"{line}\n" for line in lines),

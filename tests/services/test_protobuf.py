@@ -204,7 +204,8 @@ def test_confluent_reads_what_it_registered(kafka, events, topic):
 
 def run_java(kafka, events, command, lines=()):
     """Run Apicurio's serializers on messages in JSON."""
-    oracle = had(lambda: program(HERE / "protobuf" / "ProtobufTopic.java", jars("protobuf"), SPARK_JAVA))
+    source = HERE / "protobuf" / "ProtobufTopic.java"
+    oracle = had(lambda: program(source, jars("protobuf"), SPARK_JAVA, HERE / "Topic.java"))
     done = subprocess.run(
         [
             *oracle,

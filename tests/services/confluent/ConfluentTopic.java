@@ -1,12 +1,8 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.client.rest.entities.Config;
@@ -19,14 +15,8 @@ import org.apache.flink.avro.shaded.org.apache.avro.generic.GenericRecord;
 import org.apache.flink.avro.shaded.org.apache.avro.io.DecoderFactory;
 import org.apache.flink.formats.avro.registry.confluent.ConfluentRegistryAvroDeserializationSchema;
 import org.apache.flink.formats.avro.registry.confluent.ConfluentRegistryAvroSerializationSchema;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.serialization.StringDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * Writes records to a topic, or prints those of a topic, as JSON a line, with Flink's serializers of Avro over
@@ -35,31 +25,14 @@ import org.apache.kafka.common.serialization.StringSerializer;
 public class ConfluentTopic {
     static void write(Map<String, Object> settings, String url, String topic, Schema schema) throws Exception {
         var values = ConfluentRegistryAvroSerializationSchema.forGeneric(topic + "-value", schema, url);
-        var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         var reader = new GenericDatumReader<GenericRecord>(schema);
-        try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new ByteArraySerializer())) {
-            int row = 0;
-            for (String line; (line = lines.readLine()) != null; row++) {
-                GenericRecord record = reader.read(null, DecoderFactory.get().jsonDecoder(schema, line));
-                producer.send(new ProducerRecord<>(topic, String.format("%06d", row), values.serialize(record))).get();
-            }
-        }
+        Topic.write(settings, topic, new ByteArraySerializer(),
+            line -> values.serialize(reader.read(null, DecoderFactory.get().jsonDecoder(schema, line))));
     }
 
     static void read(Map<String, Object> settings, String url, String topic, Schema schema) throws Exception {
         var values = ConfluentRegistryAvroDeserializationSchema.forGeneric(schema, url);
-        Map<String, byte[]> found = new TreeMap<>();
-        try (var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), new ByteArrayDeserializer())) {
-            List<TopicPartition> places = consumer.partitionsFor(topic).stream()
-                .map(each -> new TopicPartition(topic, each.partition())).toList();
-            consumer.assign(places);
-            consumer.seekToBeginning(places);
-            Map<TopicPartition, Long> ends = consumer.endOffsets(places);
-            while (places.stream().anyMatch(each -> consumer.position(each) < ends.get(each))) {
-                consumer.poll(Duration.ofSeconds(1)).forEach(record -> found.put(record.key(), record.value()));
-            }
-        }
-        for (byte[] value : found.values()) {
+        for (byte[] value : Topic.read(settings, topic, new ByteArrayDeserializer())) {
             System.out.println(values.deserialize(value));
         }
     }

@@ -6,24 +6,13 @@ import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.util.JsonFormat;
 import io.apicurio.registry.serde.protobuf.ProtobufKafkaDeserializer;
 import io.apicurio.registry.serde.protobuf.ProtobufKafkaSerializer;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.serialization.StringDeserializer;
-import org.apache.kafka.common.serialization.StringSerializer;
 
 /** Writes messages to a topic, or prints those of a topic, as JSON a line, with Apicurio's serializers. */
 public class ProtobufTopic {
@@ -62,17 +51,13 @@ public class ProtobufTopic {
     }
 
     static void write(Map<String, Object> settings, String topic, Descriptor type) throws Exception {
-        var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         var values = new ProtobufKafkaSerializer<DynamicMessage>();
         values.configure(settings, false);
-        try (var producer = new KafkaProducer<>(settings, new StringSerializer(), values)) {
-            int row = 0;
-            for (String line; (line = lines.readLine()) != null; row++) {
-                DynamicMessage.Builder message = DynamicMessage.newBuilder(type);
-                JsonFormat.parser().merge(line, message);
-                producer.send(new ProducerRecord<>(topic, String.format("%06d", row), message.build())).get();
-            }
-        }
+        Topic.write(settings, topic, values, line -> {
+            DynamicMessage.Builder message = DynamicMessage.newBuilder(type);
+            JsonFormat.parser().merge(line, message);
+            return message.build();
+        });
     }
 
     static void read(Map<String, Object> settings, String topic, Descriptor type) throws Exception {
@@ -80,18 +65,7 @@ public class ProtobufTopic {
         var values = new ProtobufKafkaDeserializer<DynamicMessage>();
         settings.put("apicurio.registry.deserializer.value.return-class", Value.class);
         values.configure(settings, false);
-        Map<String, DynamicMessage> found = new TreeMap<>();
-        try (var consumer = new KafkaConsumer<>(settings, new StringDeserializer(), values)) {
-            List<TopicPartition> places = consumer.partitionsFor(topic).stream()
-                .map(each -> new TopicPartition(topic, each.partition())).toList();
-            consumer.assign(places);
-            consumer.seekToBeginning(places);
-            Map<TopicPartition, Long> ends = consumer.endOffsets(places);
-            while (places.stream().anyMatch(each -> consumer.position(each) < ends.get(each))) {
-                consumer.poll(Duration.ofSeconds(1)).forEach(record -> found.put(record.key(), record.value()));
-            }
-        }
-        for (DynamicMessage message : found.values()) {
+        for (DynamicMessage message : Topic.read(settings, topic, values)) {
             System.out.println(JsonFormat.printer().omittingInsignificantWhitespace().print(message));
         }
     }
