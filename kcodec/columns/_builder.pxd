@@ -104,22 +104,33 @@ cdef inline void set_zero(Column *column, int64_t index) noexcept nogil:
         memset(value, 0, column.width)
 
 
+cdef inline void set_end(Column *column, int64_t index, int64_t end, bint wide) noexcept nogil:
+    """Note where the value at an index ends: text, bytes, a list or a map."""
+    if wide and column.kind != MAP:
+        (<int64_t *>column.offsets)[index + 1] = end
+    else:
+        (<int32_t *>column.offsets)[index + 1] = <int32_t>end
+
+
+cdef inline bint clear_value(Column *column, int64_t index) noexcept nogil:
+    """Make a value null, or zero where null cannot be; return whether it has an end, which is not changed."""
+    if column.valid != NULL:
+        column.valid[index] = 0
+    if column.kind == FIXED:
+        set_zero(column, index)
+    elif column.kind == BITS:
+        column.data[index] = 0
+    else:
+        return column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP
+    return False
+
+
 cdef inline void hide(Column *columns, int64_t row) noexcept nogil:
     """Make a row null of which, and behind which, values are stored; its text and items stay beneath."""
-    cdef Column *column = columns
     cdef int32_t end = columns[0].end
     cdef int32_t at = 0
     while at < end:
-        column = &columns[at]
-        at += 1
-        if column.valid != NULL:
-            column.valid[row] = 0
-        if column.kind == FIXED:
-            set_zero(column, row)
-        elif column.kind == BITS:
-            column.data[row] = 0
-        elif column.kind != STRUCT:
-            at = column.end
+        at = columns[at].end if clear_value(&columns[at], row) else at + 1
 
 
 cdef inline void set_null(Column *columns, int32_t at, int64_t index, bint wide) noexcept nogil:
@@ -129,18 +140,6 @@ cdef inline void set_null(Column *columns, int32_t at, int64_t index, bint wide)
     while at < end:
         column = &columns[at]
         at += 1
-        if column.valid != NULL:
-            column.valid[index] = 0
-        if column.kind == FIXED:
-            set_zero(column, index)
-        elif column.kind == BITS:
-            column.data[index] = 0
-        elif column.kind == MAP:
-            (<int32_t *>column.offsets)[index + 1] = (<int32_t *>column.offsets)[index]
-            at = column.end
-        elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST:
-            if wide:
-                (<int64_t *>column.offsets)[index + 1] = (<int64_t *>column.offsets)[index]
-            else:
-                (<int32_t *>column.offsets)[index + 1] = (<int32_t *>column.offsets)[index]
+        if clear_value(column, index):
+            set_end(column, index, offset_at(column, index, wide), wide)
             at = column.end

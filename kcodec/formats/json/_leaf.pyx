@@ -4,7 +4,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.math cimport INFINITY, NAN
 from libc.string cimport memcmp, memcpy
 
-from kcodec.columns._builder cimport Column, offset_at
+from kcodec.columns._builder cimport Column, offset_at, set_end
 from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport *
 from kcodec.wire._floats cimport read_double, read_single
@@ -206,14 +206,6 @@ cdef void store_integer(const Op *op, Column *column, int64_t index, int64_t val
         (<int16_t *>column.data)[index] = <int16_t>value
     else:
         (<int8_t *>column.data)[index] = <int8_t>value
-
-
-cdef void set_end(Column *column, int64_t index, int64_t end, bint wide) noexcept nogil:
-    """Record where the text or the bytes of a value end."""
-    if wide:
-        (<int64_t *>column.offsets)[index + 1] = end
-    else:
-        (<int32_t *>column.offsets)[index + 1] = <int32_t>end
 
 
 cdef const uint8_t *read_text(

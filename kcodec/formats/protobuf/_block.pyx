@@ -20,10 +20,9 @@ if all that is odd turns out to be wrong, what it has stored is taken out of the
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, set_null
+from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, set_end, set_null
 from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.protobuf._context cimport set_end
 from kcodec.formats.protobuf._lanes cimport LANES, MEMORY, SLACK, Block, Lane, Lanes, reject, take
 from kcodec.formats.protobuf._program cimport (
     ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_FIXED32, READ_FIXED64,

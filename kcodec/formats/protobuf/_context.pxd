@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from kcodec.columns._builder cimport MAP, Column
+from kcodec.columns._builder cimport Column
 from kcodec.formats.protobuf._program cimport Message, Op
 from kcodec.plan._budget cimport Budget
 from kcodec.wire.status cimport Status
@@ -43,14 +43,6 @@ cdef inline const uint8_t *fail(Context *context, Status status, const Op *op, c
 
 cdef inline Column *column_of(const Context *context, int32_t column) noexcept nogil:
     return &context.columns[column]
-
-
-cdef inline void set_end(Column *column, int64_t index, int64_t end, bint wide) noexcept nogil:
-    """Note where the value at an index ends: text, bytes, a list or a map."""
-    if wide and column.kind != MAP:
-        (<int64_t *>column.offsets)[index + 1] = end
-    else:
-        (<int32_t *>column.offsets)[index + 1] = <int32_t>end
 
 
 cdef inline void set_valid(Column *column, int64_t index) noexcept nogil:
