@@ -104,11 +104,11 @@ cdef class _Writer:
 
     cdef int value(self, const Op *op, object value) except -1:
         """Write the value of an op and of what belongs to it."""
-        cdef Py_ssize_t size
-        cdef const char *text
+        cdef Py_ssize_t size = 0
+        cdef const char *text = NULL
         cdef Py_buffer view
-        cdef int64_t number
-        cdef double real
+        cdef int64_t number = 0
+        cdef double real = 0
         if op.code == FAIL:
             self.fail(<Status>op.status, op)
         if value is None:
