@@ -1,6 +1,6 @@
 """Taking values out of columns: items that have their key twice, and all that some rows hold."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
 from kcodec.columns._builder cimport Column
 

@@ -1,6 +1,6 @@
 """Encoders that write blocks of rows column by column, each row into a slot of its own."""
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport uint8_t
 
 from kcodec.columns._slots cimport LEVELS, Slots
 from kcodec.plan._encoder cimport Encoder

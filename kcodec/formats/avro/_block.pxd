@@ -1,6 +1,6 @@
 """Blocks of rows to columns, a column at a time."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Slice

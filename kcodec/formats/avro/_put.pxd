@@ -1,6 +1,6 @@
 """What the writers of Avro share: where the values are, how they fail, and the row loop."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from kcodec.columns._reader cimport Input
 from kcodec.formats.avro._program cimport Op

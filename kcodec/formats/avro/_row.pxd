@@ -1,6 +1,6 @@
 """The row loop of Avro's reader."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 
 from kcodec.columns._builder cimport offset_t
 from kcodec.formats.avro._context cimport Context

@@ -10,7 +10,7 @@ from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, SIN
 from kcodec.wire._floats cimport json_double, json_single, powers_of_five
 from kcodec.wire.cursor cimport likely, store_le64, unlikely
 from kcodec.wire.json cimport (
-    json_long, json_plain, json_plain32, json_quotient, json_quotient_single, json_short, json_truth, pow10,
+    json_long, json_plain, json_quotient, json_quotient_single, json_short, json_truth, pow10,
 )
 
 cdef enum:

@@ -1,6 +1,6 @@
 """The row loop of JSON."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
 
 from kcodec.columns._builder cimport offset_t

@@ -141,7 +141,6 @@ cdef struct Message:
 cdef class ProtobufProgram(Program):
     cdef Op *ops
     cdef readonly int32_t words           # of all messages
-    cdef readonly int32_t message_count
     cdef Message *messages
     cdef list made
 

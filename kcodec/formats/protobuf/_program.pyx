@@ -82,7 +82,6 @@ cdef class ProtobufProgram(Program):
         # Messages come before those inside them.
         for number in range(len(self.made) - 1, -1, -1) if plan.direction == "decode" else ():
             self.link_finish(&self.messages[number])
-        self.message_count = len(self.made)
         self.stop = self.count
 
     def __dealloc__(self):

@@ -104,12 +104,12 @@ cdef class MessageProgram(Program):
 
     cdef int32_t add(self, int32_t code, object node, tuple path, int32_t column) except -1
     cdef int set_constant(self, int32_t at, object data) except -1
-    cdef int get(self, object node, tuple path, bint nullable) except -1
+    cdef int get(self, object node, tuple path) except -1
     cdef int get_fields(self, object node, tuple path) except -1
     cdef int get_array(self, object node, object named, tuple path, bint nullable) except -1
     cdef int get_tags(self, object node, tuple path) except -1
     cdef int set_default(self, object node, tuple path) except -1
-    cdef int put(self, object node, tuple path, bint nullable) except -1
+    cdef int put(self, object node, tuple path) except -1
     cdef int put_fields(self, object node, tuple path) except -1
     cdef int put_value(self, object node, object named, tuple path, bint nullable) except -1
     cdef int put_tags(self, object node, int32_t owner, tuple path) except -1

@@ -77,14 +77,14 @@ cdef class MessageProgram(Program):
         self.failing = plan.root.op is Step.FAIL
         if plan.direction == "decode":
             if self.failing:
-                self.get(plan.root, (), False)
+                self.get(plan.root, ())
             else:
                 self.get_fields(plan.root, ())
             self.stop = self.count
         else:
             for self.checking in (False, True):
                 if self.failing:
-                    self.put(plan.root, (), False)
+                    self.put(plan.root, ())
                 else:
                     self.put_fields(plan.root, ())
                 if not self.checking:
@@ -109,7 +109,7 @@ cdef class MessageProgram(Program):
 
     # Reading.
 
-    cdef int get(self, object node, tuple path, bint nullable) except -1:
+    cdef int get(self, object node, tuple path) except -1:
         cdef int32_t at
         op = node.op
         path = inside(path, node.name)
@@ -134,7 +134,7 @@ cdef class MessageProgram(Program):
             self.ops[at].next = self.count - at
         elif op in _RECORDS:
             at = self.add(_RECORDS[op][0], node, path, node.column)
-            self.get(node.children[0], path, False)
+            self.get(node.children[0], path)
             self.ops[at].next = self.count - at
         elif op is Step.FAIL:
             self.add(FAIL, node, path, node.column)
@@ -147,7 +147,7 @@ cdef class MessageProgram(Program):
             if child.op is Step.TAG_SECTION:
                 self.get_tags(child, path)
             else:
-                self.get(child, path, False)
+                self.get(child, path)
         return 0
 
     cdef int get_array(self, object node, object named, tuple path, bint nullable) except -1:
@@ -161,7 +161,7 @@ cdef class MessageProgram(Program):
         if self.ops[at].records:
             self.get_fields(item, (*path, None))
         else:
-            self.get(item, (*path, None), False)
+            self.get(item, (*path, None))
         self.ops[at].next = self.count - at
         return 0
 
@@ -176,7 +176,7 @@ cdef class MessageProgram(Program):
             below = inside(path, child.name)
             tag = self.add(GET_TAG, child, below, child.column)
             self.ops[tag].size = child.size
-            self.get(child.children[0], below, False)
+            self.get(child.children[0], below)
             self.ops[tag].split = self.count - tag
             for default in child.children[1:]:
                 self.set_default(default, below)
@@ -214,7 +214,7 @@ cdef class MessageProgram(Program):
 
     # Writing.
 
-    cdef int put(self, object node, tuple path, bint nullable) except -1:
+    cdef int put(self, object node, tuple path) except -1:
         op = node.op
         path = inside(path, node.name)
         if op is Step.FAIL:
@@ -241,7 +241,7 @@ cdef class MessageProgram(Program):
             else:
                 if child.op is Step.DEFAULT:
                     self.cost(node.column, len(child.data))
-                self.put(child, path, False)
+                self.put(child, path)
         return 0
 
     cdef int put_value(self, object node, object named, tuple path, bint nullable) except -1:
@@ -255,7 +255,7 @@ cdef class MessageProgram(Program):
             at = self.add(_RECORDS[op][1], named, path, node.column)
             self.cost(node.column, 1)
             if node.children[0].op is Step.FAIL:
-                self.put(node.children[0], path, False)
+                self.put(node.children[0], path)
             else:
                 self.put_fields(node.children[0], path)
             self.ops[at].nullable = True
@@ -274,7 +274,7 @@ cdef class MessageProgram(Program):
                     self.add(PUT_REQUIRED, item, (*path, None), item.column)
                 self.put_fields(item, (*path, None))
             else:
-                self.put(item, (*path, None), False)
+                self.put(item, (*path, None))
         elif op in _SIZED:
             at = self.add(_SIZED[op][1], named, path, node.column)
             self.cost(node.column, 5)
@@ -308,7 +308,7 @@ cdef class MessageProgram(Program):
             self.is_default(child.children[1], below)
             self.ops[tag].split = self.count - tag
             self.cost(owner, len(child.children[0].data))
-            self.put(child.children[0], below, False)
+            self.put(child.children[0], below)
             self.ops[tag].next = self.count - tag
         self.ops[at].next = self.count - at
         return 0
