@@ -265,11 +265,12 @@ def arrays(data: bytes) -> None:
             array.validate(full=True)
         except pa.ArrowInvalid:
             return
-        # What was written of a column that is one can be read, each row of it.
+        # What was written of a column that is one can be read, each row of it; but times of milliseconds reach further
+        # than the columns of microseconds that Connect's are read as.
         written = sorted(set(range(len(array))) - set(errors["row"].to_pylist()))
         again, unread = codec.decode(values.take(pa.array(written, pa.int64())), errors="report")
         again.validate(full=True)
-        assert not len(unread), unread.to_pylist()
+        assert set(unread["code"].to_pylist()) <= {"out_of_range"}, unread.to_pylist()
 
 
 def segments(data: bytes) -> None:
