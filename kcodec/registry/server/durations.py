@@ -50,7 +50,8 @@ class Durations:
         try:
             return function()
         finally:
+            # The last of all from now on; each step alone, for other threads do the same.
+            self._known.pop(call, None)
             self._known[call] = size, time.perf_counter() - start
-            self._known.move_to_end(call)
             if len(self._known) > self._most:
                 self._known.popitem(last=False)
