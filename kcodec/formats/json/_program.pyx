@@ -298,7 +298,8 @@ cdef class JsonProgram(Program):
         cdef uint32_t size = 2
         cdef uint32_t place
         cdef const uint8_t *text
-        while size < 2 * len(names):
+        # Keys that no field has are then mostly known by an empty place.
+        while size < min(8 * len(names), 2 * len(names) + 256):
             size *= 2
         # The hash reads 16 bytes of each.
         names = [(name.ljust(16), len(name)) for name in names]

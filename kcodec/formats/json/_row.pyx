@@ -106,6 +106,7 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
     cdef const uint8_t *at = json_plain(name, end, NULL)
     cdef int64_t size = at - name
     cdef const Op *op = NULL
+    cdef bint strange = False     # no name of a field has this hash
     context.status = OK
     context.folded = False
     if likely(at < end and at[0] == 34):
@@ -113,6 +114,7 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
         if likely(op != container and op.key_size == size + 3) and likely(is_key(op, p, end, 0)):
             context.after = p + op.key_size
             return op
+        strange = op == container
         at += 1
     else:
         at = json_string(name, end, NULL, NULL, &context.fault)
@@ -133,7 +135,7 @@ cdef const Op *find(Context *context, const Op *container, const uint8_t *p) noe
     context.after = at + 1
     if size > 3 * context.longest:
         return NULL
-    op = look_up(container, name, size)
+    op = NULL if strange else look_up(container, name, size)
     if op == NULL and container.forms & FOLD:
         at = context.scratch + context.scratch_room - context.longest - 32
         size = fold(context, name, size, <uint8_t *>at)
