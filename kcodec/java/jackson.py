@@ -333,6 +333,9 @@ class _Reader:
 
     def token(self) -> str:
         """Pass white space; return the next character, empty at the end."""
+        mark = self.text[self.at : self.at + 1]
+        if mark > " ":
+            return mark
         match = _SPACE.match(self.text, self.at)
         assert match is not None
         self.at = match.end()
