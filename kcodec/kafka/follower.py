@@ -58,6 +58,13 @@ def follow(
     ------
     ConfigError, KafkaError
         As for `read`.
+
+    Examples
+    --------
+    >>> from kcodec import JsonCodec, kafka
+    >>> with kafka.follow("orders", servers="broker:9092", value=JsonCodec("id BIGINT")) as batches: # doctest: +SKIP
+    ...     for batch in batches:
+    ...         print(batch.num_rows, batches.lag)
     """
     settings = Settings.of(config, servers, group=group)
     isolation = check_isolation(isolation, settings)
@@ -76,6 +83,13 @@ class Follower:
     ----------
     report : ReadReport
         What could not be read, with ``errors="report"``.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> batches = kafka.follow("orders", servers="broker:9092", group="totals")                 # doctest: +SKIP
+    >>> batch = batches.poll(timeout=1)                                                         # doctest: +SKIP
+    >>> batches.commit()                                                                        # doctest: +SKIP
     """
 
     def __init__(

@@ -50,6 +50,13 @@ class RecordError(DecodeError):
         ``"key"`` or ``"value"``; None if it is the batch.
     offset : int or None
         The byte in the key, value or batch; and the other attributes of a `DecodeError`.
+
+    Examples
+    --------
+    >>> fault = RecordFault("orders", 0, 12, "value", 3, "id", "truncated", "the value ends inside a varint")
+    >>> error = RecordError(fault)
+    >>> error.position, error.column, error.code
+    (12, 'value', 'truncated')
     """
 
     def __init__(self, fault: RecordFault) -> None:

@@ -45,6 +45,12 @@ def list_topics(
     ------
     ConfigError, KafkaError
         As for `read`.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> kafka.list_topics(servers="broker:9092").to_pylist()                                    # doctest: +SKIP
+    [{'topic': 'orders', 'partition': 0, 'leader': 1, 'start': 0, 'end': 1000, 'size': 65536}]
     """
     with Cluster(Settings.of(config, servers)) as cluster:
         partitions = topics_of(cluster.partitions, topics)

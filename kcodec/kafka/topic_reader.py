@@ -51,6 +51,12 @@ def plan(
     list of Range
         One for each partition: topic, partition, the first offset, and the one behind the last. They are pickled, split
         by `split_ranges`, and read by `read`, elsewhere and one by one if need be.
+
+    Examples
+    --------
+    >>> from kcodec import kafka
+    >>> kafka.plan("orders", servers="broker:9092", start="earliest")                           # doctest: +SKIP
+    [Range(topic='orders', partition=0, start=0, end=1000)]
     """
     settings = Settings.of(config, servers)
     with Cluster(settings) as cluster:
@@ -130,6 +136,12 @@ def read(
         If the brokers refuse, fail, or do not answer in time; also while it is read.
     RecordError
         While it is read, with ``errors="raise"``: the first batch, key or value that cannot be read.
+
+    Examples
+    --------
+    >>> from kcodec import JsonCodec, kafka
+    >>> orders = kafka.read("orders", servers="broker:9092", value=JsonCodec("id BIGINT"))      # doctest: +SKIP
+    >>> orders.read_all()                                                                       # doctest: +SKIP
     """
     settings = Settings.of(config, servers)
     isolation = check_isolation(isolation, settings)

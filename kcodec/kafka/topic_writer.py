@@ -36,6 +36,17 @@ class Written(NamedTuple):
     """Where records were written: the first offset of each partition of each topic, and the one behind the last.
 
     Both are what `kcodec.kafka.read` takes as ``start`` and ``end``. Records of others may stand in between.
+
+    Attributes
+    ----------
+    start, end : dict
+        Offsets by partition, by topic.
+
+    Examples
+    --------
+    >>> written = Written({"orders": {0: 10}}, {"orders": {0: 13}})
+    >>> written.end["orders"][0] - written.start["orders"][0]
+    3
     """
 
     start: dict[str, dict[int, int]]
@@ -97,6 +108,13 @@ def write(
         If brokers refuse, fail, or do not answer in time (``delivery.timeout.ms``).
     ConfigError
         As for `read`, and if the data has not the columns that are asked for.
+
+    Examples
+    --------
+    >>> from kcodec import JsonCodec, kafka
+    >>> rows = pa.table({"key": [b"a"], "value": pa.array([{"id": 1}])})
+    >>> kafka.write(rows, "orders", servers="broker:9092", value=JsonCodec("id BIGINT"))         # doctest: +SKIP
+    Written(start={'orders': {0: 10}}, end={'orders': {0: 11}})
     """
     if codec is not None and codec not in ("none", "gzip", "snappy", "lz4", "zstd"):
         raise ConfigError(f"codec={codec!r} is not one of none, gzip, snappy, lz4, zstd")

@@ -70,6 +70,12 @@ def read(
         When called.
     kcodec.kafka.RecordError
         While it is read.
+
+    Examples
+    --------
+    >>> from kcodec import ksql
+    >>> text = "CREATE STREAM orders (id BIGINT KEY, n INT) WITH (kafka_topic='orders', value_format='JSON');"
+    >>> ksql.read(text, servers="broker:9092").read_all()                                       # doctest: +SKIP
     """
     settings = Settings.of(config, servers)
     how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
@@ -123,6 +129,14 @@ def follow(
     ------
     StatementError, SchemaError, ConfigError, KafkaError
         As `read` does.
+
+    Examples
+    --------
+    >>> from kcodec import ksql
+    >>> text = "CREATE STREAM orders (id BIGINT KEY, n INT) WITH (kafka_topic='orders', value_format='JSON');"
+    >>> with ksql.follow(text, servers="broker:9092") as batches:                               # doctest: +SKIP
+    ...     for batch in batches:
+    ...         print(batch.num_rows)
     """
     settings = Settings.of(config, servers, group=group)
     how = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
@@ -137,7 +151,14 @@ def follow(
 
 
 class RowFollower(Follower):
-    """An iterator of batches of rows without an end, made by `follow`: a `kcodec.kafka.Follower`."""
+    """An iterator of batches of rows without an end, made by `follow`: a `kcodec.kafka.Follower`.
+
+    Examples
+    --------
+    >>> from kcodec import ksql
+    >>> text = "CREATE STREAM orders (id BIGINT KEY, n INT) WITH (kafka_topic='orders', value_format='JSON');"
+    >>> ksql.follow(text, servers="broker:9092", start="latest").poll(timeout=1)                # doctest: +SKIP
+    """
 
     def __init__(self, records: Records, cluster: Cluster, start: Any, isolation: str, errors: str) -> None:
         chosen = {"key": None, "value": None, "columns": _columns(records)}
@@ -212,6 +233,13 @@ def write(
         For a row that cannot be written; ``row`` counts from the first one.
     SchemaError
         For columns that the stream or table has not, for a read-only one, and what `read` raises.
+
+    Examples
+    --------
+    >>> from kcodec import ksql
+    >>> text = "CREATE STREAM orders (id BIGINT KEY, n INT) WITH (kafka_topic='orders', value_format='JSON');"
+    >>> ksql.write(text, pa.table({"id": [1], "n": [2]}), servers="broker:9092")                # doctest: +SKIP
+    Written(start={'orders': {0: 10}}, end={'orders': {0: 11}})
     """
     settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
     records = _records(statement, settings, registry, variables)

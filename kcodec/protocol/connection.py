@@ -104,6 +104,16 @@ class Exchange(NamedTuple):
         Fields of its header.
     body : dict
         Fields of its message.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import load
+    >>> text = '{"type": "request", "name": "PingRequest", "apiKey": 7, "validVersions": "0", "flexibleVersions": '
+    >>> text += '"none", "fields": [{"name": "Id", "type": "int8", "versions": "0+"}]}'
+    >>> sent = Connection(load(text)).write_request("PingRequest", 0, {"id": 5})
+    >>> exchange = Connection(load(text)).read_request(split_messages(sent)[0][0])
+    >>> exchange.spec.name, exchange.version, exchange.body
+    ('PingRequest', 0, {'id': 5})
     """
 
     spec: MessageSpec

@@ -52,6 +52,11 @@ class Reference:
         Where it is registered.
     version : int
         Which version there; -1 stands for the latest and is replaced when the schema is registered.
+
+    Examples
+    --------
+    >>> Reference("shop.Item", "items-value", 1).json
+    {'name': 'shop.Item', 'subject': 'items-value', 'version': 1}
     """
 
     name: str
@@ -80,6 +85,13 @@ class Schema:
         What is registered with it.
     rules : RuleSet or None
         The rules that are registered with it; they are kept, and not run.
+
+    Examples
+    --------
+    >>> Schema('"int"').type
+    'AVRO'
+    >>> Schema('syntax = "proto3";', "PROTOBUF").json
+    {'schemaType': 'PROTOBUF', 'schema': 'syntax = "proto3";'}
     """
 
     text: str
@@ -152,6 +164,16 @@ class RegisteredSchema:
         Where it was asked for; None if it was asked for by id or GUID.
     version : int or None
         Which version there; None also where a server does not tell.
+
+    Examples
+    --------
+    >>> from kcodec.registry import open
+    >>> registry = open("memory://registered-schema")
+    >>> registered = registry.register("orders-value", Schema('"int"'))
+    >>> registered.id, registered.subject, registered.version
+    (1, 'orders-value', 1)
+    >>> registry.get(1).schema
+    Schema(text='"int"', type='AVRO', references=(), metadata=None, rules=None)
     """
 
     id: int | None
@@ -162,7 +184,24 @@ class RegisteredSchema:
 
 
 class SubjectVersion(NamedTuple):
-    """A place where a schema is registered."""
+    """A place where a schema is registered.
+
+    Attributes
+    ----------
+    subject : str
+        The subject.
+    version : int
+        Which version there.
+
+    Examples
+    --------
+    >>> from kcodec.registry import open
+    >>> registry = open("memory://subject-version")
+    >>> registry.register("orders-value", Schema('"int"')).id
+    1
+    >>> registry.schema_versions(1)
+    [SubjectVersion(subject='orders-value', version=1)]
+    """
 
     subject: str
     version: int
@@ -180,6 +219,17 @@ class SchemaRegistry(Protocol):
     42207 an id that another schema has, 42208 not a subject name.
 
     Handles may be used from several threads, and pickle.
+
+    Examples
+    --------
+    >>> from kcodec.registry import open
+    >>> registry = open("memory://schema-registry")
+    >>> registry.register("orders-value", Schema('"int"')).version
+    1
+    >>> registry.subjects(), registry.versions("orders-value")
+    (['orders-value'], [1])
+    >>> registry.check_compatibility("orders-value", Schema('"string"')).compatible
+    False
     """
 
     @property

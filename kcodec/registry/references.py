@@ -24,6 +24,17 @@ class Resolved(NamedTuple):
         As the referring schema has it.
     schema : Schema
         The schema it names.
+
+    Examples
+    --------
+    >>> from kcodec.registry import open
+    >>> registry = open("memory://resolved")
+    >>> item = '{"type": "record", "name": "Item", "fields": []}'
+    >>> registry.register("items", Schema(item)).version
+    1
+    >>> [found] = resolve(registry, Schema('["null", "Item"]', references=(Reference("Item", "items", 1),)))
+    >>> found.reference.subject, found.schema.text
+    ('items', '{"type":"record","name":"Item","fields":[]}')
     """
 
     reference: Reference
@@ -73,6 +84,19 @@ def resolve(registry: Versions, schema: Schema) -> list[Resolved]:
         If references form a circle, or go beyond `MAX_REFERENCES` or `MAX_REFERENCE_DEPTH`.
     RegistryError
         If one does not exist.
+
+    Examples
+    --------
+    >>> from kcodec.registry import open
+    >>> registry = open("memory://resolve")
+    >>> types = {"a": '{"type": "record", "name": "A", "fields": []}', "b": '["null", "A"]'}
+    >>> registry.register("a", Schema(types["a"])).version
+    1
+    >>> registry.register("b", Schema(types["b"], references=(Reference("A", "a", 1),))).version
+    1
+    >>> schema = Schema('{"type": "array", "items": "A"}', references=(Reference("B", "b", 1),))
+    >>> [each.reference.name for each in resolve(registry, schema)]
+    ['A', 'B']
     """
     found: dict[str, Resolved] = {}
     path: list[tuple[str, int]] = []

@@ -73,7 +73,19 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules of a schema: for other versions of it, for what a message says, for how it is written."""
+    """The rules of a schema: for other versions of it, for what a message says, for how it is written.
+
+    Attributes
+    ----------
+    migration, domain, encoding : tuple of Rule
+        The rules of each of these kinds.
+
+    Examples
+    --------
+    >>> rule = Rule("positive", type="CEL", expr="message.a > 0", kind="CONDITION")
+    >>> list(RuleSet(domain=(rule,)).json)
+    ['domainRules']
+    """
 
     migration: tuple[Rule, ...] = ()
     domain: tuple[Rule, ...] = ()

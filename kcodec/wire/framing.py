@@ -45,6 +45,12 @@ class MessageIndexes(NamedTuple):
         All indexes.
     offsets : numpy.ndarray of int64
         One more than there are rows. A null row has no indexes, any other at least one.
+
+    Examples
+    --------
+    >>> indexes = split_frames(bytes.fromhex("0000000007 040200 ff"), [0, 9], indexes=True).indexes
+    >>> indexes.values.tolist(), indexes.offsets.tolist()
+    ([1, 0], [0, 2])
     """
 
     values: NDArray[np.int32]
@@ -70,6 +76,12 @@ class Frames(NamedTuple):
         16 bytes for each row, zeros where it has an id; None if no row has a GUID.
     indexes : MessageIndexes or None
         Message indexes, if they were asked for.
+
+    Examples
+    --------
+    >>> frames = split_frames(bytes.fromhex("0000000007 6869"), [0, 7])
+    >>> frames.ids.tolist(), frames.starts.tolist()
+    ([7], [5])
     """
 
     ids: NDArray[np.int32]

@@ -67,6 +67,15 @@ class StatementError(SchemaError):
         What is wrong, in ksqlDB's words where it has some.
     line, column : int
         Where, counted from 1.
+
+    Examples
+    --------
+    >>> from kcodec import ksql
+    >>> try:
+    ...     ksql.parse("CREATE STREAM orders (id BIGINTEGER) WITH (kafka_topic='o', value_format='JSON');")
+    ... except StatementError as error:
+    ...     print(error.line, error.column)
+    1 26
     """
 
     def __init__(self, reason: str, line: int, column: int) -> None:

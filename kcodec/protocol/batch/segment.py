@@ -100,6 +100,16 @@ def stream_segment(
     -------
     pyarrow.RecordBatchReader
         The same columns in the same order.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from kcodec.protocol import write_batches
+    >>> path = pathlib.Path("00000000000000000200.log")
+    >>> path.write_bytes(write_batches(pa.table({"value": [b"a", b"b"]}), base_offset=200))
+    77
+    >>> stream_segment(path).read_all().column("offset").to_pylist()
+    [200, 201]
     """
     _check_isolation(isolation)
     chosen = BatchOptions.of(options)

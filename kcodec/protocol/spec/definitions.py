@@ -137,6 +137,13 @@ def load(source: "str | PathLike[str] | Mapping[str, str] | Iterable[str | PathL
         If a definition is wrong, or two contradict each other.
     ConfigError
         If there is none.
+
+    Examples
+    --------
+    >>> text = '{"type": "data", "name": "Marker", "validVersions": "0", "flexibleVersions": "none", "fields": []}'
+    >>> list(load(text))
+    ['Marker']
+    >>> load("kafka-clients-4.1.0.jar")["FetchRequest"]     # doctest: +SKIP
     """
     if isinstance(source, Mapping):
         texts = list(source.items())

@@ -55,6 +55,11 @@ class Violation(NamedTuple):
         Of the field, such as ``"FetchRequest.Topics.Partitions"``; the message's name for the message itself.
     reason : str
         One sentence.
+
+    Examples
+    --------
+    >>> print(Violation("field_type", "Mark.Epoch", "the type int32 becomes int64"))
+    Mark.Epoch: field_type: the type int32 becomes int64
     """
 
     code: str

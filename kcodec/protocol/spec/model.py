@@ -164,6 +164,15 @@ class FieldSpec:
         What it is, in words.
     fields : tuple of FieldSpec
         Those of the struct that is defined here.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import MessageSpec
+    >>> spec = MessageSpec.parse('''{"type": "data", "name": "Marker", "validVersions": "0-1",
+    ...   "flexibleVersions": "1+", "fields": [{"name": "LeaderId", "type": "int32", "versions": "1+"}]}''')
+    >>> [field] = spec.fields
+    >>> field.snake_name, field.type.kind, field.versions.covers(spec.valid_versions)
+    ('leader_id', 'int32', False)
     """
 
     name: str
@@ -239,6 +248,16 @@ class StructSpec:
         All fields of all versions.
     deprecated_versions : Versions
         For documentation only.
+
+    Examples
+    --------
+    >>> from kcodec.protocol import MessageSpec
+    >>> spec = MessageSpec.parse('''{"type": "data", "name": "Marker", "validVersions": "0-1",
+    ...   "flexibleVersions": "none", "fields": [{"name": "Parts", "type": "[]Part", "versions": "0+",
+    ...   "fields": [{"name": "Id", "type": "int32", "versions": "0+", "mapKey": true}]}]}''')
+    >>> part = spec.struct("Part")
+    >>> part.name, part.has_keys
+    ('Part', True)
     """
 
     name: str

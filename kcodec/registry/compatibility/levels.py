@@ -51,6 +51,16 @@ class Compatibility(NamedTuple):
         Why not: what the readers concerned could not read. Empty of a server's answer, which has only words.
     messages : tuple of str
         The same in the server's words, as its ``verbose`` answers have them.
+
+    Examples
+    --------
+    >>> from kcodec.registry import Schema, open
+    >>> registry = open("memory://compatibility")
+    >>> registry.register("orders-value", Schema('"int"')).version
+    1
+    >>> answer = registry.check_compatibility("orders-value", Schema('"string"'))
+    >>> answer.compatible, [difference.type for difference in answer.differences]
+    (False, ['TYPE_MISMATCH'])
     """
 
     compatible: bool
