@@ -109,23 +109,65 @@ class Fault(NamedTuple):
 
 
 class KcodecError(Exception):
-    """Base of every error that kcodec raises on purpose."""
+    """Base of every error that kcodec raises on purpose.
+
+    Examples
+    --------
+    >>> from kcodec import AvroCodec
+    >>> try:
+    ...     AvroCodec('"integer"')
+    ... except KcodecError as error:
+    ...     print(type(error).__name__)
+    SchemaError
+    """
 
 
 class SchemaError(KcodecError, ValueError):
-    """A schema that cannot be parsed, resolved or mapped to Arrow."""
+    """A schema that cannot be parsed, resolved or mapped to Arrow.
+
+    Examples
+    --------
+    >>> from kcodec import AvroCodec
+    >>> AvroCodec('{"type": "integer"}')
+    Traceback (most recent call last):
+    kcodec.errors.SchemaError: $.type: integer is not defined
+    """
 
 
 class ArrayError(KcodecError, ValueError):
-    """An Arrow array whose memory is not what its type says: offsets out of order, views outside of their buffers."""
+    """An Arrow array whose memory is not what its type says: offsets out of order, views outside of their buffers.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from kcodec import AvroCodec
+    >>> offsets = pa.py_buffer(bytes([0, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0]))
+    >>> AvroCodec('"int"').decode(pa.Array.from_buffers(pa.binary(), 3, [None, offsets, pa.py_buffer(b"7 bytes")]))
+    Traceback (most recent call last):
+    kcodec.errors.ArrayError: an array of binary: offsets are not in order
+    """
 
 
 class CapacityError(KcodecError, OverflowError):
-    """More data in one column than its offsets can address, or than memory holds."""
+    """More data in one column than its offsets can address, or than memory holds.
+
+    Examples
+    --------
+    >>> issubclass(CapacityError, OverflowError)
+    True
+    """
 
 
 class ConfigError(KcodecError, ValueError):
-    """A setting that is unknown, has an invalid value, or contradicts another."""
+    """A setting that is unknown, has an invalid value, or contradicts another.
+
+    Examples
+    --------
+    >>> from kcodec import AvroCodec
+    >>> AvroCodec('"int"').decode([bytes([2])], errors="ignore")
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: errors='ignore' is not one of raise, null, report
+    """
 
 
 def one_line(text: object, limit: int = 400) -> str:
@@ -174,6 +216,15 @@ class RegistryError(KcodecError, LookupError):
         The HTTP status, as the real server would answer.
     error_code : int, optional
         The registry's own code, such as 40403.
+
+    Examples
+    --------
+    >>> from kcodec import registry
+    >>> try:
+    ...     registry.open("memory://registry-error").get(7)
+    ... except RegistryError as error:
+    ...     print(error, error.status, error.error_code)
+    Schema 7 not found 404 40403
     """
 
     def __init__(self, message: str, status: int | None = None, error_code: int | None = None) -> None:
@@ -205,6 +256,12 @@ class KafkaError(KcodecError, RuntimeError):
         The broker's error code, such as 3.
     name : str, optional
         Its name, such as ``"UNKNOWN_TOPIC_OR_PARTITION"``.
+
+    Examples
+    --------
+    >>> error = KafkaError("no topic 'order'", 3, "UNKNOWN_TOPIC_OR_PARTITION")
+    >>> str(error), error.code
+    ("no topic 'order'", 3)
     """
 
     def __init__(self, message: str, code: int | None = None, name: str | None = None) -> None:
@@ -218,7 +275,13 @@ class KafkaError(KcodecError, RuntimeError):
 
 
 class KafkaTimeoutError(KafkaError, TimeoutError):
-    """Brokers that did not do within the time-out what they were asked for."""
+    """Brokers that did not do within the time-out what they were asked for.
+
+    Examples
+    --------
+    >>> issubclass(KafkaTimeoutError, TimeoutError)
+    True
+    """
 
 
 class _RowError(KcodecError, ValueError):
@@ -271,4 +334,15 @@ class DecodeError(_RowError):
 
 
 class EncodeError(_RowError):
-    """A value that its schema or format cannot express. The attributes are those of `Fault`."""
+    """A value that its schema or format cannot express. The attributes are those of `Fault`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from kcodec import AvroCodec
+    >>> try:
+    ...     AvroCodec('"int"').encode(pa.array([1, 1 << 40]))
+    ... except EncodeError as error:
+    ...     print(error.row, error.code)
+    1 out_of_range
+    """

@@ -277,7 +277,13 @@ def write_ksql(
 
 
 class KsqlView(NamedTuple):
-    """A view of a stream or table; `error` says why there is none."""
+    """A view of a stream or table; `error` says why there is none.
+
+    Examples
+    --------
+    >>> KsqlView("ORDERS", None, "no schema").error
+    'no schema'
+    """
 
     name: str
     statement: Statement | None

@@ -53,6 +53,11 @@ class ServerReport:
         Whether kcodec's functions will run.
     registry : str or None
         Address of the registry that a worker was to ask; None if none was given.
+
+    Examples
+    --------
+    >>> ServerReport("3.12.3", "17.0.0", None, "no kcodec: ship it", False).ready
+    False
     """
 
     python: str | None

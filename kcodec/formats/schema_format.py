@@ -84,6 +84,11 @@ class Difference(NamedTuple):
         Where in the schema.
     message : str
         Its facts.
+
+    Examples
+    --------
+    >>> Difference("TYPE_MISMATCH", "/fields/0/type", "reader type: STRING not compatible with writer type: INT").type
+    'TYPE_MISMATCH'
     """
 
     type: str

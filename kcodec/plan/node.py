@@ -167,6 +167,14 @@ class Limits(NamedTuple):
         repeated per item, and zero-byte items.
     max_number_length : int
         Characters of a number in JSON.
+
+    Examples
+    --------
+    >>> from kcodec import AvroCodec
+    >>> codec = AvroCodec('{"type": "array", "items": "null"}', limits=Limits(max_zero_byte_items=10))
+    >>> codec.decode([bytes([22, 0])])
+    Traceback (most recent call last):
+    kcodec.errors.DecodeError: size_limit: row 0, byte 0: the value expands to more than the limits allow
     """
 
     max_depth: int = 200

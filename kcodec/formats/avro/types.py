@@ -94,6 +94,14 @@ class TypeOptions:
     ------
     ConfigError
         If one of them is something else.
+
+    Examples
+    --------
+    >>> from kcodec.formats.avro.schema import parse
+    >>> text = '{"type": "record", "name": "R", "fields": '
+    >>> text += '[{"name": "a", "type": "string"}, {"name": "b", "type": "int"}]}'
+    >>> arrow_type(parse(text), TypeOptions(fields=["a"], large=True))
+    StructType(struct<a: large_string not null>)
     """
 
     large: bool = False

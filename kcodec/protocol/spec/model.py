@@ -255,7 +255,7 @@ class StructSpec:
     >>> spec = MessageSpec.parse('''{"type": "data", "name": "Marker", "validVersions": "0-1",
     ...   "flexibleVersions": "none", "fields": [{"name": "Parts", "type": "[]Part", "versions": "0+",
     ...   "fields": [{"name": "Id", "type": "int32", "versions": "0+", "mapKey": true}]}]}''')
-    >>> part = spec.struct("Part")
+    >>> part = spec.structs["Part"]
     >>> part.name, part.has_keys
     ('Part', True)
     """
