@@ -189,15 +189,18 @@ def _escape(match: re.Match[str]) -> str:
 def _decode(data: bytes) -> tuple[str, int]:
     """Return the text and the bytes of its narrowest character; bytes that are no text become U+DC80 to U+DCFF."""
     head = data[:4]
+    # Jackson looks for the mark of an encoding in four bytes, or not at all.
+    marked = len(head) == 4
     if head == b"\x00\x00\xfe\xff" or (len(head) == 4 and head[:3] == b"\0\0\0"):
         return _utf32(data, "utf-32-be"), 4
     if head == b"\xff\xfe\x00\x00" or (len(head) == 4 and head[1:] == b"\0\0\0"):
         return _utf32(data, "utf-32-le"), 4
-    if head[:2] == b"\xfe\xff" or (len(head) >= 2 and head[0] == 0):
+    if (marked and head[:2] == b"\xfe\xff") or (len(head) >= 2 and head[0] == 0):
         return data.decode("utf-16-be", "replace").lstrip("\ufeff"), 2
-    if head[:2] == b"\xff\xfe" or (len(head) >= 2 and head[1] == 0):
+    if (marked and head[:2] == b"\xff\xfe") or (len(head) >= 2 and head[1] == 0):
         return data.decode("utf-16-le", "replace").lstrip("\ufeff"), 2
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    if marked:
+        data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         return data.decode(), 1
     except UnicodeDecodeError:
@@ -205,7 +208,10 @@ def _decode(data: bytes) -> tuple[str, int]:
 
 
 def _loose_utf8(data: bytes) -> str:
-    """Decode what Jackson takes for UTF-8, up to what it does not: surrogates and values in too many bytes as well."""
+    """Decode what Jackson takes for UTF-8, up to what it does not: surrogates and values in too many bytes as well.
+
+    What it takes for a character of ASCII in too many bytes ends no string: it stands here escaped.
+    """
     units: list[str] = []
     at = 0
     while at < len(data):
@@ -218,10 +224,13 @@ def _loose_utf8(data: bytes) -> str:
         code = lead if size == 1 else lead & 0x7F >> size
         for byte in tail:
             code = code << 6 | byte & 0x3F
-        if size == 4:
-            code -= 0x10000
-            units.append(chr((0xD800 | code >> 10) & 0xFFFF))
-            code = 0xDC00 | code & 0x3FF
+        if size == 4 and not 0xFFFF < code < 0x110000:
+            units.append(chr(0xDC00 + lead))
+            break
+        if size > 1 and code < 0x80:
+            units.append(f"\\u{code:04X}" if units[-1:] != ["\\"] else chr(0xDC00 + lead))
+            at += size
+            continue
         units.append(chr(code))
         at += size
     return _SURROGATES.sub(_join, "".join(units))

@@ -172,3 +172,25 @@ def test_schemas_are_read_quickly(monkeypatch):
     text = json.dumps({"type": "struct", "fields": fields}).encode()
     monkeypatch.setattr(jackson, "_Reader", None)
     assert len(jackson.read_tree(text)["fields"]) == 2000
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b'"\xc0\x80\xc0\xa2\xe0\x81\x9c"', '\0"\\'),
+        (b'"\xed\xa0\xbd\xed\xb8\x80"', "😀"),
+        (b'"\xf0\x80\x80\xa2"', 1),
+        (b'{"\xf4\x90\x80\x80:1}', 2),
+        (b'"\xff"', 1),
+        (b'"\\\xc0\xa2"', 1),
+        (b"\xef\xbb\xbf", 0),
+        (b"\xef\xbb\xbf ", ...),
+        (b"\xef\xbb\xbf1", 1),
+    ],
+)
+def test_bytes_that_are_no_text(data, expected):
+    try:
+        found = read_tree(data)
+    except JacksonError as error:
+        found = error.offset
+    assert found == expected

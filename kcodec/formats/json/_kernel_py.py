@@ -286,7 +286,8 @@ class _Row(Tokens, ColumnRow):
             value = round_to_float(text.decode()) if narrow else float(text)
             if value in (float("inf"), float("-inf")):
                 self.fail("out_of_range", begin, path)
-            if node.forms & Form.CANONICAL and self.data[begin] == 45 and value == 0:
+            plain = _CANONICAL.fullmatch(text) or self.data[begin] == 34
+            if node.forms & Form.CANONICAL and value == 0 and not plain:
                 self.fail("json_type", begin, path)
         self.put(node.column, struct.pack("<f" if narrow else "<d", value))
 

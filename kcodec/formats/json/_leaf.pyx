@@ -159,7 +159,7 @@ cdef const uint8_t *read_real(
         (<float *>column.data)[index] = single
     if not finite:
         return fail(context, OUT_OF_RANGE, op, p)
-    if value == 0 and op.forms & CANONICAL and p[0] == 45:
+    if value == 0 and op.forms & CANONICAL and start == p and not is_canonical(p, at):
         return fail(context, JSON_TYPE, op, p)
     return at
 

@@ -28,6 +28,9 @@ BYTES_KEYS = '{"type":"map","keys":{"type":"bytes"},"values":{"type":"int8"}}'
 DATE = '{"type":"int32","name":"org.apache.kafka.connect.data.Date"}'
 DIFFERENCES = [
     ('{"type":"double"}', b"-0.0", "-0.0", "0.0"),
+    ('{"type":"double"}', b"1e-9999999999", "0.0", "json_syntax"),
+    ('{"type":"float"}', b"0e-2147483649", "0.0", "json_syntax"),
+    ('{"type":"double"}', b"0e-2147483647", "0.0", "0.0"),
     ('{"type":"string","optional":true}', b"{}", "json_type", "None"),
     ('{"type":"bytes","optional":true}', b"5", "json_type", "None"),
     ('{"type":"bytes"}', b'" AQ== AQ==\\t"', "invalid_base64", repr(b"\x01\x01")),
