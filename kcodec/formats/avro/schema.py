@@ -2,12 +2,13 @@
 
 Follows the Avro 1.12 specification, and Avro Java 1.12.1 where that accepts more: names of any Unicode
 letters, references written as objects, forward references, names looked up without a namespace when the
-enclosing one has none such, and a type defined again in the same words.
+enclosing one has none such, a type defined again in the same words, and comments as in C.
 """
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from kcodec.errors import SchemaError
@@ -48,6 +49,11 @@ _FIELD_KEYS = frozenset(["name", "type", "doc", "default", "order", "aliases"])
 _TYPE_NAMES = PRIMITIVES | {"record", "enum", "fixed", "array", "map", "union"}
 
 _MISSING = object()
+
+#: The longest array that Avro Java makes.
+_MAX_SIZE = (1 << 31) - 9
+
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|/\*.*?\*/|//[^\n\r]*', re.DOTALL)
 
 
 class Schema:
@@ -192,7 +198,16 @@ def _load(source: object, known: Mapping[str, Schema]) -> object:
     if text in PRIMITIVES or text in known:
         return text
     try:
-        return json.loads(text, parse_constant=_refuse)
+        try:
+            return json.loads(text, parse_constant=_refuse)
+        except ValueError:
+            # Behind the schema stands nothing, a comment neither.
+            plain = _COMMENT.sub(
+                lambda match: match[1] or (match.end() < len(text) and " ") or match[0], text
+            )
+            if plain == text:
+                raise
+            return json.loads(plain, parse_constant=_refuse)
     except RecursionError:
         raise SchemaError(f"$: the schema is nested deeper than {MAX_NESTING} levels") from None
     except ValueError as error:
@@ -213,7 +228,9 @@ class _Parser:
         self.unions: list[tuple[Schema, str]] = []
         self.fields: list[tuple[Field, str]] = []
         self.repeated: list[tuple[Schema, Schema, str]] = []
-        self.pending: dict[int, tuple[Schema, str, str]] = {}
+        self.pending: dict[int, tuple[Schema, str]] = {}
+        #: The names of the records whose fields are being read.
+        self.open: set[str] = set()
 
     def add(self, source: object) -> Schema:
         root = self.schema(_load(source, self.names), "", "$", 0)
@@ -235,8 +252,8 @@ class _Parser:
     def follow(self, schema: Schema) -> Schema:
         if id(schema) not in self.pending:
             return schema
-        _, simple, path = self.pending[id(schema)]
-        found = self.names.get(schema.name) or self.names.get(simple)
+        _, path = self.pending[id(schema)]
+        found = self.names.get(schema.name)
         if found is None:
             raise SchemaError(f"{path}: {schema.name} is not defined")
         return found
@@ -297,18 +314,23 @@ class _Parser:
         if name in PRIMITIVES:
             return _NAMED_ALONE[name]
         full = name if "." in name or not space else f"{space}.{name}"
-        found = self.names.get(full) or self.names.get(name)
+        found = self.names.get(full)
+        if found is None and name not in self.open:
+            # A type without a namespace, which Avro Java finds there once it is complete.
+            found = self.names.get(name)
         if found is not None:
             return found
         schema = Schema("reference", full)
-        self.pending[id(schema)] = (schema, name, path)
+        self.pending[id(schema)] = (schema, path)
         return schema
 
     def named(self, node: Mapping[str, Any], kind: str, space: str, path: str, depth: int) -> Schema:
         given = _text(node, "name", path)
         if given is None:
             raise SchemaError(f"{path}: the name of the {kind} is missing")
-        own = _text(node, "namespace", path)
+        own = node.get("namespace")
+        if not isinstance(own, str):
+            own = None
         name = given if "." in given else f"{space if own is None else own}.{given}"
         before, _, simple = name.rpartition(".")
         for part in name.split(".") if before else [simple]:
@@ -325,22 +347,24 @@ class _Parser:
         for alias in aliases if self.strict else ():
             # Avro Java leaves their namespaces as they are.
             _check_name(alias.rpartition(".")[2], f"{path}.aliases")
-        result.aliases = tuple(_full_name(alias, before) for alias in aliases)
+        result.aliases = tuple(dict.fromkeys(_full_name(alias, before) for alias in aliases))
         known = self.names.get(full)
         if known is None:
             self.names[full] = result
         else:
             self.repeated.append((known, result, path))
         if result.type == "record":
+            self.open.add(full)
             self.record(result, node, before, path, depth)
+            self.open.discard(full)
         elif kind == "enum":
             _read_symbols(result, node, path)
         else:
             size = node.get("size")
             if not _is_int(size):
                 raise SchemaError(f"{path}.size: {_show(size)} is not an integer")
-            if not 0 <= size < 1 << 31:
-                raise SchemaError(f"{path}.size: {size} is outside 0 to 2147483647")
+            if not 0 <= size <= _MAX_SIZE:
+                raise SchemaError(f"{path}.size: {size} is outside 0 to {_MAX_SIZE}")
             result.size = size
         _annotate(result, node, path)
         return known or result
@@ -368,7 +392,7 @@ class _Parser:
                 aliases = item["aliases"]
                 if not _is_texts(aliases):
                     raise SchemaError(f"{where}.aliases: not a list of names")
-                field.aliases = tuple(aliases)
+                field.aliases = tuple(dict.fromkeys(aliases))
             if "order" in item:
                 order = item["order"]
                 if not isinstance(order, str) or order.lower() not in ("ascending", "descending", "ignore"):
@@ -379,6 +403,8 @@ class _Parser:
             if "default" in item:
                 field.default = item["default"]
                 field.has_default = True
+                if self.strict and (self.pending or isinstance(field.default, (dict, list))):
+                    _check_default(field, where, self.open)
             if not item.keys() <= _FIELD_KEYS:
                 field.props = {key: value for key, value in item.items() if key not in _FIELD_KEYS}
             result.fields.append(field)
@@ -395,7 +421,7 @@ def _read_symbols(result: Schema, node: Mapping[str, Any], path: str) -> None:
     if len(set(result.symbols)) != len(result.symbols):
         raise SchemaError(f"{path}.symbols: a symbol stands there twice")
     default = node.get("default")
-    if default is not None:
+    if isinstance(default, str):
         if default not in result.symbols:
             raise SchemaError(f"{path}.default: {_show(default)} is not a symbol of {result.name}")
         result.default = default
@@ -405,6 +431,8 @@ def _annotate(schema: Schema, node: Mapping[str, Any], path: str) -> None:
     schema.doc = _text(node, "doc", path) if schema.type in NAMED else None
     keys = _TYPE_KEYS | {"default"} if schema.type == "enum" else _TYPE_KEYS
     schema.props = {key: value for key, value in node.items() if key not in keys}
+    if schema.props and schema.type in ("record", "array", "map"):
+        _check_numbers(schema.props, path)
     logical = schema.props.get("logicalType")
     if not isinstance(logical, str) or logical not in _LOGICAL.get(schema.type, ()):
         return
@@ -422,6 +450,19 @@ def _annotate(schema: Schema, node: Mapping[str, Any], path: str) -> None:
     schema.logical = logical
 
 
+def _check_numbers(value: object, path: str) -> None:
+    """Refuse the integers that Avro Java cannot keep in attributes of the types that it copies."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+        elif _is_int(value) and not -(1 << 63) <= value < 1 << 63:
+            raise SchemaError(f"{path}: an attribute holds {_show(value)}, which has more than 64 bits")
+
+
 def _check_union(union: Schema, path: str) -> None:
     seen: set[str] = set()
     for i, branch in enumerate(union.branches):
@@ -432,34 +473,43 @@ def _check_union(union: Schema, path: str) -> None:
         seen.add(branch.name)
 
 
-def _check_default(field: Field, path: str) -> None:
+def _check_default(field: Field, path: str, open_: Container[str] = ()) -> None:
+    """Refuse a default that is no value of its field's type, as it is known while the records `open_` are read."""
     if field.type.type in ("float", "double") and isinstance(field.default, str):
         try:
             field.default = parse_java_double(field.default)
         except ValueError:
             raise SchemaError(f"{path}.default: {_show(field.default)} is not a number") from None
-    if not _is_valid(field.type, field.default, 0):
+    if not _is_valid(field.type, field.default, 0, open_):
         shown = _show_type(field.type)
         raise SchemaError(f"{path}.default: {_show(field.default)} is not a value of {shown}")
 
 
-def _is_valid(schema: Schema, value: Any, depth: int) -> bool:
+def _is_valid(schema: Schema, value: Any, depth: int, open_: Container[str]) -> bool:
     kind = schema.type
     if depth > MAX_NESTING:
         return False
     if kind == "union":
-        return any(_is_valid(branch, value, depth + 1) for branch in schema.branches)
+        return any(_is_valid(branch, value, depth + 1, open_) for branch in schema.branches)
     if kind == "array":
         assert schema.item is not None
-        return isinstance(value, list) and all(_is_valid(schema.item, item, depth + 1) for item in value)
+        return isinstance(value, list) and all(
+            _is_valid(schema.item, item, depth + 1, open_) for item in value
+        )
     if kind == "map":
         assert schema.item is not None
         return isinstance(value, dict) and all(
-            _is_valid(schema.item, item, depth + 1) for item in value.values()
+            _is_valid(schema.item, item, depth + 1, open_) for item in value.values()
         )
+    if kind == "reference":
+        return isinstance(value, dict)
     if kind == "record":
+        if schema.name in open_ and isinstance(value, dict):
+            raise SchemaError(f"a default of {schema.name} may not stand within it")
         return isinstance(value, dict) and all(
-            _is_valid(field.type, value[field.name], depth + 1) if field.name in value else field.has_default
+            _is_valid(field.type, value[field.name], depth + 1, open_)
+            if field.name in value
+            else field.has_default
             for field in schema.fields
         )
     if kind == "null":

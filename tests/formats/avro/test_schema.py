@@ -251,3 +251,72 @@ def test_types_that_nest_only_when_written_out():
     schema = parse([*chain, record(name="R2000")])
     with pytest.raises(SchemaError, match="too deeply"):
         canonical(schema)
+
+
+def _within(inner, namespace="n"):
+    """A record without a namespace, which has one with a namespace in it, whose field is given."""
+    record = {"type": "record", "name": "S", "namespace": namespace, "fields": [{"name": "a", "type": inner}]}
+    return {"type": "record", "name": "R", "fields": [{"name": "s", "type": record}]}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        # A type without a namespace is found from within one, once it is complete.
+        _within("R"),
+        _within(["null", "R"]),
+        {
+            "type": "record",
+            "name": "R",
+            "namespace": "n",
+            "fields": [
+                {"name": "a", "type": "F"},
+                {"name": "b", "type": {"type": "fixed", "name": "F", "namespace": "", "size": 1}},
+            ],
+        },
+        # Defaults are looked at when their field is read.
+        {"type": "record", "name": "R", "fields": [{"name": "a", "type": "R", "default": {}}]},
+        {"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", "R"], "default": {}}]},
+        {
+            "type": "record",
+            "name": "R",
+            "fields": [
+                {"name": "a", "type": ["null", "E"], "default": "x"},
+                {"name": "b", "type": {"type": "enum", "name": "E", "symbols": ["x"]}},
+            ],
+        },
+        {"type": "fixed", "name": "F", "size": 2147483640},
+        {"type": "array", "items": "int", "x": 2**63},
+        {"type": "record", "name": "R", "fields": [], "x": [{"y": -(2**63) - 1}]},
+        '{"type": "int"} // a comment behind',
+        '{"type": "string", "x": "/*"} /* a comment behind */',
+        '/* not closed "int"',
+    ],
+)
+def test_what_avro_java_refuses_too(schema):
+    with pytest.raises(SchemaError):
+        parse(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ('// first\n{"type": /* of all */ "int"}', '"int"'),
+        ('{"type": "string", // one\n "x": "a//b /*c*/ \\"//"}', '{"type":"string","x":"a//b /*c*/ \\"//"}'),
+        (
+            '{"type": "fixed", "name": "F", "namespace": 1, "size": 2147483639, "aliases": ["G", "H", "G"]}',
+            '{"type":"fixed","name":"F","size":2147483639,"aliases":["G","H"]}',
+        ),
+        (
+            '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int", "aliases": ["b", "b"]}]}',
+            '{"type":"record","name":"R","fields":[{"name":"a","type":"int","aliases":["b"]}]}',
+        ),
+        (
+            '{"type": "enum", "name": "E", "symbols": ["a"], "default": 1}',
+            '{"type":"enum","name":"E","symbols":["a"]}',
+        ),
+        ('{"type": "int", "x": 9223372036854775808}', '{"type":"int","x":9223372036854775808}'),
+    ],
+)
+def test_what_avro_java_takes_too(schema, text):
+    assert canonical(parse(schema)) == text
