@@ -70,8 +70,10 @@ class _Comparison:
         if writer.type == "union":
             return self.writer_union(reader, writer, path)
         if reader.type == "union":
-            if any(not self.compare(branch, writer, path) for branch in self.candidates(reader, writer)):
-                return []
+            for branch in self.candidates(reader, writer):
+                found = self.compare(branch, writer, path)
+                if not found or any(each.type == "AMBIGUOUS_FIELD" for each in found):
+                    return found
             message = f"reader union lacking writer type: {writer.type.upper()}"
             return [_difference("MISSING_UNION_BRANCH", path, message)]
         if reader.type != writer.type:
@@ -139,8 +141,8 @@ class _Comparison:
         return result
 
     def field(self, field: Field, writer: Schema, written: dict[str, Field], path: str) -> list[Difference]:
-        known = dict.fromkeys([field.name, *field.aliases]) if field.aliases else [field.name]
-        names = [name for name in known if name in written]
+        # An alias that is the field's own name counts as another one, as in Avro Java.
+        names = [name for name in (field.name, *field.aliases) if name in written]
         if len(names) > 1:
             message = f"{field.name} matches several fields of {writer.name}: {', '.join(names)}"
             return [Difference("AMBIGUOUS_FIELD", path, message)]

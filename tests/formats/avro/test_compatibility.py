@@ -63,6 +63,15 @@ def test_a_field_that_two_fields_match_cannot_be_read():
     ]
 
 
+def test_an_alias_may_not_be_the_field_s_own_name():
+    field = '{"name":"a","aliases":["a"],"type":"int"}'
+    record = parse('{"type":"record","name":"R","fields":[%s]}' % field)
+    found = [("AMBIGUOUS_FIELD", "/fields/0", "a matches several fields of R: a, a")]
+    assert differences(record, record) == found
+    union = parse('["null",{"type":"record","name":"R","fields":[%s]}]' % field)
+    assert differences(union, record) == found
+
+
 def test_types_used_again_and_again_are_bounded():
     def doubling(leaf):
         text = {"type": "record", "name": "R0", "fields": [{"name": "x", "type": leaf}]}
