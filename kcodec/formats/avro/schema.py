@@ -53,7 +53,8 @@ _MISSING = object()
 #: The longest array that Avro Java makes.
 _MAX_SIZE = (1 << 31) - 9
 
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|/\*.*?\*/|//[^\n\r]*', re.DOTALL)
+# Texts and comments that do not end go to the end: none is looked for twice.
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.?)*"?)|/\*.*?(?:\*/|\Z)|//[^\n\r]*', re.DOTALL)
 
 
 class Schema:

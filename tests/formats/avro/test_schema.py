@@ -320,3 +320,9 @@ def test_what_avro_java_refuses_too(schema):
 )
 def test_what_avro_java_takes_too(schema, text):
     assert canonical(parse(schema)) == text
+
+
+@pytest.mark.parametrize("text", ["*/ " + "/*" * 300_000, '"' + '\\"' * 300_000, '{"' + '"' * 300_000])
+def test_comments_and_texts_without_end_take_no_square_of_time(text):
+    with pytest.raises(SchemaError, match="not JSON"):
+        parse(text)
