@@ -19,6 +19,7 @@ cdef void read_integers(Block *block, const Op *op, integer_t *tag) noexcept nog
     cdef int64_t high = op.high
     cdef int64_t factor = op.factor
     cdef int64_t value = 0
+    cdef int64_t longer = 0        # so that the other one need not stand in memory
     cdef const uint8_t *p
     cdef const uint8_t *at
     cdef int64_t lane
@@ -28,7 +29,8 @@ cdef void read_integers(Block *block, const Op *op, integer_t *tag) noexcept nog
         if likely(p != NULL):
             at = json_whole(p, block.end[lane], &value)
             if unlikely(at == NULL):
-                at = json_long(p, block.end[lane], &value)
+                at = json_long(p, block.end[lane], &longer)
+                value = longer
         if likely(at != NULL) and likely(value >= low) and likely(value <= high):
             data[lane] = <integer_t>(value * factor)
         else:

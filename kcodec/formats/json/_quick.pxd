@@ -1,21 +1,24 @@
 """Values of JSON as they mostly stand: short, without escapes.
 
-All else, an error or not, is for `_json_leaf.read_leaf`.
+All else, an error or not, is for `kcodec.formats.json._leaf.read_leaf`.
 """
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from kcodec.columns._builder cimport Column, offset_t
-from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, SINGLE, STRING, Op
-from kcodec.wire._floats cimport json_double, json_single, powers_of_five
+from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, STRING, Op
 from kcodec.wire.cursor cimport likely, store_le64, unlikely
-from kcodec.wire.json cimport (
-    json_long, json_plain, json_quotient, json_quotient_single, json_short, json_truth, pow10,
-)
+from kcodec.wire.json cimport json_plain, json_quotient, json_quotient_single, json_short, json_truth, pow10
 
 cdef enum:
     SHORT = 32                # characters that none of these numbers has
     NULL_WORD = 0x6C6C756E    # "null"
+
+
+# Read a number of more digits than most. It is no part of `read_quickly`, which would save registers for it each time.
+cdef const uint8_t *read_long_number(
+    const Op *op, Column *column, int64_t slot, const uint8_t *p, const uint8_t *end
+) noexcept nogil
 
 
 cdef inline const uint8_t *quick_text(
@@ -105,11 +108,4 @@ cdef inline const uint8_t *read_quickly(
     at = json_short(p, end, &value, &fraction)
     if likely(at != NULL) and likely(store_number(op.code, op, column, slot, value, fraction, p[0] == 45)):
         return at
-    if op.code == INTEGER:
-        at = json_long(p, end, &value)
-        return at if at != NULL and store_integer(op, column, slot, value, 0) else NULL
-    if op.code == DOUBLE:
-        return json_double(p, end, powers_of_five, <double *>column.data + slot)
-    if op.code == SINGLE:
-        return json_single(p, end, powers_of_five, <float *>column.data + slot)
-    return NULL
+    return read_long_number(op, column, slot, p, end)
