@@ -12,6 +12,7 @@ import threading
 import uuid
 
 import pytest
+from refusals import refused
 from registry_server import serve
 from vector_files import read_vectors
 
@@ -48,20 +49,6 @@ def registry(request, tmp_path):
             handle = registries.open(server.url)
             yield handle
             handle.close()
-
-
-def refused(status, error_code):
-    class Check:
-        def __enter__(self):
-            self.raises = pytest.raises(RegistryError)
-            self.info = self.raises.__enter__()
-
-        def __exit__(self, *error):
-            assert self.raises.__exit__(*error)
-            assert (self.info.value.status, self.info.value.error_code) == (status, error_code)
-            return True
-
-    return Check()
 
 
 class TestContract:

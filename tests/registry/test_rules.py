@@ -3,10 +3,11 @@
 import uuid
 
 import pytest
+from refusals import refused
 from registry_server import serve
 
 from kcodec import registry as registries
-from kcodec.errors import ConfigError, RegistryError
+from kcodec.errors import ConfigError
 from kcodec.registry import Config, Metadata, Reference, Rule, RuleSet, Schema, guid
 from kcodec.registry.memory import MemoryRegistry
 
@@ -31,20 +32,6 @@ def registry(request, tmp_path):
             handle = registries.open(server.url)
             yield handle
             handle.close()
-
-
-def refused(status, error_code, match=None):
-    class Check:
-        def __enter__(self):
-            self.raises = pytest.raises(RegistryError, match=match)
-            self.info = self.raises.__enter__()
-
-        def __exit__(self, *error):
-            assert self.raises.__exit__(*error)
-            assert (self.info.value.status, self.info.value.error_code) == (status, error_code)
-            return True
-
-    return Check()
 
 
 class TestCompatibility:

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,20 @@ def program(source: Path, folder: Path, oldest: int, *others: Path) -> list[str]
     made_of = "\n".join((*(each.read_text() for each in (source, *others)), path, str(compiler)))
     classes = _kept(source.stem, hashlib.sha256(made_of.encode()).hexdigest(), compile)
     return [run, "-cp", f"{classes}{os.pathsep}{path}", source.stem]
+
+
+def run(command: list[str], lines: Iterable[str] = (), timeout: int = 120) -> list[str]:
+    """Run a program on lines of text; return those that it prints."""
+    done = subprocess.run(
+        command,
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.splitlines()
 
 
 def spark_jars() -> str:

@@ -1,12 +1,11 @@
 """Apicurio's serializers in Java, by their own API, with kcodec's registry server."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from artifacts import SPARK_JAVA, had, jars, program
+from artifacts import SPARK_JAVA, had, jars, program, run
 from topics import Message
 
 from kcodec import Serde, registry
@@ -41,26 +40,16 @@ AVRO_LINES = [json.dumps({**row, "by": row["by"] and {"string": row["by"]}}) for
 def run_java(kafka, own_server, topic):
     """Return what writes or reads the topic, with further settings of the serializers."""
 
-    def run(command, kind, lines=(), **settings):
+    def run_topic(command, kind, lines=(), **settings):
         source = HERE / "apicurio" / "ApicurioTopic.java"
         names = {"bootstrap.servers": kafka.address, "apicurio.registry.url": own_server.address}
         names |= {f"apicurio.registry.{name.replace('_', '-')}": value for name, value in settings.items()}
-        done = subprocess.run(
-            [
-                *had(lambda: program(source, jars("apicurio"), SPARK_JAVA, HERE / "Topic.java")),
-                *(command, kind, topic, ORDER),
-                *(f"{name}={value}" for name, value in names.items()),
-            ],
-            input="".join(f"{line}\n" for line in lines),
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        java = had(lambda: program(source, jars("apicurio"), SPARK_JAVA, HERE / "Topic.java"))
+        named = [f"{name}={value}" for name, value in names.items()]
+        printed = run([*java, command, kind, topic, ORDER, *named], lines)
+        return [json.loads(line) for line in printed if line.startswith("{")]
 
-    return run
+    return run_topic
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Confluent's own client in Java, and Flink's serializers over it, with kcodec's registry server."""
 
 import json
-import subprocess
 import uuid
 from pathlib import Path
 
 import pyarrow as pa
-from artifacts import SPARK_JAVA, had, jars, program
+from artifacts import SPARK_JAVA, had, jars, program, run
 from topics import Message
 
 from kcodec import Serde
@@ -37,16 +36,7 @@ ROWS = [
 def run_java(command, *arguments, lines=()):
     source = HERE / "confluent" / "ConfluentTopic.java"
     java, *rest = had(lambda: program(source, jars("confluent"), SPARK_JAVA, HERE / "Topic.java"))
-    done = subprocess.run(
-        [java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", *rest, command, *arguments],
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.splitlines()
+    return run([java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", *rest, command, *arguments], lines)
 
 
 def test_client(own_server):

@@ -4,13 +4,12 @@ import base64
 import json
 import random
 import struct
-import subprocess
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from artifacts import had, jars, program
+from artifacts import had, jars, program, run
 from topics import Message
 
 from kcodec import ConnectJsonCodec, ConnectSchema
@@ -41,11 +40,7 @@ def oracle():
             + base64.b64encode(data).decode()
             for settings, data in questions
         ]
-        done = subprocess.run(
-            command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=300, check=False
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        answers = [line.split("\t") for line in done.stdout.splitlines()]
+        answers = [line.split("\t") for line in run(command, lines, timeout=300)]
         assert len(answers) == len(questions)
         return [(word, base64.b64decode(text)) for word, text in answers]
 

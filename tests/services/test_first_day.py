@@ -3,12 +3,11 @@
 import base64
 import io
 import json
-import subprocess
 from pathlib import Path
 
 import fastavro
 import pytest
-from artifacts import had, jars, program
+from artifacts import had, jars, program, run
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro as from_avro_of_spark
@@ -186,27 +185,17 @@ def transform():
     """Return what runs Debezium's ExtractNewRecordState: the rows that it lets pass of Connect's JSON."""
     command = had(lambda: program(HERE / "debezium" / "Transform.java", jars("debezium"), 17))
 
-    def run(events, **settings):
+    def transformed(events, **settings):
         named = [f"{name.replace('_', '.')}={value}" for name, value in settings.items()]
         lines = ["" if event is None else base64.b64encode(event).decode() for event in events]
-        done = subprocess.run(
-            [*command, *named],
-            input="\n".join(lines) + "\n",
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-2000:]
-        answers = [
-            line.split("\t") for line in done.stdout.splitlines() if line.startswith(("kept", "dropped"))
-        ]
+        printed = run([*command, *named], lines)
+        answers = [line.split("\t") for line in printed if line.startswith(("kept", "dropped"))]
         assert len(answers) == len(events)
         return [
             json.loads(base64.b64decode(text)) if text else None for word, text in answers if word == "kept"
         ]
 
-    return run
+    return transformed
 
 
 def changes():

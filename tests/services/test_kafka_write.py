@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,7 @@ from pathlib import Path
 import processes
 import pyarrow as pa
 import pytest
-from artifacts import artifacts, program
+from artifacts import artifacts, program, run
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from test_kafka_read import ALL, consumed, place, rows_of
@@ -73,9 +72,7 @@ def test_read_back_by_java(kafka, topic, codec):
         records(500), topic, servers=kafka.address, codec=codec, partition=0, transactional_id=f"{topic}-java"
     )
     command = program(Path(__file__).with_name("ReadTopic.java"), artifacts() / "broker", 17)
-    done = subprocess.run(
-        [*command, kafka.address, topic, "0"], capture_output=True, text=True, check=False, timeout=60
-    )
+    printed = run([*command, kafka.address, topic, "0"])
 
     def shown(value):
         return "null" if value is None else value.hex()
@@ -89,7 +86,7 @@ def test_read_back_by_java(kafka, topic, codec):
         )
         for row, each in enumerate(records(500).to_pylist())
     ]
-    assert done.stdout.splitlines() == expected, done.stderr
+    assert printed == expected
 
 
 def test_transactions(kafka, topic):

@@ -1,13 +1,12 @@
 """Protobuf through the broker and the registry, with other clients' serializers at the other end."""
 
 import base64
-import subprocess
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from artifacts import SPARK_JAVA, had, jars, program
+from artifacts import SPARK_JAVA, had, jars, program, run
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -206,24 +205,8 @@ def run_java(kafka, events, command, lines=()):
     """Run Apicurio's serializers on messages in JSON."""
     source = HERE / "protobuf" / "ProtobufTopic.java"
     oracle = had(lambda: program(source, jars("protobuf"), SPARK_JAVA, HERE / "Topic.java"))
-    done = subprocess.run(
-        [
-            *oracle,
-            command,
-            kafka.address,
-            events.url.replace("/ccompat/v7", "/registry/v3"),
-            events.topic,
-            ORDER,
-            base64.b64encode(events.descriptor_set).decode(),
-        ],
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout.splitlines()
+    place = (kafka.address, events.url.replace("/ccompat/v7", "/registry/v3"), events.topic)
+    return run([*oracle, command, *place, ORDER, base64.b64encode(events.descriptor_set).decode()], lines)
 
 
 @both_servers
