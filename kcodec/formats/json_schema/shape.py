@@ -259,7 +259,7 @@ class _Reader:
         additional = part.get("additionalProperties", bool(others) or None)
         if additional is not None and additional is not False:
             others.append(at(additional, path=f"{path}/additionalProperties"))
-        prefix, items, is_closed = self.arrayed(part, resource, at, path)
+        prefix, items, is_closed = self.arrayed(part, at, path)
         note = _note(part)
         return Shape(
             kinds,
@@ -274,7 +274,7 @@ class _Reader:
         )
 
     def arrayed(
-        self, part: Mapping[str, Any], resource: Resource, at: Any, path: str
+        self, part: Mapping[str, Any], at: Any, path: str
     ) -> tuple[tuple[Shape, ...], Shape | None, bool]:
         """Return the items by place, those behind them, and whether there are none behind them."""
         items = part.get("items")

@@ -256,25 +256,18 @@ class _Comparison:
                 place = f"{path}/{number}" if right.oneof is None else f"{path}/{right.oneof.name}/{number}"
                 if left.oneof is not None and right.oneof is None:
                     yield _difference("ONEOF_FIELD_MOVED_TO_TOP_LEVEL", place)
-                yield from self.fields(left, right, old, new, old_scope, new_scope, place)
+                yield from self.fields(left, right, old_scope, new_scope, place)
         yield from self.bodies(
             (old.messages, old.enums), (new.messages, new.enums), old_scope, new_scope, path
         )
 
     def fields(
-        self,
-        old: Field,
-        new: Field,
-        old_in: Message,
-        new_in: Message,
-        old_scope: tuple[str, str],
-        new_scope: tuple[str, str],
-        path: str,
+        self, old: Field, new: Field, old_scope: tuple[str, str], new_scope: tuple[str, str], path: str
     ) -> Iterator[Difference]:
         if old.name != new.name:
             yield _difference("FIELD_NAME_CHANGED", path)
-        before = _kind(self.old.names, old_scope, old, old_in)
-        after = _kind(self.new.names, new_scope, new, new_in)
+        before = _kind(self.old.names, old_scope, old)
+        after = _kind(self.new.names, new_scope, new)
         if old.label and new.label and old.label != new.label and after.kind == "SCALAR":
             which = "STRING_OR_BYTES" if after.group == "text" else "NUMERIC"
             yield _difference(f"FIELD_{which}_LABEL_CHANGED", path)
@@ -356,7 +349,7 @@ def _members(fields: dict[int, Field]) -> dict[str, list[int]]:
     return found
 
 
-def _kind(names: Names, scope: tuple[str, str], field: Field, message: Message) -> Kind:
+def _kind(names: Names, scope: tuple[str, str], field: Field) -> Kind:
     if field.key:
         return Kind("MAP", parts=(_type(names, scope, field.key), _type(names, scope, field.type)))
     found = _type(names, scope, field.type)
