@@ -16,7 +16,7 @@ from kcodec.wire.status cimport NO_MEMORY, OK, REREAD, Status
 
 
 cdef void fill(Context *context, const Message *message, int64_t index) noexcept nogil:
-    """Give the fields that a message never had what they are without; `Context.status` says whether it could."""
+    """Store what fields are that a message never had; `Context.status` says whether that went well."""
     cdef const Op *first = context.ops + message.ops
     cdef const Op *op
     cdef const uint64_t *seen = context.seen + message.slot

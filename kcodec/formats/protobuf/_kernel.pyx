@@ -37,9 +37,9 @@ from kcodec.formats.protobuf._encode import encode
 from kcodec.formats.protobuf._program import ProtobufProgram as Program
 
 cdef enum:
-    FEW_ROWS = 4              # fewer, if they are
-    FEW_BYTES = 1 << 12       # as short, are better off one by one
-    MAX_PAUSE = 64            # blocks
+    FEW_ROWS = 4              # fewer rows than these,
+    FEW_BYTES = 1 << 12       # if they hold less than that, are read one by one
+    MAX_PAUSE = 64            # blocks that are read one by one after bad ones, at most
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
     FEW_STEPS = 4             # of a path, in rows that fail without being read one by one
 
@@ -69,8 +69,8 @@ cdef class ProtobufDecoder(Decoder):
     cdef Failure *failures          # of rows that have not been read one by one
     cdef int64_t failed
     cdef int64_t failures_room
-    cdef list again            # rows that the plain twin has read
-    cdef list found            # and what it has found there
+    cdef list again                 # rows that the plain twin has read
+    cdef list found                 # and what it has found there
 
     def __init__(self, values, programs, selector, starts, stop):
         cdef ProtobufProgram program
@@ -157,7 +157,7 @@ cdef class ProtobufDecoder(Decoder):
             if not self.block.failed:
                 self.pause = 0
                 return count
-            if not self.stop and self.take_down(count):
+            if not self.stop and self.note_odd(count):
                 drop_odd(&self.block, self.builder.columns, self.row, self.next, count)
                 self.pause = 0
                 return count
@@ -172,8 +172,8 @@ cdef class ProtobufDecoder(Decoder):
                 self.left = self.pause
                 return 0
 
-    cdef bint take_down(self, int64_t count) noexcept nogil:
-        """Take down what is wrong with the odd rows of a block; return whether all are known to fail."""
+    cdef bint note_odd(self, int64_t count) noexcept nogil:
+        """Note what is wrong with the odd rows of a block; return whether all are known to fail."""
         cdef int64_t room = self.context.budget.room
         cdef int64_t row
         cdef bint known = True
@@ -186,7 +186,7 @@ cdef class ProtobufDecoder(Decoder):
         return known
 
     cdef bint fails(self, int64_t at) noexcept nogil:
-        """Take down what is wrong with a row; return whether it is known to fail."""
+        """Note what is wrong with a row; return whether it is known to fail."""
         cdef Context *context = &self.context
         cdef const Slice *slice = &self.slices[at]
         cdef int32_t field = self.block.field[at]
@@ -238,7 +238,7 @@ cdef class ProtobufDecoder(Decoder):
         return True
 
     cdef bint add_failure(self, int64_t at, const Slice *slice, int32_t program) noexcept nogil:
-        """Take down what the context says of the last failure; return whether there is memory."""
+        """Note what the context says of the last failure; return whether there is memory."""
         cdef Context *context = &self.context
         cdef Failure *grown
         cdef Failure *failure
@@ -299,7 +299,7 @@ cdef class ProtobufDecoder(Decoder):
         offset = context.at - slice.start if context.at != NULL else slice.end - slice.start
         return located(program, row, offset, context.status, op, context.trail, context.trail_size)
 
-    cdef list taken_down(self):
+    cdef list noted(self):
         """Return the facts of the rows that have not been read one by one."""
         cdef Failure *failure
         cdef int64_t at
@@ -358,7 +358,7 @@ def decode(values, programs, *, selector=None, starts=None, trailing=False, stop
     cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts, stop)
     array, faults = decoder.decode(stop)
     if decoder.failed:
-        faults = sorted([*decoder.taken_down(), *faults], key=itemgetter(0)) if faults else decoder.taken_down()
+        faults = sorted([*decoder.noted(), *faults], key=itemgetter(0)) if faults else decoder.noted()
     if decoder.again and array is not None:
         array = replace_rows(array, decoder.again, pa.concat_arrays(decoder.found))
     return array, faults
