@@ -253,7 +253,7 @@ def consumer_loop(broker: str, registry: str, rows: int) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Tell what this was measured on."""
+    """Return what this was measured on."""
     import confluent_kafka
     import pyspark
 

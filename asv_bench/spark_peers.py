@@ -292,7 +292,7 @@ def compare(kind: str, direction: str, source: Any, columns: dict[str, Any], rou
 
 
 def interleaved(frames: dict[str, Any], rounds: int) -> dict[str, float]:
-    """Give the median seconds of each frame; the first round does not count."""
+    """Return the median seconds of each frame; the first round does not count."""
     names = list(frames)
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for number in range(rounds + 1):

@@ -103,7 +103,7 @@ def impl(request, monkeypatch) -> str:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Give the folder of the shared vectors; skip the test without it."""
+    """Return the folder of the shared vectors; skip the test without it."""
     folder = shared_folder()
     if folder is None:
         pytest.skip("no shared folder: set KCODEC_SHARED to run this test")

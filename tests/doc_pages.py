@@ -53,12 +53,12 @@ def is_run(command: str) -> bool:
 
 
 def blocks(page: Path) -> list[str]:
-    """Give the Python examples of a page."""
+    """Return the Python examples of a page."""
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def needs_services(block: str) -> bool:
-    """Tell whether an example names a broker, a registry server or a Connect server."""
+    """Return whether an example names a broker, a registry server or a Connect server."""
     code = re.sub(r"#.*", "", block)
     return (
         re.search(r"confluent_kafka|kafka\.bootstrap\.servers|://registry:8081|sc://spark", code) is not None

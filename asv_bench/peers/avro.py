@@ -46,7 +46,7 @@ def _framed(case: Any, ids: list[int]) -> pa.Array:
 
 
 def contestants(case: Any) -> dict[str, Any]:
-    """Give what decodes."""
+    """Return what decodes."""
     codec = kcodec.AvroCodec(*_schemas(case))
     serde, ids = _serde(case)
     one, mixed = _framed(case, ids[:1]), _framed(case, ids)
@@ -67,7 +67,7 @@ def contestants(case: Any) -> dict[str, Any]:
 
 
 def encoders(case: Any) -> dict[str, Any]:
-    """Give what encodes."""
+    """Return what encodes."""
     if case.batch is None or case.reader_schema is not None:
         return {}
     codec = kcodec.AvroCodec(case.schema_json)

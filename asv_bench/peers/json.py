@@ -60,7 +60,7 @@ def _pyarrow(values: pa.BinaryArray, kind: pa.StructType) -> Callable[[], Any]:
 
 
 def _by_text(rows: list[bytes]) -> pa.Array:
-    """Give columns with decimals that are right up to 15 digits."""
+    """Return columns with decimals that are right up to 15 digits."""
     loaded = []
     for row in rows:
         document = orjson.loads(row)
@@ -71,7 +71,7 @@ def _by_text(rows: list[bytes]) -> pa.Array:
 
 
 def _exactly(rows: list[bytes]) -> pa.Array:
-    """Give columns with exact decimals."""
+    """Return columns with exact decimals."""
     loaded = []
     for row in rows:
         document = json.loads(row, parse_float=decimal.Decimal)
@@ -82,7 +82,7 @@ def _exactly(rows: list[bytes]) -> pa.Array:
 
 
 def contestants(values: pa.BinaryArray) -> Contestants:
-    """Give what decodes."""
+    """Return what decodes."""
     codec = kcodec.JsonCodec(TYPE)
     few = values.slice(0, max(1, len(values) // 10)).to_pylist()
     return {
@@ -99,7 +99,7 @@ def contestants(values: pa.BinaryArray) -> Contestants:
 
 
 def of_shape(name: str, rows: int) -> Contestants:
-    """Give what decodes documents of a shape; orjson makes doubles of decimals, which is the least it can do."""
+    """Return what decodes documents of a shape; orjson makes doubles of decimals, which is the least it can do."""
     kind, values = shape(name, rows)
     codec, parser = kcodec.JsonCodec(kind), simdjson.Parser()
     doubles = _with_doubles(kind)
@@ -138,7 +138,7 @@ def shapes(names: list[str], rows: int, rounds: int) -> None:
 
 
 def encoders(values: pa.BinaryArray) -> Contestants:
-    """Give what encodes."""
+    """Return what encodes."""
     codec = kcodec.JsonCodec(TYPE)
     array = codec.decode(values)
     few = array.slice(0, max(1, len(array) // 10))
@@ -152,7 +152,7 @@ def encoders(values: pa.BinaryArray) -> Contestants:
 
 
 def envelopes(values: pa.BinaryArray) -> Contestants:
-    """Give what decodes Connect's envelopes, which all have the same schema, and what that is made of."""
+    """Return what decodes Connect's envelopes, which all have the same schema, and what that is made of."""
     schema = kcodec.ConnectSchema.from_arrow(TYPE)
     before = b'{"schema":' + schema.to_text().encode() + b',"payload":'
     enveloped = pa.array([before + value + b"}" for value in values.to_pylist()], pa.binary())
@@ -169,7 +169,7 @@ def envelopes(values: pa.BinaryArray) -> Contestants:
 
 
 def same(runs: Contestants) -> dict[str, bool]:
-    """Tell which give what the first one gives."""
+    """Return of each whether it gives what kcodec gives."""
     given = {name: run() for name, (run, _) in runs.items()}
     expected = given["kcodec"]
     return {

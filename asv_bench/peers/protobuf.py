@@ -43,7 +43,7 @@ def _codec(case: Any) -> kcodec.ProtobufCodec:
 
 
 def contestants(case: Any) -> dict[str, Any]:
-    """Give what decodes."""
+    """Return what decodes."""
     codec = _codec(case)
     half = len(case.arrow_payloads) // 2
     halves = [case.arrow_payloads.slice(0, half), case.arrow_payloads.slice(half)]
@@ -76,7 +76,7 @@ def contestants(case: Any) -> dict[str, Any]:
 
 
 def encoders(case: Any) -> dict[str, Any]:
-    """Give what encodes."""
+    """Return what encodes."""
     codec = _codec(case)
     own = codec.decode(case.arrow_payloads)
     half = len(own) // 2

@@ -78,12 +78,12 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], Engine | None]] = {
 
 
 def one(case: dict[str, Any]) -> Engine | None:
-    """Give what decodes a message to a dict."""
+    """Return what decodes a message to a dict."""
     make = _ONE.get(case["kind"])
     return make(case) if make else None
 
 
 def columns(case: dict[str, Any]) -> Engine | None:
-    """Give what decodes a column of messages, or a batch of records, to Arrow columns."""
+    """Return what decodes a column of messages, or a batch of records, to Arrow columns."""
     make = _COLUMNS.get(case["kind"])
     return make(case) if make else None

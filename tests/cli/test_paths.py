@@ -33,7 +33,7 @@ def run(tmp_path, monkeypatch, capfd):
 
 @pytest.fixture(params=["device", "folder", "loop", "dangling", "missing"])
 def place(request, tmp_path):
-    """Give what makes a path of a name that cannot be read, and what is said of it."""
+    """Return what makes a path of a name that cannot be read, and what is said of it."""
 
     def made(file):
         path = tmp_path / file

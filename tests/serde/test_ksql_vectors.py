@@ -22,7 +22,7 @@ TYPES = {"AVRO": "AVRO", "PROTOBUF": "PROTOBUF", "JSON_SR": "JSON"}
 
 
 def arguments(line, side):
-    """Give the arguments of the codec of a line."""
+    """Return the arguments of the codec of a line."""
     key = side == "key"
     columns = ", ".join(f"`{each['name']}` {each['sql']}{' KEY' * key}" for each in line["columns"])
     wrap = None

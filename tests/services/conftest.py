@@ -18,7 +18,7 @@ REMOTE = "SPARK_CONNECT_MODE_ENABLED"
 
 
 def missing() -> str | None:
-    """Say which packages these tests lack."""
+    """Return which packages these tests lack."""
     try:
         import confluent_kafka.schema_registry.avro  # noqa: F401
         import grpc  # noqa: F401
@@ -76,7 +76,7 @@ def connect_server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def kafka(broker) -> Kafka:
-    """Give what makes, fills and reads topics."""
+    """Return what makes, fills and reads topics."""
     return Kafka(broker.address)
 
 
@@ -87,7 +87,7 @@ def own_server(tmp_path_factory):
 
 @pytest.fixture
 def registry_url(request) -> str:
-    """Give the address of Apicurio's server, or of kcodec's where a test is run with ``own_server``."""
+    """Return the address of Apicurio's server, or of kcodec's where a test is run with ``own_server``."""
     return request.getfixturevalue(getattr(request, "param", "registry_server")).address
 
 
@@ -112,13 +112,13 @@ def topic(kafka) -> str:
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory) -> Path:
-    """Give a folder that has kcodec and kcodec_spark as they are built here, and nothing else."""
+    """Return a folder that has kcodec and kcodec_spark as they are built here, and nothing else."""
     return copy_packages(tmp_path_factory.mktemp("packages"))
 
 
 @pytest.fixture(scope="session")
 def thin():
-    """Give the Python of a thin client."""
+    """Return the Python of a thin client."""
     return had(lambda: python("thin"))
 
 
@@ -167,14 +167,14 @@ def connect_session(connect_server):
 
 @pytest.fixture
 def classic(classic_session, monkeypatch):
-    """Give the classic session, as the one that pyspark's functions take themselves for."""
+    """Return the classic session, as the one that pyspark's functions take themselves for."""
     monkeypatch.delenv(REMOTE, raising=False)
     return classic_session
 
 
 @pytest.fixture
 def connect(connect_session, monkeypatch):
-    """Give the Connect session."""
+    """Return the Connect session."""
     monkeypatch.setenv(REMOTE, "1")
     return connect_session
 

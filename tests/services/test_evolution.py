@@ -43,7 +43,7 @@ class Stream:
 
 
 def as_version(number, written, read):
-    """Give an order written with one version and read with another."""
+    """Return an order written with one version and read with another."""
     made = order(number, written)
     made.setdefault("channel", "web")
     made.setdefault("points", None)

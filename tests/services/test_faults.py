@@ -194,7 +194,7 @@ class Stream:
         self.query.stop()
 
     def ids(self):
-        """Give the ids of all orders written, in order: none twice if none is written twice."""
+        """Return the ids of all orders written, in order: none twice if none is written twice."""
         self.query.processAllAvailable()
         rows = self.spark.read.parquet(f"{self.folder}/rows").select("id").collect()
         return sorted(row["id"] for row in rows)
@@ -220,7 +220,7 @@ def test_a_broker_that_is_restarted(spark, broker, kafka, registry_url, topic, t
 
 
 def children(pid):
-    """Give the children of a process."""
+    """Return the children of a process."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -234,7 +234,7 @@ def children(pid):
 
 @pytest.fixture
 def jvm(request, spark):
-    """Give the process id of the session's JVM."""
+    """Return the process id of the session's JVM."""
     if "connect" in type(spark).__module__:
         return request.getfixturevalue("connect_server").pid
     return spark.sparkContext._gateway.proc.pid

@@ -173,7 +173,7 @@ def test_what_others_read_is_read_the_same(spark, kafka, registry_url, topic):
 
 
 def _by_arrow(column):
-    """Give columns as the dicts of Avro's libraries."""
+    """Return columns as the dicts of Avro's libraries."""
     found = column.to_pylist()
     for each in found:
         each["tags"] = dict(each["tags"])

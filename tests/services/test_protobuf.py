@@ -152,7 +152,7 @@ def through(kafka, topic, values):
 
 
 def rows_of(array):
-    """Give rows whose maps are in the order of their keys: Python's messages have them in any."""
+    """Return rows whose maps are in the order of their keys: Python's messages have them in any."""
     return [row and {**row, "tags": sorted(row["tags"])} for row in array.to_pylist()]
 
 

@@ -73,7 +73,7 @@ class Kafka:
 
 
 def order_schema(version: int = 1) -> str:
-    """Give the schema of orders in one of three versions, each readable as the others."""
+    """Return the schema of orders in one of three versions, each readable as the others."""
     fields: list[dict] = [
         {"name": "id", "type": "long"},
         {"name": "customer", "type": ["null", "string"], "default": None},

@@ -16,7 +16,7 @@ REMOTE = "SPARK_CONNECT_MODE_ENABLED"
 
 
 def missing() -> str | None:
-    """Say what these tests lack on this machine."""
+    """Return what these tests lack on this machine."""
     try:
         import pyspark  # noqa: F401
     except ImportError:
@@ -99,14 +99,14 @@ def jvm():
 
 @pytest.fixture
 def classic(jvm, monkeypatch):
-    """Give the classic session, as the one that pyspark's functions take themselves for."""
+    """Return the classic session, as the one that pyspark's functions take themselves for."""
     monkeypatch.delenv(REMOTE, raising=False)
     return jvm["classic"]
 
 
 @pytest.fixture
 def connect(jvm, monkeypatch):
-    """Give the Connect session."""
+    """Return the Connect session."""
     monkeypatch.setenv(REMOTE, "1")
     return jvm["connect"]
 
@@ -142,7 +142,7 @@ def free_port() -> int:
 
 @pytest.fixture
 def server(jvm) -> str:
-    """Give the address of the Connect server."""
+    """Return the address of the Connect server."""
     return jvm["server"]
 
 

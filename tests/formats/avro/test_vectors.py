@@ -135,7 +135,7 @@ def test_no_kind_is_left_out():
 
 
 def outcomes(schema, kind, values, options=OPTIONS):
-    """Give what each row is expected to be: (value, None) or (None, code)."""
+    """Return what each row is expected to be: (value, None) or (None, code)."""
     result = []
     for value in values:
         try:

@@ -17,7 +17,7 @@ NO_ROOM = {"measured:Timestamp<-9223372036854775807#1": "out_of_range"}
 
 
 def rescaled(value, kind):
-    """Give decimals the scale of their column."""
+    """Return decimals with the scale of their column."""
     if isinstance(value, Decimal):
         return value.quantize(Decimal((0, (1,), -kind.scale)))
     return value

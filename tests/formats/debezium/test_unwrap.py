@@ -212,7 +212,7 @@ message Envelope {
 
 
 def envelopes():
-    """Give codecs of all formats that Debezium's converters write, and what makes their payloads."""
+    """Return codecs of all formats that Debezium's converters write, and what makes their payloads."""
     row = [("id", "long"), ("name", ["null", "string"])]
 
     def record(name, fields):

@@ -13,7 +13,7 @@ PREFIX = "Failed to deserialize value from topic: t. "
 
 
 def payload(vector):
-    """Give the bytes of a measured vector."""
+    """Return the bytes of a measured vector."""
     if vector["bytes"] is None:
         return None
     return bytes.fromhex(vector["bytes"]) if vector["hex"] else vector["bytes"].encode()

@@ -98,7 +98,7 @@ PAYLOADS = st.one_of(DOCUMENTS, damaged(), st.none(), st.binary(max_size=12))
 
 
 def shown(array):
-    """Give what a column holds as Python has it: dates and times as integers, NaN equal to itself."""
+    """Return what a column holds as Python has it: dates and times as integers, NaN equal to itself."""
     return repr(storage(array).to_pylist())
 
 

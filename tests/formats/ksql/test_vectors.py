@@ -28,7 +28,7 @@ def codec_of(vector):
 
 
 def rows_of(array, codec):
-    """Give the rows of a decoded array as the vectors write them."""
+    """Return the rows of a decoded array as the vectors write them."""
     kind = SqlType("STRUCT", fields=tuple(SqlField(column.name, column.type) for column in codec.columns))
     return [tagged(row, kind) for row in storage(array).to_pylist()]
 
@@ -88,7 +88,7 @@ def test_measured_writing(impl, name, capsys):
 
 
 def sides(shared):
-    """Give format, columns, key, wrap, properties and records of every side of the functional tests."""
+    """Return format, columns, key, wrap, properties and records of every side of the functional tests."""
     for vector in read_vectors("ksql_vectors.jsonl.gz", shared / "vectors"):
         if vector["kind"] != "passthrough":
             continue
