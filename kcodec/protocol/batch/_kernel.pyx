@@ -47,7 +47,8 @@ cdef inline int64_t wrapped(int64_t a, int64_t b) noexcept nogil:
 cdef inline int32_t sequence_of(int32_t base, int32_t delta) noexcept nogil:
     if base < 0:
         return -1
-    return <int32_t>((<uint32_t>base + <uint32_t>delta) & 0x7FFFFFFF)
+    cdef uint32_t total = <uint32_t>base + <uint32_t>delta
+    return <int32_t>(total & 0x7FFFFFFF) if delta >= 0 else <int32_t>(total + (<uint32_t>1 << 31))
 
 
 cdef inline int8_t type_of(const Batch *batch) noexcept nogil:
@@ -234,12 +235,18 @@ cdef Status legacy_loop(
     cdef int64_t row = first
     cdef int64_t shift = 0
     cdef int64_t last = 0
+    cdef int64_t last_at = 0
     if not batch.attributes & 7:
         at = batch.position
     elif batch.magic == 1 and batch.offset:
         while at < batch.end:
             last = <int64_t>load_be64(source + at)
+            last_at = at
             at += LOG_OVERHEAD + <int32_t>load_be32(source + at + 8)
+        if batch.offset < last:
+            batch.good_records = 0
+            batch.fault_at = last_at
+            return INVALID_BATCH
         shift = <int64_t>(<uint64_t>batch.offset - <uint64_t>last)
         at = batch.start
     while at < batch.end:

@@ -146,14 +146,21 @@ def scan(data: pa.Buffer, start: int, window: int, check_crc: bool) -> Batches:
         if left >= _LOG_OVERHEAD and not any(view[at : at + _LOG_OVERHEAD]) and not any(view[at:]):
             batches.stop = "zeros"
             return batches
-        if left < _LOG_OVERHEAD + 5:
+        if left < _LOG_OVERHEAD:
             batches.stop = "partial"
             return batches
         length = int.from_bytes(view[at + 8 : at + 12], "big", signed=True)
-        magic = int.from_bytes(view[at + 16 : at + 17], "big", signed=True)
-        if length < _SMALLEST or not 0 <= magic <= 2:
+        if length < _SMALLEST:
             batches.stop = "invalid_batch"
-            batches.stop_at = at + 8 if length < _SMALLEST else at + 16
+            batches.stop_at = at + 8
+            return batches
+        if left < _LOG_OVERHEAD + 5:
+            batches.stop = "partial"
+            return batches
+        magic = int.from_bytes(view[at + 16 : at + 17], "big", signed=True)
+        if not 0 <= magic <= 2:
+            batches.stop = "invalid_batch"
+            batches.stop_at = at + 16
             return batches
         size = _LOG_OVERHEAD + length
         if size > left:
@@ -320,6 +327,8 @@ def _messages(view: memoryview, batch: _Batch) -> Iterator[tuple[Any, ...]]:
     places = list(_message_set(view, batch))
     last = int.from_bytes(view[places[-1][0] : places[-1][0] + 8], "big", signed=True)
     # A producer may leave the offset of the outer message at 0: it is set by the broker.
+    if batch.magic == 1 and batch.offset and batch.offset < last:
+        raise _Bad("invalid_batch", places[-1][0])
     base = batch.offset - last if batch.magic == 1 and batch.offset else 0
     for at, end in places:
         offset = int.from_bytes(view[at : at + 8], "big", signed=True)
@@ -418,8 +427,14 @@ def _control_type(key: bytes | None) -> int:
 
 
 def _sequence(base: int, delta: int) -> int:
-    """Count from the sequence of the batch: after the largest comes 0."""
-    return base + delta & 0x7FFFFFFF if base >= 0 else -1
+    """Count from the sequence of the batch as Java does: after the largest comes 0, and before 0 the smallest."""
+    if base < 0:
+        return -1
+    return (
+        base + delta & 0x7FFFFFFF
+        if delta >= 0
+        else base + delta - 0x80000000 + (base + delta < 0) * (1 << 32)
+    )
 
 
 def _moment(timestamp: int) -> int | None:

@@ -172,14 +172,21 @@ cdef Status find(
         if left >= LOG_OVERHEAD and all_zero(data + at, LOG_OVERHEAD) and all_zero(data + at, left):
             batches.reason = ZEROS
             return OK
-        if left < LOG_OVERHEAD + 5:
+        if left < LOG_OVERHEAD:
             batches.reason = PARTIAL
             return OK
         length = <int32_t>load_be32(data + at + 8)
-        magic = <int8_t>data[at + 16]
-        if length < SMALLEST or magic < 0 or magic > 2:
+        if length < SMALLEST:
             batches.reason = DAMAGED
-            batches.stop_at = at + 8 if length < SMALLEST else at + 16
+            batches.stop_at = at + 8
+            return OK
+        if left < LOG_OVERHEAD + 5:
+            batches.reason = PARTIAL
+            return OK
+        magic = <int8_t>data[at + 16]
+        if magic < 0 or magic > 2:
+            batches.reason = DAMAGED
+            batches.stop_at = at + 16
             return OK
         if length > left - LOG_OVERHEAD:
             batches.reason = PARTIAL

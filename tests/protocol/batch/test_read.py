@@ -222,6 +222,29 @@ def test_deltas_and_sequences_wrap_as_in_java(impl):
     assert list_batches(write_batches(table)).column("last_sequence").to_pylist() == [0]
 
 
+@pytest.mark.parametrize(("base", "sequence"), [(5, -(1 << 31) + 4), (0, (1 << 31) - 1)])
+def test_sequences_before_that_of_the_batch_are_those_of_java(impl, base, sequence):
+    batch = bytearray(write_batches(pa.table({"value": [b"a"], "sequence": [base]})))
+    batch[64] = 1  # the offset is one less than that of the batch
+    assert read_batches(sealed(bytes(batch)))["sequence"].to_pylist() == [sequence]
+
+
+def test_messages_within_one_do_not_stand_behind_it(impl):
+    batch = write_batches(pa.table({"value": [b"a", b"b"]}), magic=1, codec="gzip")
+    assert read_batches((1).to_bytes(8, "big") + batch[8:])["offset"].to_pylist() == [0, 1]
+    assert read_batches(bytes(8) + batch[8:])["offset"].to_pylist() == [0, 1]
+    with pytest.raises(DecodeError) as caught:
+        read_batches(b"\xff" * 8 + batch[8:])
+    assert caught.value.code == "invalid_batch"
+
+
+def test_a_size_that_no_batch_has_is_not_that_of_one_cut_off(impl):
+    assert read_batches(bytes(8) + b"\0\0\0\x0e").num_rows == 0
+    with pytest.raises(DecodeError) as caught:
+        read_batches(bytes(8) + b"\0\0\0\x0d")
+    assert (caught.value.code, caught.value.offset) == ("invalid_batch", 8)
+
+
 def test_delete_horizon(impl):
     batch = bytearray(write_batches(TABLE))
     batch[22] |= 64
