@@ -65,10 +65,10 @@ def test_a_field_that_two_fields_match_cannot_be_read():
 
 def test_an_alias_may_not_be_the_field_s_own_name():
     field = '{"name":"a","aliases":["a"],"type":"int"}'
-    record = parse('{"type":"record","name":"R","fields":[%s]}' % field)
+    record = parse(f'{{"type":"record","name":"R","fields":[{field}]}}')
     found = [("AMBIGUOUS_FIELD", "/fields/0", "a matches several fields of R: a, a")]
     assert differences(record, record) == found
-    union = parse('["null",{"type":"record","name":"R","fields":[%s]}]' % field)
+    union = parse(f'["null",{{"type":"record","name":"R","fields":[{field}]}}]')
     assert differences(union, record) == found
 
 
