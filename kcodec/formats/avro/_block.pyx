@@ -423,7 +423,8 @@ cdef int64_t run_lanes(
                     return -1
         elif op.code == DO_SKIP:
             context.ops = ops
-            if skip_lanes(block, op + 1, op + op.next, lanes, count) < 0:
+            count = skip_lanes(block, op + 1, op + op.next, lanes, count)
+            if count < 0:
                 return -1
         elif op.code == DO_DEFAULT:
             if not of_rows or not in_order(block, columns, op) or not run_each(

@@ -290,6 +290,20 @@ def test_bad_rows_of_blocks(kind, share):
         same_decode([plan], payloads, limits=Limits(), kind=kind)
 
 
+@pytest.mark.parametrize("kept", range(1, 63))
+def test_bad_rows_of_blocks_whose_fields_are_dropped(kept):
+    """Each choice of fields, cut in each place, or with bytes behind that a field may take for its own."""
+    kinds = ["string", ["null", "long"], {"type": "array", "items": "string"}, "boolean", "int", "long"]
+    fields = [{"name": f"f{at}", "type": kind} for at, kind in enumerate(kinds)]
+    writer = parse({"type": "record", "name": "R", "fields": fields})
+    chosen = [field for at, field in enumerate(fields) if kept >> at & 1]
+    plan = decode_plan(writer, parse({"type": "record", "name": "R", "fields": chosen}))
+    good = text("a") + b"\2\4" + items([text("b")]) + b"\1\2\4"
+    for cut in range(len(good)):
+        for behind in (b"\0", b"\0\0"):
+            same_decode([plan], [good, good[:cut], good, good + behind, good, good + behind, good], limits=Limits())
+
+
 def test_unusual_rows_of_blocks():
     """Rows that are not bad, though they are not read together: sized lists, keys twice, long forms of branches."""
     schema = parse(
