@@ -432,6 +432,9 @@ cdef int64_t run_lanes(
             ):
                 return -1
         elif op.code == DO_FAIL:
+            # The columns below would hold items of which nothing is written.
+            if not of_rows:
+                return -1
             for at in range(count):
                 reject(block, lanes[at])
         elif op.code == DO_DECIMAL_TEXT:

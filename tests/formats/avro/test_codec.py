@@ -373,3 +373,28 @@ def test_decimals_as_text_that_expand_too_far_have_one_place(size, limit):
     (found,) = on_both(lambda: codec.decode(values, errors="report")[1].to_pylist())
     assert found["code"] == "size_limit"
     assert found["path"] in ("[0]", "[1]", "[2]")
+
+
+def test_items_that_are_unresolvable_in_several_rows(impl):
+    """Of their columns nothing is written: the text in them is not looked at."""
+    writer = {
+        "type": "map",
+        "values": {"type": "record", "name": "H", "fields": [{"name": "i", "type": "int"}]},
+    }
+    fields = [
+        {"name": "f", "type": {"type": "array", "items": "bytes"}},
+        {"name": "p", "type": "string"},
+        {"name": "g", "type": {"type": "map", "values": "bytes"}},
+    ]
+    reader = {"type": "map", "values": {"type": "record", "name": "H", "fields": fields}}
+    codec = AvroCodec(writer, reader)
+    for _ in range(50):
+        rows = [
+            b"\x06\x02a\x02\x02b\x04\x02c\x06\x00",
+            b"\x00",
+            b"\x04\x02a\x02\x02b\x02\x00",
+            b"\x00" + bytes(40),
+        ]
+        array, report = codec.decode(rows, errors="report")
+        assert array.to_pylist() == [None, [], None, None]
+        assert report["code"].to_pylist() == ["unresolvable", "unresolvable", "trailing_bytes"]
