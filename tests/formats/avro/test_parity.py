@@ -301,7 +301,9 @@ def test_bad_rows_of_blocks_whose_fields_are_dropped(kept):
     good = text("a") + b"\2\4" + items([text("b")]) + b"\1\2\4"
     for cut in range(len(good)):
         for behind in (b"\0", b"\0\0"):
-            same_decode([plan], [good, good[:cut], good, good + behind, good, good + behind, good], limits=Limits())
+            same_decode(
+                [plan], [good, good[:cut], good, good + behind, good, good + behind, good], limits=Limits()
+            )
 
 
 def test_unusual_rows_of_blocks():
