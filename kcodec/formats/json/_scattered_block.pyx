@@ -42,7 +42,7 @@ cdef void locate_rows(Block *block, const Op *container) noexcept nogil:
             )
         if block.value[lane] == NULL or (places.unknown and not is_valid(block, lane)):
             if not try_row(block, container, lane):
-                return
+                break
     op = container + 1
     for _ in range(container.fields):
         if not op.forms & ABSENT or op.data != NULL:
@@ -50,8 +50,8 @@ cdef void locate_rows(Block *block, const Op *container) noexcept nogil:
             while lacking:
                 lane = ctz64(lacking)
                 lacking &= lacking - 1
-                if lane < block.count and not try_row(block, container, lane):
-                    return
+                if lane < block.count:
+                    try_row(block, container, lane)
         op += op.next
 
 

@@ -284,6 +284,20 @@ def test_rows_that_are_scattered(rows, duplicate_keys, fold, data):
         same_decode([plan, dataclasses.replace(plan, root=root)], rows, selector=chosen)
 
 
+def test_scattered_rows_that_lack_keys_among_odd_ones():
+    """A row with a key twice ends a block: those before it that lack one are found all the same."""
+    rnd = random.Random(3)
+    plan = json_plan(pa.struct([pa.field(name, pa.int64(), False) for name in "abcdefg"]), "decode")
+    rows = []
+    for _ in range(1500):
+        keys = rnd.sample("abcdefg", 6 if rnd.random() < 0.05 else 7)
+        keys += keys[:1] if rnd.random() < 0.05 else []
+        rows.append(f"{{{','.join(f'{json.dumps(key)}:{ord(key)}' for key in keys)}}}".encode())
+    same_decode([plan], rows)
+    whole = b'{"a":12345678}'
+    same_decode([json_plan(pa.struct([pa.field("a", pa.int64(), False)]), "decode")], [whole, b"{}", whole[:-1]])
+
+
 def same_in_every_layout(kind, rows):
     """Both implementations read good rows alike from every layout, and into large columns."""
     native, pure = (kernel(KERNEL, implementation) for implementation in ("native", "pure"))
