@@ -295,7 +295,9 @@ def test_scattered_rows_that_lack_keys_among_odd_ones():
         rows.append(f"{{{','.join(f'{json.dumps(key)}:{ord(key)}' for key in keys)}}}".encode())
     same_decode([plan], rows)
     whole = b'{"a":12345678}'
-    same_decode([json_plan(pa.struct([pa.field("a", pa.int64(), False)]), "decode")], [whole, b"{}", whole[:-1]])
+    same_decode(
+        [json_plan(pa.struct([pa.field("a", pa.int64(), False)]), "decode")], [whole, b"{}", whole[:-1]]
+    )
 
 
 def same_in_every_layout(kind, rows):
