@@ -96,8 +96,14 @@ def test_transactions(kafka, topic):
     with pytest.raises(kcodec.EncodeError):
         write(pa.table({"value": pa.array([*range(200_000), 1 << 40])}), topic, **config)
     write(pa.table({"value": pa.array([4])}), topic, **config)
-    found = read(topic, servers=kafka.address, value=serde, columns=["value"]).read_all()["value"]
-    assert sorted(found.to_pylist()) == [1, 2, 3, 4]
+
+    def found():
+        records = read(topic, servers=kafka.address, value=serde, columns=["value"]).read_all()
+        return sorted(records["value"].to_pylist())
+
+    # A broker answers that a transaction is committed before it has told so to all partitions.
+    processes.until(lambda: len(found()) >= 4)
+    assert found() == [1, 2, 3, 4]
     assert len(consumed(kafka.address, topic)) == 4
     assert len(consumed(kafka.address, topic, "read_uncommitted")) > 4
 
