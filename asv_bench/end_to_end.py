@@ -39,7 +39,7 @@ import kcodec
 sys.path.insert(0, str(Path(ROOT) / "tests" / "services"))
 
 import processes
-from artifacts import copy_packages, spark_jars, thin_python
+from artifacts import copy_packages, python, spark_jars
 
 TOPIC = "measured"
 SUBJECT = f"{TOPIC}-value"
@@ -182,7 +182,7 @@ def spark_topics(
     found = {}
     for kind, python, place, path in (
         ("classic", sys.executable, f"classic {settings}", os.environ["PYTHONPATH"]),
-        ("thin client", thin_python(), address, str(packages)),
+        ("thin client", python("thin"), address, str(packages)),
     ):
         if kind != "classic":
             service.start()
