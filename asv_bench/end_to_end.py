@@ -180,7 +180,7 @@ def spark_topics(
     service, address = processes.connect_server(folder)
     settings = json.dumps({**SETTINGS, "spark.jars": spark_jars()})
     found = {}
-    for kind, python, place, path in (
+    for kind, interpreter, place, path in (
         ("classic", sys.executable, f"classic {settings}", os.environ["PYTHONPATH"]),
         ("thin client", python("thin"), address, str(packages)),
     ):
@@ -188,7 +188,7 @@ def spark_topics(
             service.start()
         try:
             done = subprocess.run(
-                [python, script, place, *given],
+                [interpreter, script, place, *given],
                 env={**os.environ, "PYTHONPATH": path},
                 stdout=subprocess.PIPE,
                 text=True,
