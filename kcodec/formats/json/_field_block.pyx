@@ -7,11 +7,11 @@ from kcodec.columns._builder cimport LIST
 from kcodec.formats.json._drop_block cimport drop_failed, fill
 from kcodec.formats.json._key_block cimport expect, find_values, next_field, seek
 from kcodec.formats.json._lanes cimport NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
+from kcodec.formats.json._leaf_block cimport Digits, Leaf, read_leaves
 from kcodec.formats.json._list_block cimport read_lists
-from kcodec.formats.json._number_block cimport read_decimals, read_doubles, read_integers
 from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, Op
 from kcodec.formats.json._text_block cimport read_texts
-from kcodec.formats.json._value_block cimport read_leaves, read_values
+from kcodec.formats.json._value_block cimport read_values
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.json cimport json_space
 
@@ -43,15 +43,15 @@ cdef void read_field(Block *block, const Op *op) noexcept nogil:
     elif op.code == OBJECT and not op.forms & KEEPS:
         read_objects(block, op)
     elif op.code == INTEGER and op.width == 8 and block.inside:
-        read_integers(block, op, <int64_t *>NULL)
+        read_leaves(block, op, <int64_t *>NULL)
     elif op.code == INTEGER and op.width == 4 and block.inside:
-        read_integers(block, op, <int32_t *>NULL)
-    elif op.code == DECIMAL and block.inside:
-        read_decimals(block, op)
-    elif op.code == DOUBLE and block.inside:
-        read_doubles(block, op)
-    elif op.code >= BOOLEAN and op.code <= DECIMAL:
         read_leaves(block, op, <int32_t *>NULL)
+    elif op.code == DECIMAL and block.inside:
+        read_leaves(block, op, <Digits *>NULL)
+    elif op.code == DOUBLE and block.inside:
+        read_leaves(block, op, <double *>NULL)
+    elif op.code >= BOOLEAN and op.code <= DECIMAL:
+        read_leaves(block, op, <Leaf *>NULL)
     elif op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING \
             and block.context.columns[op.column].kind == LIST:
         if block.wide:

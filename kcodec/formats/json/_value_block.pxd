@@ -1,12 +1,10 @@
-"""Values of a block of documents that are in no common form, or of an op that has no loop of its own."""
+"""Values of a block of documents that are in no common form."""
 
 from libc.stdint cimport int64_t, uint8_t
 
-from kcodec.columns._builder cimport offset_t
 from kcodec.formats.json._lanes cimport Block
 from kcodec.formats.json._program cimport Op
 
 
 cdef const uint8_t *read_one(Block *block, const Op *op, int64_t lane, const uint8_t *p) noexcept nogil
 cdef void read_values(Block *block, const Op *op) noexcept nogil
-cdef void read_leaves(Block *block, const Op *op, offset_t *tag) noexcept nogil

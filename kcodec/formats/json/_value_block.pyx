@@ -1,17 +1,14 @@
-"""Values of a block of documents that are in no common form, or of an op that has no loop of its own."""
+"""Values of a block of documents that are in no common form."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from kcodec.columns._builder cimport LIST, Column, offset_t, set_null
+from kcodec.columns._builder cimport LIST, Column, set_null
 from kcodec.formats.json._context cimport Context
 from kcodec.formats.json._drop_block cimport drop_failed, is_valid, note
-from kcodec.formats.json._key_block cimport find_value
-from kcodec.formats.json._lanes cimport Block, is_dropped, set_valid
+from kcodec.formats.json._lanes cimport Block, is_dropped
 from kcodec.formats.json._places cimport PLACED
 from kcodec.formats.json._program cimport ITEMS, Op
-from kcodec.formats.json._quick cimport read_quickly
 from kcodec.formats.json._row cimport items_t, run
-from kcodec.wire.cursor cimport likely, unlikely
 from kcodec.wire.status cimport INVALID_UTF8
 
 
@@ -80,20 +77,3 @@ cdef void read_values(Block *block, const Op *op) noexcept nogil:
         if p == NULL:
             return
         block.at[lane] = p
-
-
-cdef void read_leaves(Block *block, const Op *op, offset_t *tag) noexcept nogil:
-    cdef Column *column = &block.context.columns[op.column]
-    cdef const uint8_t *p
-    cdef const uint8_t *at
-    cdef int64_t lane
-    set_valid(block, op)
-    for lane in range(block.count):
-        at = p = find_value(block, op, lane)
-        if likely(p != NULL):
-            at = read_quickly(op, column, block.row + lane, p, block.end[lane], True, tag)
-        if unlikely(at == NULL):
-            at = read_one(block, op, lane, p)
-            if at == NULL:
-                return
-        block.at[lane] = at
