@@ -49,12 +49,15 @@ cdef int64_t read_long(const uint8_t *p, const uint8_t *end, uint64_t *raw) noex
     return at - p if read_low64(&at, end, end, raw) == OK else NO_VALUE
 
 
-cdef inline void read_varints(
-    Block *block, const Lanes *lanes, const Op *op, bint tagged, bint steady, uint64_t *values, uint8_t *flags
+cdef inline void read_numbers(
+    Block *block, const Lanes *lanes, const Op *op, bint tagged, bint steady, bint varint, uint64_t *values,
+    uint8_t *flags
 ) noexcept nogil:
     cdef uint64_t tag = op.tag if tagged else 0
     cdef uint64_t mask = op.tag_mask if tagged else 0
     cdef int64_t skip = op.tag_size if tagged else 0
+    cdef uint64_t bits = 0xFFFFFFFFULL if op.wire_type == FIXED32 else 0xFFFFFFFFFFFFFFFFULL
+    cdef int64_t width = skip + (4 if op.wire_type == FIXED32 else 8)
     cdef int64_t ahead = block.ahead
     cdef bint pext = block.pext
     cdef int64_t count = lanes.count
@@ -77,7 +80,10 @@ cdef inline void read_varints(
             continue
         raw = load_le64(p + skip)
         stops = ~raw & 0x8080808080808080ULL
-        if likely(stops != 0):
+        if not varint:
+            raw &= bits & <uint64_t>(-present)
+            size = width & -present
+        elif likely(stops != 0):
             raw = gather7_by(raw & (stops ^ (stops - 1)), pext) & <uint64_t>(-present)
             size = (skip + (ctz64(stops) >> 3) + 1) & -present
         else:
@@ -90,40 +96,6 @@ cdef inline void read_varints(
             reject(block, lane)
             size = lane.end - p
         values[at] = raw
-        flags[at] = <uint8_t>present
-        lane.at = p + size
-        lane += 1
-
-
-cdef inline void read_fixed(
-    Block *block, const Lanes *lanes, const Op *op, bint tagged, bint steady, uint64_t *values, uint8_t *flags
-) noexcept nogil:
-    cdef uint64_t tag = op.tag if tagged else 0
-    cdef uint64_t mask = op.tag_mask if tagged else 0
-    cdef int64_t skip = op.tag_size if tagged else 0
-    cdef uint64_t bits = 0xFFFFFFFFULL if op.wire_type == FIXED32 else 0xFFFFFFFFFFFFFFFFULL
-    cdef int64_t width = skip + (4 if op.wire_type == FIXED32 else 8)
-    cdef int64_t ahead = block.ahead
-    cdef int64_t count = lanes.count
-    cdef Lane *lane = lanes.lane
-    cdef const uint8_t *p
-    cdef int64_t at
-    cdef int64_t present
-    cdef int64_t size
-    for at in range(count):
-        p = lane.at
-        prefetch(p + ahead)
-        present = found(lane, tag, mask, steady)
-        if steady and not present:
-            values[at] = 0
-            flags[at] = 0
-            lane += 1
-            continue
-        size = width & -present
-        if unlikely(size > lane.end - p):
-            reject(block, lane)
-            size = lane.end - p
-        values[at] = load_le64(p + skip) & bits & <uint64_t>(-present)
         flags[at] = <uint8_t>present
         lane.at = p + size
         lane += 1
@@ -230,6 +202,23 @@ cdef bint all_valid(const Lanes *lanes, const Column *column, int64_t start, bin
     return not inside
 
 
+cdef inline uint64_t read_part(const uint8_t **at, const uint8_t *stop, uint8_t tag, bint pext) noexcept nogil:
+    """Read a varint behind its tag, if it is there, else 0; one that is too long ends behind `stop`."""
+    cdef const uint8_t *p = at[0]
+    cdef int64_t has = (p < stop) & (p[0] == tag)
+    cdef uint64_t raw = load_le64(p + 1)
+    cdef uint64_t stops = ~raw & 0x8080808080808080ULL
+    cdef int64_t size
+    if likely(stops != 0):
+        at[0] = p + ((2 + (ctz64(stops) >> 3)) & -has)
+        return gather7_by(raw & (stops ^ (stops - 1)), pext) & <uint64_t>(-has)
+    if not has:
+        return 0
+    size = 1 + read_long(p + 1, stop, &raw)
+    at[0] = p + size if size <= stop - p else stop + 1
+    return raw
+
+
 cdef void read_times(
     Block *block, const Lanes *lanes, const Op *op, bint tagged, uint64_t *values, uint8_t *flags
 ) noexcept nogil:
@@ -250,13 +239,9 @@ cdef void read_times(
     cdef const uint8_t *stop
     cdef int64_t at
     cdef int64_t present
-    cdef int64_t has
     cdef int64_t seconds
     cdef int64_t nanos
-    cdef int64_t size
     cdef int64_t value
-    cdef uint64_t raw
-    cdef uint64_t stops
     if strict:
         low = max(low, op.low)
         high = min(high, op.high)
@@ -272,30 +257,8 @@ cdef void read_times(
         lane.at = stop
         flags[at] = <uint8_t>present
         p += skip + 1
-        has = (p < stop) & (p[0] == 0x08)
-        raw = load_le64(p + 1)
-        stops = ~raw & 0x8080808080808080ULL
-        if likely(stops != 0):
-            seconds = <int64_t>gather7_by(raw & (stops ^ (stops - 1)), pext) & -has
-            p += (2 + (ctz64(stops) >> 3)) & -has
-        else:
-            seconds = 0
-            if has:
-                size = 1 + read_long(p + 1, stop, &raw)
-                p += size if size <= stop - p else stop - p + 1
-                seconds = <int64_t>raw
-        has = (p < stop) & (p[0] == 0x10)
-        raw = load_le64(p + 1)
-        stops = ~raw & 0x8080808080808080ULL
-        if likely(stops != 0):
-            nanos = <int32_t>gather7_by(raw & (stops ^ (stops - 1)), pext) & -has
-            p += (2 + (ctz64(stops) >> 3)) & -has
-        else:
-            nanos = 0
-            if has:
-                size = 1 + read_long(p + 1, stop, &raw)
-                p += size if size <= stop - p else stop - p + 1
-                nanos = <int32_t>raw
+        seconds = <int64_t>read_part(&p, stop, 0x08, pext)
+        nanos = <int32_t>read_part(&p, stop, 0x10, pext)
         value = nanos if op.factor == 1 else nanos // 1000
         if unlikely(present and p != stop) or unlikely(seconds < low) or unlikely(seconds > high):
             reject(block, lane)
@@ -440,15 +403,14 @@ cdef bint read_values(
             return False
     if op.code == READ_TIME:
         read_times(block, lanes, op, tagged, values, flags)
+    elif op.wire_type == VARINT and steady:
+        read_numbers(block, lanes, op, tagged, True, True, values, flags)
     elif op.wire_type == VARINT:
-        if steady:
-            read_varints(block, lanes, op, tagged, True, values, flags)
-        else:
-            read_varints(block, lanes, op, tagged, False, values, flags)
+        read_numbers(block, lanes, op, tagged, False, True, values, flags)
     elif steady:
-        read_fixed(block, lanes, op, tagged, True, values, flags)
+        read_numbers(block, lanes, op, tagged, True, False, values, flags)
     else:
-        read_fixed(block, lanes, op, tagged, False, values, flags)
+        read_numbers(block, lanes, op, tagged, False, False, values, flags)
     if op.code == READ_ENUM_NAME:
         return put_names(block, lanes, op, column, values, flags)
     put_values(block, lanes, op, column, values, flags)
