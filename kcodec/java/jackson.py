@@ -191,9 +191,9 @@ def _decode(data: bytes) -> tuple[str, int]:
     head = data[:4]
     # Jackson looks for the mark of an encoding in four bytes, or not at all.
     marked = len(head) == 4
-    if head == b"\x00\x00\xfe\xff" or (len(head) == 4 and head[:3] == b"\0\0\0"):
+    if head == b"\x00\x00\xfe\xff" or (marked and head[:3] == b"\0\0\0"):
         return _utf32(data, "utf-32-be"), 4
-    if head == b"\xff\xfe\x00\x00" or (len(head) == 4 and head[1:] == b"\0\0\0"):
+    if head == b"\xff\xfe\x00\x00" or (marked and head[1:] == b"\0\0\0"):
         return _utf32(data, "utf-32-le"), 4
     if (marked and head[:2] == b"\xfe\xff") or (len(head) >= 2 and head[0] == 0):
         return data.decode("utf-16-be", "replace").lstrip("\ufeff"), 2
