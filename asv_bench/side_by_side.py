@@ -7,6 +7,8 @@ to BEFORE and that of BEFORE to itself, and at the end what is slower by more th
 """
 
 import argparse
+import contextlib
+import functools
 import importlib
 import itertools
 import json
@@ -16,6 +18,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 SUITES = ("avro", "json", "connect", "ksql", "protocol", "batches")
 
@@ -44,29 +48,42 @@ def serve() -> None:
     """Time benchmarks by request: a case in JSON a line, seconds back."""
     # The folder of this script comes first, but each build brings benchmarks of its own.
     sys.path.pop(0)
-    ready: dict[str, tuple] = {}
-    for line in sys.stdin:
-        suite, name, method, at = json.loads(line)
-        if line not in ready:
-            ready.clear()
-            kind = getattr(importlib.import_module(f"benchmarks.{suite}"), name, None)
-            if kind is None:
-                print("nan", flush=True)  # a benchmark that this build does not have
-                continue
-            chosen = combinations(kind)[at]
-            instance = kind()
-            if hasattr(instance, "setup"):
-                instance.setup(*chosen)
-            ready[line] = getattr(instance, method), chosen
-            ready[line][0](*chosen)
-        run, chosen = ready[line]
-        seconds = []
-        end = time.perf_counter() + 0.05
-        while len(seconds) < 3 or (time.perf_counter() < end and len(seconds) < 50):
-            start = time.perf_counter()
-            run(*chosen)
-            seconds.append(time.perf_counter() - start)
-        print(min(seconds), flush=True)
+    ready = ""
+    with contextlib.ExitStack() as used:
+        for line in sys.stdin:
+            suite, name, method, at = json.loads(line)
+            if line != ready:
+                used.close()
+                kind = getattr(importlib.import_module(f"benchmarks.{suite}"), name, None)
+                if kind is None:
+                    print("nan", flush=True)  # a benchmark that this build does not have
+                    continue
+                run = functools.partial(getattr(prepared(kind, at, used), method), *combinations(kind)[at])
+                run()
+                ready = line
+            print(shortest(run), flush=True)
+
+
+def prepared(kind: type, at: int, used: contextlib.ExitStack) -> Any:
+    """Return benchmarks that are set up, until `used` is closed."""
+    chosen = combinations(kind)[at]
+    instance = kind()
+    if hasattr(instance, "setup"):
+        instance.setup(*chosen)
+    if hasattr(instance, "teardown"):
+        used.callback(instance.teardown, *chosen)
+    return instance
+
+
+def shortest(run: Callable[[], object]) -> float:
+    """Return the least seconds of some runs."""
+    seconds = []
+    end = time.perf_counter() + 0.05
+    while len(seconds) < 3 or (time.perf_counter() < end and len(seconds) < 50):
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 class Build:
