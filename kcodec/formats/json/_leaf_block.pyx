@@ -47,7 +47,10 @@ cdef inline const uint8_t *quick_leaf(
 
 
 cdef void read_leaves(Block *block, const Op *op, leaf_t *tag) noexcept nogil:
-    cdef Column *column = &block.context.columns[op.column]
+    # Copies, of which no store of a value can change what the loop has in registers.
+    cdef Op leaf = op[0]
+    cdef Column column = block.context.columns[op.column]
+    cdef int64_t row = block.row
     cdef const uint8_t *p
     cdef const uint8_t *at
     cdef int64_t lane
@@ -55,7 +58,7 @@ cdef void read_leaves(Block *block, const Op *op, leaf_t *tag) noexcept nogil:
     for lane in range(block.count):
         at = p = find_value(block, op, lane)
         if likely(p != NULL):
-            at = quick_leaf(op, column, block.row + lane, p, block.end[lane], tag)
+            at = quick_leaf(&leaf, &column, row + lane, p, block.end[lane], tag)
         if unlikely(at == NULL):
             at = read_one(block, op, lane, p)
             if at == NULL:
