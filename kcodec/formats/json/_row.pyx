@@ -297,7 +297,8 @@ cdef const uint8_t *run(
     cdef uint8_t closer = 0
     cdef bint keyed = False       # the next value of a map is a key
     cdef bint unique = False
-    cdef bint quick = context.max_number >= SHORT
+    # A number that is all of a document ends where it does, which no quick one may.
+    cdef bint quick = context.max_number >= SHORT and (values_t is fields_t or container != NULL)
     cdef Status status
 
     if values_t is fields_t or container != NULL:
