@@ -62,6 +62,7 @@ cdef void read_block(Block *block, const Op *root) noexcept nogil:
     lane = first_lane(block)
     block.spaced = is_spaced(block.at[lane], block.end[lane])
     block.sought = 0
+    block.later = NULL
     set_valid(block, root)
     if block.scattered:
         read_scattered(block, root)

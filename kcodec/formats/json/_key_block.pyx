@@ -144,6 +144,8 @@ cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexc
         return op
     next = block.found
     p = block.next
+    if op == block.later and p < block.later_at and block.later_at < end:
+        return next
     while p < end and (p[0] == 44 or p[0] == 123):
         p = json_space(p + 1, end)
         if p >= end or p[0] != 34:
@@ -152,6 +154,8 @@ cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexc
         if context.status != OK:
             break
         if found == op:
+            block.later = op
+            block.later_at = p
             return next
         p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
         if p == NULL:
