@@ -12,12 +12,12 @@ from libc.string cimport memchr
 
 from kcodec.columns._compact cimport empty_rows
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.avro._block cimport BlockMemory, read_block
 from kcodec.formats.avro._context cimport TRAIL, Context, fail
-from kcodec.formats.avro._lanes cimport LANES, SLACK, Block, reject
 from kcodec.formats.avro._program cimport AvroProgram, Op
 from kcodec.formats.avro._programs cimport find_alike
 from kcodec.formats.avro._row cimport run
+from kcodec.formats.avro.block._decode cimport BlockMemory, read_block
+from kcodec.formats.avro.block._lanes cimport LANES, SLACK, Block, reject
 from kcodec.plan._budget cimport begin_row, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of
 from kcodec.plan._failures cimport Kind

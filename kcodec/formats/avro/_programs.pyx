@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 
-from kcodec.formats.avro._lanes cimport PROGRAMS
 from kcodec.formats.avro._program cimport CALL, DO_ARRAY, DO_ENUM, DO_MAP, DO_SKIP, Op
+from kcodec.formats.avro.block._lanes cimport PROGRAMS
 
 
 cdef bint has_list(const Op *op) noexcept nogil:

@@ -1,6 +1,6 @@
 """JSON to columns.
 
-Rows are read together while they are alike (kcodec/formats/json/_block.pyx), else one by one
+Rows are read together while they are alike (kcodec/formats/json/block/_decode.pyx), else one by one
 (kcodec/formats/json/_row.pyx), which also tells what is wrong with one.
 
 The ops of a program (kcodec/formats/json/_program.pyx) store into columns that have room for all a block of rows can
@@ -13,15 +13,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.columns._builder cimport hide, set_null
-from kcodec.formats.json._block cimport read_block
+from kcodec.columns._rows cimport VIEWS, Slice
 from kcodec.formats.json._context cimport Context, fail
-from kcodec.formats.json._lanes cimport LANES, Block, Lapse
-from kcodec.formats.json._places cimport free_places
 from kcodec.formats.json._program cimport KEEPS, OBJECT, JsonProgram, Op
 from kcodec.formats.json._quick cimport SHORT
 from kcodec.formats.json._row cimport read_document
+from kcodec.formats.json.block._decode cimport read_block
+from kcodec.formats.json.block._lanes cimport LANES, Block, Lapse
+from kcodec.formats.json.block._places cimport free_places
 from kcodec.plan._budget cimport set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
 from kcodec.plan._failures cimport Kind

@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 from kcodec.columns._slots cimport Slots
 from kcodec.formats.protobuf._program cimport ProtobufProgram
 from kcodec.formats.protobuf._put cimport Writing, put_message
-from kcodec.formats.protobuf._put_block cimport put_fields
+from kcodec.formats.protobuf.block._encode cimport put_fields
 from kcodec.plan._slot_encoder cimport SlotEncoder
 from kcodec.wire.status cimport NO_MEMORY
 

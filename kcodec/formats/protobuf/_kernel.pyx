@@ -13,11 +13,11 @@ from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.protobuf._block cimport drop_odd, find_field, read_block
 from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
-from kcodec.formats.protobuf._lanes cimport LANES, MEMORY, SLACK, Block
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
+from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
+from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, SLACK, Block
 from kcodec.plan._budget cimport begin_row, set_limits
 from kcodec.plan._decoder cimport Decoder, payload_of, program_of
 from kcodec.plan._program cimport Program as Compiled

@@ -1,0 +1,652 @@
+"""Blocks of rows to columns, a column at a time.
+
+A row loop asks of every value which op it is, and guesses wrong after each list and null, because what came before
+is never the same; and it cannot start on a value before it knows how long the one before is. Here one op runs for
+all rows of a block before the next one does: it is asked once, what is random is computed rather than branched on,
+and the rows do not wait for each other.
+
+    payloads:  | row 0 .... | row 1 .......... | row 2 ... |
+                    ^ at[0]       ^ at[1]           ^ at[2]     all take one step with each op
+
+Lists take their items in step too: the first items of all rows, then the second ones. Fixed-width values are stored
+where they belong. Text is copied at once if all rows of the block have it, in order; what belongs to items, or to a
+branch that only some rows take, is noted, and copied in order when all of it is known.
+
+Nothing is reported from here. A row that is not as expected is marked as odd and left out from there on, and what it
+has stored is taken out in the end; the row loop finds out what it is (_kernel.pyx). Where that is too much to undo, the
+attempt ends, and the row loop runs the block again. So what has been stored until then does no harm.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+from kcodec.columns._builder cimport BLOB, FIXED, LIST, MAP, TEXT, Builder, Column, offset_at, offset_t, set_null
+from kcodec.columns._compact cimport drop_earlier_duplicates, may_repeat, set_offset
+from kcodec.columns._rows cimport Slice
+from kcodec.formats.avro._context cimport Context
+from kcodec.formats.avro._leaf cimport read_leaf
+from kcodec.formats.avro._program cimport *
+from kcodec.formats.avro._programs cimport has_list, same_ops
+from kcodec.formats.avro._row cimport run
+from kcodec.formats.avro.block._lanes cimport (
+    DEPTH, ITEMS, LANES, PROGRAMS, SLACK, Block, leave_out, reject, without_odd,
+)
+from kcodec.formats.avro.block._skip cimport end_lists, short_lists, skip_lanes
+from kcodec.formats.avro.block._text cimport (
+    IN_PLACE, NOTED, UNTOUCHED, note, place, read_nullable_texts, read_symbols, read_texts,
+)
+from kcodec.plan._budget cimport begin_row
+from kcodec.wire.cursor cimport (
+    has_pext, likely, load_be64, load_le64, prefetch, read_branch, read_varint32, unlikely, unzigzag32,
+)
+from kcodec.wire.decimal cimport decimal_limit
+from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, SIZE_LIMIT
+from kcodec.wire.varint_lanes cimport read_ints, read_longs, read_nullable_longs
+
+
+cdef class BlockMemory:
+    """What `read_block` works with, for one call."""
+
+    def __cinit__(self, Builder builder):
+        cdef int32_t at
+        cdef int64_t size = 0
+        cdef Block *block
+        self.block = block = <Block *>calloc(1, sizeof(Block))
+        if block == NULL:
+            raise MemoryError
+        block.texts = <Text **>calloc(builder.count, sizeof(Text *))
+        block.first = <int64_t *>calloc(builder.count, sizeof(int64_t))
+        block.noted = <uint8_t *>calloc(builder.count, 1)
+        block.pext = has_pext()
+        for at in range(builder.count):
+            if builder.columns[at].kind == TEXT or builder.columns[at].kind == BLOB:
+                size += LANES if builder.columns[at].scope < 0 else ITEMS
+        self.texts = <Text *>malloc(size * sizeof(Text) + 1)
+        if block.texts == NULL or block.first == NULL or block.noted == NULL or self.texts == NULL:
+            raise MemoryError
+        size = 0
+        for at in range(builder.count):
+            if builder.columns[at].kind == TEXT or builder.columns[at].kind == BLOB:
+                block.texts[at] = self.texts + size
+                size += LANES if builder.columns[at].scope < 0 else ITEMS
+
+    def __dealloc__(self):
+        if self.block != NULL:
+            free(self.block.texts)
+            free(self.block.first)
+            free(self.block.noted)
+            free(self.block.alike)
+        free(self.block)
+        free(self.texts)
+
+
+cdef bint read_block(
+    Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
+    const int32_t *selector, const int32_t *starts, bint trailing
+) noexcept nogil:
+    """Decode `block.count` rows from `block.row` on, but for odd ones; return False if that cannot be."""
+    if builder.wide:
+        return read_all(
+            block, builder, slices, programs, stops, program_count, selector, starts, trailing, <int64_t *>NULL
+        )
+    return read_all(
+        block, builder, slices, programs, stops, program_count, selector, starts, trailing, <int32_t *>NULL
+    )
+
+
+cdef bint read_all(
+    Block *block, Builder builder, Slice *slices, const Op **programs, const int32_t *stops, int32_t program_count,
+    const int32_t *selector, const int32_t *starts, bint trailing, offset_t *tag
+) noexcept nogil:
+    cdef Context *context = block.context
+    cdef Column *columns = builder.columns
+    cdef Column *column
+    cdef int32_t used[PROGRAMS]
+    cdef int64_t lanes[LANES]
+    cdef int64_t absent[LANES]
+    cdef int64_t absent_count = 0
+    cdef const Op *heads[PROGRAMS]
+    cdef const Op *op
+    cdef int32_t used_count = 0
+    cdef int32_t program = 0
+    cdef int32_t known = -1
+    cdef int32_t at
+    cdef const Slice *slice
+    cdef int64_t lane
+    cdef int64_t begin
+    cdef int64_t count = 0
+    cdef int64_t chosen_count
+    begin_row(&context.budget)
+    block.depth = 0
+    block.rejected = 0
+    memset(block.odd, 0, block.count)
+    memset(block.noted, UNTOUCHED, builder.count)
+    for lane in range(block.count):
+        block.rows[lane] = block.row + lane
+    if columns[0].valid != NULL:
+        memset(columns[0].valid + block.row, 1, block.count)
+    if selector == NULL and starts == NULL and program_count and programs[0] != NULL:
+        used[0] = 0
+        for lane in range(block.count):
+            slice = &slices[lane]
+            if unlikely(slice.start == NULL):
+                leave_out(block, lane)
+                absent[absent_count] = lane
+                absent_count += 1
+                continue
+            if unlikely(slice.limit - slice.end < SLACK):
+                return False
+            block.at[lane] = slice.start
+            block.end[lane] = slice.end
+            block.lanes[count] = lane
+            count += 1
+        used_count = count > 0
+    else:
+        for lane in range(block.count):
+            program = -1 if slices[lane].start == NULL else 0 if selector == NULL else selector[block.row + lane]
+            if selector != NULL and 0 <= program < program_count:
+                program = block.alike[program]
+            if program != known and (program < 0 or program >= program_count or programs[program] == NULL):
+                known = -1
+            elif program != known:
+                known = program
+                for at in range(used_count):
+                    if used[at] == program:
+                        break
+                else:
+                    if used_count == PROGRAMS:
+                        return False
+                    used[used_count] = program
+                    used_count += 1
+            if known < 0:
+                leave_out(block, lane)
+                absent[absent_count] = lane
+                absent_count += 1
+                continue
+            begin = 0 if starts == NULL else starts[block.row + lane]
+            if slices[lane].limit - slices[lane].end < SLACK:
+                return False
+            if begin < 0 or begin > slices[lane].end - slices[lane].start:
+                reject(block, lane)
+                leave_out(block, lane)
+                continue
+            block.at[lane] = slices[lane].start + begin
+            block.end[lane] = slices[lane].end
+            block.lanes[count] = lane
+            count += 1
+    if count:
+        # Payloads mostly stand behind each other, and those of the next block where these end.
+        block.ahead = block.end[block.lanes[count - 1]] - block.at[block.lanes[0]]
+    if used_count == 1:
+        program = used[0]
+        count = run_lanes(
+            block, columns, programs[program], programs[program] + stops[program], programs[program], block.lanes,
+            count, block.rows, True, True, tag
+        )
+        if count < 0:
+            return False
+    elif used_count > 1:
+        # Each program runs for its rows up to the next list, and lists are read for all rows at once.
+        for at in range(used_count):
+            heads[at] = programs[used[at]]
+        while True:
+            for at in range(used_count):
+                op = heads[at]
+                while op != programs[used[at]] + stops[used[at]] and not has_list(op):
+                    op += op.next
+                if op == heads[at]:
+                    continue
+                chosen_count = 0
+                for lane in range(count):
+                    lanes[chosen_count] = block.lanes[lane]
+                    chosen_count += block.alike[selector[block.row + block.lanes[lane]]] == used[at]
+                if run_lanes(
+                    block, columns, heads[at], op, programs[used[at]], lanes, chosen_count, block.rows, True, False,
+                    tag
+                ) < 0:
+                    return False
+                heads[at] = op
+            count = without_odd(block, block.lanes, count)
+            op = heads[0]
+            if op == programs[used[0]] + stops[used[0]]:
+                for at in range(1, used_count):
+                    if heads[at] != programs[used[at]] + stops[used[at]]:
+                        return False
+                break
+            for at in range(1, used_count):
+                if heads[at] == programs[used[at]] + stops[used[at]] or not same_ops(op, heads[at]):
+                    return False
+            count = run_lanes(
+                block, columns, op, op + op.next, programs[used[0]], block.lanes, count, block.rows, True, True, tag
+            )
+            if count < 0:
+                return False
+            for at in range(used_count):
+                heads[at] += heads[at].next
+    if not trailing:
+        for lane in range(count):
+            if unlikely(block.at[block.lanes[lane]] != block.end[block.lanes[lane]]):
+                reject(block, block.lanes[lane])
+    at = 0
+    while at < builder.count:
+        column = &columns[at]
+        if column.kind == TEXT or column.kind == BLOB:
+            if block.noted[at] == UNTOUCHED:
+                note(block, at)
+            if block.noted[at] == NOTED:
+                place(column, block.texts[at], block.row, block.count, tag)
+        elif column.kind == LIST or column.kind == MAP:
+            if block.noted[at] == UNTOUCHED:
+                no_items(column, block.row, block.count, tag)
+            at = column.end
+            continue
+        at += 1
+    set_nulls(columns, 0, absent, absent_count, block.rows, tag)
+    return True
+
+
+cdef void no_items(Column *column, int64_t row, int64_t count, offset_t *tag) noexcept nogil:
+    cdef int64_t at
+    for at in range(count):
+        if column.kind == MAP:
+            (<int32_t *>column.offsets)[row + at + 1] = (<int32_t *>column.offsets)[row]
+        else:
+            (<offset_t *>column.offsets)[row + at + 1] = (<offset_t *>column.offsets)[row]
+
+
+cdef bint in_order(Block *block, const Column *columns, const Op *op) noexcept nogil:
+    """Return whether rows can be visited in order from here on, for the texts and lists of an op."""
+    cdef int32_t at
+    cdef int32_t kind
+    for at in range(columns[op.column].end - op.column):
+        kind = columns[op.column + at].kind
+        if kind == TEXT or kind == BLOB or kind == LIST or kind == MAP:
+            if block.noted[op.column + at] != UNTOUCHED:
+                return False
+            block.noted[op.column + at] = IN_PLACE
+    return True
+
+
+cdef int64_t run_lanes(
+    Block *block, Column *columns, const Op *op, const Op *stop, const Op *ops, int64_t *lanes, int64_t count,
+    const int64_t *index, bint of_rows, bint all_rows, offset_t *tag
+) noexcept nogil:
+    """Run ops, up to `stop` or the end of a branch, for some rows of the block, each at its index.
+
+    The lanes that are left are the first so many that are returned; -1 ends the attempt. `of_rows`: values belong to
+    rows, not to items; `all_rows`: all rows that are read are among the lanes.
+    """
+    cdef Context *context = block.context
+    cdef const uint8_t **ats = block.at
+    cdef const uint8_t **ends = block.end
+    cdef Column *column
+    cdef uint8_t *data
+    cdef uint8_t *valid
+    cdef const uint8_t *p
+    cdef const uint8_t *q
+    cdef int64_t present_lanes[LANES]
+    cdef int64_t absent_lanes[LANES]
+    cdef int32_t branches[LANES]
+    cdef int64_t chosen_count
+    cdef int64_t absent_count
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t present
+    cdef int64_t null_branch
+    cdef int64_t factor
+    cdef int64_t ahead = block.ahead
+    cdef uint64_t raw
+    cdef uint32_t word
+    cdef int32_t branch
+    cdef int64_t rejected = block.rejected
+    if block.depth == DEPTH:
+        return -1
+    block.depth += 1
+    while count and op != stop and op.code != DO_JUMP:
+        column = <Column *>(<char *>columns + op.place)
+        data = column.data
+        valid = column.valid
+        if op.code == DO_STRING or op.code == DO_BYTES:
+            read_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
+        elif op.code == DO_LONG:
+            block.rejected += read_longs(
+                ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext, block.odd
+            )
+        elif op.code == DO_INT:
+            block.rejected += read_ints(
+                ats, ends, lanes, count, index, <int32_t *>data, block.pext, block.odd
+            )
+        elif op.code == DO_INT_TO_LONG:
+            factor = op.factor
+            for at in range(count):
+                lane = lanes[at]
+                q = ats[lane]
+                if unlikely(read_varint32(&q, ends[lane], q + 8, &word) != OK):
+                    reject(block, lane)
+                    continue
+                ats[lane] = q
+                (<int64_t *>data)[index[lane]] = unzigzag32(word) * factor
+        elif op.code == DO_DOUBLE:
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                prefetch(p + ahead)
+                if unlikely(ends[lane] - p < 8):
+                    reject(block, lane)
+                    continue
+                (<uint64_t *>data)[index[lane]] = load_le64(p)
+                ats[lane] = p + 8
+        elif op.code == DO_BOOLEAN:
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                if unlikely(p == ends[lane]) or unlikely(p[0] > 1):
+                    reject(block, lane)
+                    continue
+                data[index[lane]] = p[0]
+                ats[lane] = p + 1
+        elif op.code == DO_NULLABLE_DOUBLE:
+            null_branch = op.size
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                present = (p[0] >> 1) ^ null_branch
+                if unlikely(p[0] & 0xFD) or unlikely(1 + (present << 3) > ends[lane] - p):
+                    reject(block, lane)
+                    continue
+                (<uint64_t *>data)[index[lane]] = load_le64(p + 1) & <uint64_t>(-present)
+                valid[index[lane]] = <uint8_t>present
+                ats[lane] = p + 1 + (present << 3)
+        elif op.code == DO_NULLABLE_LONG:
+            block.rejected += read_nullable_longs(
+                ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext, block.odd
+            )
+        elif op.code == DO_NULLABLE_TEXT:
+            read_nullable_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
+        elif op.code == DO_NULLABLE:
+            null_branch = op.size
+            chosen_count = 0
+            absent_count = 0
+            for at in range(count):
+                lane = lanes[at]
+                p = ats[lane]
+                present = (p[0] >> 1) ^ null_branch
+                if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
+                    reject(block, lane)
+                    continue
+                ats[lane] = p + 1
+                present_lanes[chosen_count] = lane
+                absent_lanes[absent_count] = lane
+                chosen_count += present
+                absent_count += 1 - present
+                if valid != NULL:
+                    valid[index[lane]] = <uint8_t>present
+            set_nulls(columns, op.column, absent_lanes, absent_count, index, tag)
+            if run_lanes(
+                block, columns, op + 1, op + op.next, ops, present_lanes, chosen_count, index, of_rows,
+                all_rows and chosen_count == count, tag
+            ) < 0:
+                return -1
+        elif op.code == DO_ENUM or op.code == DO_CONSTANT:
+            if not read_symbols(block, column, op, lanes, count, index, of_rows, all_rows, tag):
+                return -1
+        elif op.code == DO_DECIMAL and column.width == 16 and op.size <= 8:
+            read_decimals(block, column, op, lanes, count, index)
+        elif op.code == DO_ARRAY or op.code == DO_MAP:
+            if not of_rows or not read_lists(block, columns, op, ops, lanes, count, tag):
+                return -1
+        elif op.code == DO_PRESENT:
+            if valid != NULL:
+                for at in range(count):
+                    valid[index[lanes[at]]] = 1
+        elif op.code == DO_UNION:
+            for at in range(count):
+                lane = lanes[at]
+                q = ats[lane]
+                if unlikely(read_branch(&q, ends[lane], &raw) != OK) or unlikely(
+                    (raw & 1) or (raw >> 1) >= <uint64_t>op.size
+                ):
+                    reject(block, lane)
+                    raw = 2 * op.size
+                ats[lane] = q
+                branches[at] = <int32_t>(raw >> 1)
+            for branch in range(op.size):
+                chosen_count = 0
+                for at in range(count):
+                    present_lanes[chosen_count] = lanes[at]
+                    chosen_count += branches[at] == branch
+                if run_lanes(
+                    block, columns, ops + op.table[branch], NULL, ops, present_lanes, chosen_count, index, of_rows,
+                    all_rows and chosen_count == count, tag
+                ) < 0:
+                    return -1
+        elif op.code == DO_SKIP:
+            context.ops = ops
+            count = skip_lanes(block, op + 1, op + op.next, lanes, count)
+            if count < 0:
+                return -1
+        elif op.code == DO_DEFAULT:
+            if not of_rows or not in_order(block, columns, op) or not run_each(
+                block, columns, op, ops, lanes, count, tag
+            ):
+                return -1
+        elif op.code == DO_FAIL:
+            # The columns below would hold items of which nothing is written.
+            if not of_rows:
+                return -1
+            for at in range(count):
+                reject(block, lanes[at])
+        elif op.code == DO_DECIMAL_TEXT:
+            return -1
+        else:
+            if op.code == DO_ABSENT_TEXT and of_rows:
+                note(block, op.column)
+            for at in range(count):
+                lane = lanes[at]
+                context.end = ends[lane]
+                context.limit = ends[lane] + SLACK
+                p = read_leaf(context, op, column, index[lane], ats[lane], offset_t is int64_t)
+                if unlikely(p == NULL):
+                    reject(block, lane)
+                    continue
+                ats[lane] = p
+        if unlikely(block.rejected != rejected):
+            rejected = block.rejected
+            count = without_odd(block, lanes, count)
+        op += op.next
+    block.depth -= 1
+    return count
+
+
+cdef void read_decimals(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index
+) noexcept nogil:
+    """Read decimals, mostly of a few bytes, to 128 bits."""
+    cdef Context *context = block.context
+    cdef uint64_t limit = decimal_limit(op.precision)
+    cdef int64_t *slot
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t size = op.size
+    cdef int64_t value
+    cdef int64_t sign
+    cdef const uint8_t *p
+    for at in range(count):
+        lane = lanes[at]
+        p = block.at[lane]
+        if op.size == 0:
+            size = p[0] >> 1
+        if likely((op.size or (p[0] & 1) == 0) and <uint64_t>(size - 1) < 8):
+            p += op.size == 0
+            value = <int64_t>load_be64(p) >> (64 - 8 * size)
+            p += size
+            sign = value >> 63
+            if unlikely(p > block.end[lane]) or unlikely(<uint64_t>(value ^ sign) - <uint64_t>sign > limit):
+                reject(block, lane)
+                continue
+            slot = <int64_t *>column.data + 2 * index[lane]
+            slot[0] = value
+            slot[1] = sign
+        else:
+            context.end = block.end[lane]
+            context.limit = block.end[lane] + SLACK
+            p = read_leaf(context, op, column, index[lane], p, False)
+            if unlikely(p == NULL):
+                reject(block, lane)
+                continue
+        block.at[lane] = p
+
+
+cdef void set_nulls(
+    Column *columns, int32_t first, const int64_t *lanes, int64_t count, const int64_t *index, offset_t *tag
+) noexcept nogil:
+    """Make values of a column null, with all below it."""
+    cdef Column *column = &columns[first]
+    cdef int64_t at
+    if column.kind == FIXED and column.width == 16 and column.valid != NULL:
+        for at in range(count):
+            (<int64_t *>column.data)[2 * index[lanes[at]]] = 0
+            (<int64_t *>column.data)[2 * index[lanes[at]] + 1] = 0
+            column.valid[index[lanes[at]]] = 0
+        return
+    for at in range(count):
+        set_null(columns, first, index[lanes[at]], offset_t is int64_t)
+
+
+cdef bint read_lists(
+    Block *block, Column *columns, const Op *op, const Op *ops, int64_t *lanes, int64_t count, offset_t *tag
+) noexcept nogil:
+    """Read the lists, or maps, of some rows; return False if that cannot be done together."""
+    cdef Column *column = <Column *>(<char *>columns + op.place)
+    cdef const uint8_t **ats = block.at
+    cdef const uint8_t **ends = block.end
+    cdef int64_t *items = block.items
+    cdef int64_t counts[LANES]
+    cdef int64_t active[LANES]
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int64_t chosen_count
+    cdef int64_t length
+    cdef int64_t total
+    cdef int64_t begin
+    cdef int64_t step = 0
+    cdef int64_t rejected = block.rejected
+    cdef int32_t child
+    cdef bint nested = False
+    cdef bint some_absent = False
+    if block.noted[op.column] != UNTOUCHED:
+        return False
+    block.noted[op.column] = IN_PLACE
+    begin = (<int32_t *>column.offsets)[block.row] if op.code == DO_MAP else (<offset_t *>column.offsets)[block.row]
+    if count != block.count:
+        memset(counts, 0, block.count * sizeof(int64_t))
+    for at in range(1, op.next):
+        if op[at].code == DO_ARRAY or op[at].code == DO_MAP or op[at].code == DO_DEFAULT:
+            nested = True
+        elif (
+            op[at].code == DO_NULLABLE or op[at].code == DO_UNION or op[at].code == DO_MEMBER
+            or op[at].code == DO_ABSENT or op[at].code == DO_ABSENT_TEXT
+        ):
+            some_absent = True
+    if nested or op.minimum == 0 or not short_lists(block, lanes, count, counts):
+        return run_each(block, columns, op, ops, lanes, count, tag)
+    for at in range(count):
+        lane = lanes[at]
+        # Room was made for what the payloads can hold, and not more.
+        if unlikely(counts[lane] * op.minimum > ends[lane] - ats[lane]):
+            counts[lane] = 0
+            reject(block, lane)
+    length = begin
+    for lane in range(block.count):
+        items[lane] = length
+        length += counts[lane]
+        if op.code == DO_MAP:
+            (<int32_t *>column.offsets)[block.row + lane + 1] = <int32_t>length
+        else:
+            (<offset_t *>column.offsets)[block.row + lane + 1] = <offset_t>length
+    total = length - begin
+    chosen_count = 0
+    for at in range(count):
+        lane = lanes[at]
+        ats[lane] += 1
+        active[chosen_count] = lane
+        chosen_count += counts[lane] > 0
+    for child in range(op.column + 1, column.end):
+        if columns[child].kind == TEXT or columns[child].kind == BLOB:
+            block.first[child] = begin
+            if some_absent:
+                memset(block.texts[child], 0, total * sizeof(Text))
+    while chosen_count:
+        length = run_lanes(
+            block, columns, op + 1, op + op.next, ops, active, chosen_count, items, False, False, tag
+        )
+        if length < 0:
+            return False
+        step += 1
+        chosen_count = 0
+        for at in range(length):
+            lane = active[at]
+            items[lane] += 1
+            active[chosen_count] = lane
+            chosen_count += counts[lane] > step
+    end_lists(block, lanes, count, counts)
+    for child in range(op.column + 1, column.end):
+        if columns[child].kind == TEXT or columns[child].kind == BLOB:
+            if unlikely(block.rejected != rejected):
+                for at in range(count):
+                    lane = lanes[at]
+                    if block.odd[lane]:
+                        # From the item in hand on there are none.
+                        length = offset_at(column, block.row + lane + 1, offset_t is int64_t) - items[lane]
+                        memset(&block.texts[child][items[lane] - begin], 0, length * sizeof(Text))
+            place(&columns[child], block.texts[child], begin, total, tag)
+    if op.code == DO_MAP and may_repeat(column, block.row, block.count, offset_t is int64_t):
+        for at in range(count):
+            lane = lanes[at]
+            if counts[lane] > 1 and not block.odd[lane]:
+                begin = (<int32_t *>column.offsets)[block.row + lane]
+                length = drop_earlier_duplicates(
+                    columns, op.column, begin, begin + counts[lane], offset_t is int64_t
+                )
+                if length != begin + counts[lane]:
+                    return False
+    return True
+
+
+cdef bint run_each(
+    Block *block, Column *columns, const Op *op, const Op *ops, const int64_t *lanes, int64_t count, offset_t *tag
+) noexcept nogil:
+    """Run an op row by row, in order; rows that are not among the lanes have no text and no items there."""
+    cdef Context *context = block.context
+    cdef int64_t lane
+    cdef int64_t at = 0
+    cdef const uint8_t *p
+    context.ops = ops
+    for lane in range(block.count):
+        if at < count and lanes[at] == lane:
+            at += 1
+            context.depth = 0
+            context.end = block.end[lane]
+            context.limit = block.end[lane] + SLACK
+            p = run(context, op, op + op.next, block.row + lane, 1, block.at[lane], tag)
+            if likely(p != NULL):
+                block.at[lane] = p
+                continue
+            # What is counted here is what all rows take.
+            if context.status == SIZE_LIMIT or context.status == NEED_ROOM or context.status == NO_MEMORY:
+                return False
+            reject(block, lane)
+        put_nothing(columns, op.column, block.row + lane, offset_t is int64_t)
+    return True
+
+
+cdef void put_nothing(Column *columns, int32_t at, int64_t index, bint wide) noexcept nogil:
+    """Let texts and lists of a column, and below it, be empty at an index."""
+    cdef int32_t end = columns[at].end
+    while at < end:
+        if columns[at].offsets != NULL:
+            set_offset(&columns[at], index + 1, offset_at(&columns[at], index, wide), wide)
+            at = columns[at].end
+        else:
+            at += 1

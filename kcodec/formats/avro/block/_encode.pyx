@@ -1,0 +1,319 @@
+"""Rows to Avro binary, a column at a time.
+
+A row loop asks of every value which op it is, and guesses wrong after each list and null, because what came before
+is never the same. Here one op runs for a block of rows: it is asked once, nothing is guessed, and the next row does
+not wait for the length of the one before. Each row is written into a slot of its own (`kcodec.columns._slots`); the
+caller puts the rows together.
+
+Lists are written row by row where they stand. What goes wrong is not looked into: the block is then written by rows.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from kcodec.columns._reader cimport Input, is_valid, start_of
+from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
+from kcodec.formats.avro._program cimport *
+from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
+from kcodec.wire.cursor cimport copy32, likely, load_le64, store_le64, unlikely, write_varint, zigzag64
+from kcodec.wire.status cimport OK, Status
+
+cdef enum:
+    AHEAD = 4   # items of a list that are placed before they are counted
+
+
+cdef bint put_rows(
+    Slots *block, Context *context, const int64_t *costs, const Op *first, const Op *stop
+) noexcept nogil:
+    """Write a block of rows into their slots; return whether all went well."""
+    return run(block, context, costs, first, stop, block.lanes, block.written, 1)
+
+
+cdef bint put_items(
+    Slots *block, Context *context, const int64_t *costs, const Op *op, const int64_t *lanes, int64_t count,
+    int32_t level
+) noexcept nogil:
+    """Write the items of some lists as a block of their own, and put them where their lists stand."""
+    cdef const Input *column = &context.columns[op.column]
+    cdef Slots *items = block + 1
+    cdef uint8_t **outs = block.out
+    cdef uint8_t *base
+    cdef uint8_t *place
+    cdef const uint8_t *source
+    cdef int64_t at
+    cdef int64_t item
+    cdef int64_t end
+    cdef int64_t size
+    cdef int64_t length
+    cdef int32_t ends[LANES + 1]
+    cdef uint8_t *places[LANES + AHEAD]
+    if level == LEVELS:
+        return put_each(block, context, op, lanes, count)
+    items.first = item = start_of(column, block.first + lanes[0])
+    for at in range(count):
+        if start_of(column, block.first + lanes[at]) != item:
+            return put_each(block, context, op, lanes, count)
+        item = start_of(column, block.first + lanes[at] + 1)
+    items.count = item - items.first
+    if items.count > LANES:
+        return put_each(block, context, op, lanes, count)
+    if not begin_items(items, context.columns, costs, op.column):
+        return False
+    if not run(items, context, costs, op + 1, op + op.next, items.lanes, items.count, level + 1):
+        return False
+    ends[0] = 0
+    for at in range(items.count):
+        ends[at + 1] = <int32_t>(ends[at] + (items.out[at] - (items.memory + items.bounds[at])))
+    item = 0
+    for at in range(count):
+        place = outs[lanes[at]]
+        length = start_of(column, block.first + lanes[at] + 1) - items.first - item
+        if length < 64:
+            # Of no items this is the end of the list.
+            place[0] = <uint8_t>(length << 1)
+            base = place + (length > 0) - ends[item]
+        else:
+            base = write_varint(place, <uint64_t>length << 1) - ends[item]
+        # Most lists are short: these are stored without asking how many they are.
+        for end in range(AHEAD):
+            places[item + end] = base + ends[min(item + end, items.count)]
+        for end in range(item + AHEAD, item + length):
+            places[end] = base + ends[end]
+        item += length
+        outs[lanes[at]] = base + ends[item] + 1
+    for at in range(items.count):
+        source = items.memory + items.bounds[at]
+        size = ends[at + 1] - ends[at]
+        copy32(places[at], source)
+        copy32(places[at] + 32, source + 32)
+        if unlikely(size > 64):
+            memcpy(places[at] + 64, source + 64, size - 64)
+    for at in range(count):
+        (outs[lanes[at]] - 1)[0] = 0
+    return True
+
+
+cdef bint put_each(Slots *block, Context *context, const Op *op, const int64_t *lanes, int64_t count) noexcept nogil:
+    """Write values of one op one by one."""
+    cdef int64_t at
+    cdef uint8_t *out
+    for at in range(count):
+        out = put(context, op, op + op.next, block.first + lanes[at], 1, block.out[lanes[at]])
+        if unlikely(out == NULL):
+            return False
+        block.out[lanes[at]] = out
+    return True
+
+
+cdef bint run(
+    Slots *block, Context *context, const int64_t *costs, const Op *op, const Op *stop, const int64_t *lanes,
+    int64_t count, int32_t level
+) noexcept nogil:
+    """Run ops, up to `stop` or the end of a branch, for some rows of the block."""
+    cdef const Input *column
+    cdef uint8_t **outs = block.out
+    cdef uint8_t *out
+    cdef const uint8_t *source
+    cdef const uint8_t *data
+    cdef const uint8_t *limit
+    cdef const uint8_t *validity
+    cdef const int32_t *offsets
+    cdef const int64_t *longs
+    cdef const int32_t *ints
+    cdef int64_t chosen[LANES]
+    cdef int32_t branches[LANES]
+    cdef int64_t chosen_count
+    cdef int64_t at
+    cdef int64_t lane
+    cdef int32_t branch
+    cdef int64_t null_branch
+    cdef int64_t row = block.first
+    cdef int64_t value
+    cdef int64_t length
+    cdef int64_t begin
+    cdef Status status
+    if count == 0:
+        return True
+    while op != stop and op.code != DO_JUMP:
+        column = <const Input *>(<const char *>context.columns + op.place)
+        # What is stored might be these as well, for all the compiler knows; it would load them again each time.
+        data = column.data
+        limit = column.limit
+        null_branch = op.size
+        if op.code == PUT_TEXT:
+            offsets = <const int32_t *>column.offsets + row
+            for at in range(count):
+                lane = lanes[at]
+                out = outs[lane]
+                length = offsets[lane + 1] - offsets[lane]
+                source = data + offsets[lane]
+                if likely(length < 32) and likely(limit - source >= 32):
+                    out[0] = <uint8_t>(length << 1)
+                    copy32(out + 1, source)
+                    outs[lane] = out + 1 + length
+                else:
+                    outs[lane] = put_text(out, source, length)
+        elif op.code == PUT_LONG:
+            longs = <const int64_t *>column.data + row
+            for at in range(count):
+                outs[lanes[at]] = write_varint(outs[lanes[at]], zigzag64(longs[lanes[at]]))
+        elif op.code == PUT_INT:
+            ints = <const int32_t *>column.data + row
+            for at in range(count):
+                outs[lanes[at]] = write_varint(outs[lanes[at]], zigzag64(ints[lanes[at]]))
+        elif op.code == PUT_DOUBLE and column.width == 8:
+            longs = <const int64_t *>column.data + row
+            for at in range(count):
+                lane = lanes[at]
+                out = outs[lane]
+                store_le64(out, longs[lane])
+                outs[lane] = out + 8
+        elif op.code == PUT_BOOLEAN:
+            begin = row + column.first
+            for at in range(count):
+                lane = lanes[at]
+                out = outs[lane]
+                value = begin + lane
+                out[0] = (data[value >> 3] >> (value & 7)) & 1
+                outs[lane] = out + 1
+        elif op.code == PUT_NULLABLE_TEXT and not column.all_null:
+            offsets = <const int32_t *>column.offsets + row
+            validity = column.validity
+            begin = row + column.first
+            for at in range(count):
+                lane = lanes[at]
+                out = outs[lane]
+                value = validity == NULL or (validity[(begin + lane) >> 3] >> ((begin + lane) & 7)) & 1
+                out[0] = <uint8_t>((value ^ null_branch) << 1)
+                length = offsets[lane + 1] - offsets[lane]
+                source = data + offsets[lane]
+                if likely(length < 32) and likely(limit - source >= 32):
+                    out[1] = <uint8_t>(length << 1)
+                    copy32(out + 2, source)
+                    outs[lane] = out + 1 + ((1 + length) & -value)
+                elif value:
+                    outs[lane] = put_text(out + 1, source, length)
+                else:
+                    outs[lane] = out + 1
+            op += op.next
+            continue
+        elif op.code == PUT_NULLABLE_DOUBLE and not column.all_null:
+            longs = <const int64_t *>column.data + row
+            validity = column.validity
+            begin = row + column.first
+            for at in range(count):
+                lane = lanes[at]
+                out = outs[lane]
+                value = validity == NULL or (validity[(begin + lane) >> 3] >> ((begin + lane) & 7)) & 1
+                out[0] = <uint8_t>((value ^ null_branch) << 1)
+                store_le64(out + 1, longs[lane])
+                outs[lane] = out + 1 + ((<int64_t>8) & -value)
+            op += op.next
+            continue
+        elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
+            chosen_count = 0
+            for at in range(count):
+                lane = lanes[at]
+                value = is_valid(column, row + lane)
+                out = outs[lane]
+                out[0] = <uint8_t>((value ^ null_branch) << 1)
+                outs[lane] = out + 1
+                chosen[chosen_count] = lane
+                chosen_count += value
+            if not run(block, context, costs, op + 1, op + op.next, chosen, chosen_count, level):
+                return False
+            op += op.next
+            continue
+        elif op.code == PUT_ENUM:
+            for at in range(count):
+                lane = lanes[at]
+                begin = start_of(column, row + lane)
+                branch = symbol_of(op, column, begin, start_of(column, row + lane + 1) - begin)
+                if unlikely(branch < 0):
+                    return False
+                outs[lane] = write_varint(outs[lane], <uint64_t>branch << 1)
+        elif op.code == PUT_INTEGER and op.factor == 1000 and column.width == 8 and column.signed and op.size == 64:
+            # Microseconds to milliseconds: a division by a constant is a multiplication.
+            longs = <const int64_t *>data + row
+            for at in range(count):
+                lane = lanes[at]
+                value = longs[lane] // 1000
+                if unlikely(value * 1000 != longs[lane]):
+                    if not op.scale:
+                        return False
+                    value -= longs[lane] < 0
+                outs[lane] = write_varint(outs[lane], zigzag64(value))
+        elif op.code == PUT_INTEGER:
+            for at in range(count):
+                lane = lanes[at]
+                value = read_integer(op, column, row + lane, &status)
+                if unlikely(status != OK):
+                    return False
+                outs[lane] = write_varint(outs[lane], zigzag64(value))
+        elif op.code == PUT_DECIMAL:
+            for at in range(count):
+                lane = lanes[at]
+                outs[lane] = write_decimal(op, column, row + lane, outs[lane], &status)
+                if unlikely(status != OK):
+                    return False
+        elif op.code == PUT_UNION:
+            for at in range(count):
+                lane = lanes[at]
+                branches[at] = choose(context, op, column, row + lane)
+                if unlikely(branches[at] < 0):
+                    return False
+                outs[lane] = write_varint(outs[lane], <uint64_t>branches[at] << 1)
+            for branch in range(op.size):
+                chosen_count = 0
+                for at in range(count):
+                    chosen[chosen_count] = lanes[at]
+                    chosen_count += branches[at] == branch
+                if not run(
+                    block, context, costs, context.ops + op.table[3 * branch + 2], NULL, chosen, chosen_count, level
+                ):
+                    return False
+            op += op.next
+            continue
+        elif op.code == PUT_ARRAY or op.code == PUT_MAP:
+            if not put_items(block, context, costs, op, lanes, count, level):
+                return False
+            op += op.next
+            continue
+        else:
+            if not put_each(block, context, op, lanes, count):
+                return False
+            op += op.next
+            continue
+        op += 1
+    return True
+
+
+cdef uint8_t *put_text(uint8_t *out, const uint8_t *source, int64_t length) noexcept nogil:
+    out = write_varint(out, <uint64_t>length << 1)
+    memcpy(out, source, length)
+    return out + length
+
+
+cdef inline int32_t symbol_of(const Op *op, const Input *column, int64_t begin, int64_t size) noexcept nogil:
+    """Find a symbol by its words, whatever its length: lengths differ from row to row."""
+    cdef const int32_t *table = op.table
+    cdef const uint8_t *text = column.data + begin
+    cdef const uint8_t *known
+    cdef uint64_t first
+    cdef uint64_t second
+    cdef int32_t symbol
+    if unlikely(size > 16) or unlikely(column.limit - text < 16) or unlikely(size == 0):
+        return find_symbol(op, text, size)
+    first = ~<uint64_t>0 >> (64 - 8 * min(size, 8))
+    second = (<uint64_t>1 << (8 * max(size - 8, 0) & 63)) - 1 if size < 16 else ~<uint64_t>0
+    symbol = table[1 + (symbol_hash(text, size) & table[0])]
+    while symbol:
+        known = op.texts[symbol - 1].data
+        if (
+            ((load_le64(known) ^ load_le64(text)) & first)
+            | ((load_le64(known + 8) ^ load_le64(text + 8)) & second)
+            | <uint64_t>(op.texts[symbol - 1].size ^ size)
+        ) == 0:
+            return symbol - 1
+        symbol = table[1 + table[0] + symbol]
+    return -1

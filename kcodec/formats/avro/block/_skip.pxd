@@ -1,0 +1,11 @@
+"""Dropping values of a block of rows, and counting the items of its lists."""
+
+from libc.stdint cimport int64_t
+
+from kcodec.formats.avro._program cimport Op
+from kcodec.formats.avro.block._lanes cimport Block
+
+
+cdef bint short_lists(Block *block, const int64_t *lanes, int64_t count, int64_t *counts) noexcept nogil
+cdef void end_lists(Block *block, const int64_t *lanes, int64_t count, const int64_t *counts) noexcept nogil
+cdef int64_t skip_lanes(Block *block, const Op *op, const Op *stop, int64_t *lanes, int64_t count) noexcept nogil

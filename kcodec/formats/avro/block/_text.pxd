@@ -1,0 +1,42 @@
+"""Texts of a block of rows."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from kcodec.columns._builder cimport Column, offset_t
+from kcodec.formats.avro._program cimport Op, Text
+from kcodec.formats.avro.block._lanes cimport Block
+
+
+cdef enum Noted:
+    UNTOUCHED
+    IN_PLACE
+    NOTED
+
+
+cdef inline void note(Block *block, int32_t column) noexcept nogil:
+    """Prepare a column of the rows for texts that come in no order; those that do not come are empty."""
+    if block.noted[column] == UNTOUCHED:
+        memset(block.texts[column], 0, block.count * sizeof(Text))
+        block.first[column] = block.row
+        block.noted[column] = NOTED
+
+
+cdef void place(
+    Column *column, const Text *texts, int64_t first, int64_t count, offset_t *tag
+) noexcept nogil
+
+cdef void read_texts(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
+    bint of_rows, bint all_rows, offset_t *tag
+) noexcept nogil
+
+cdef void read_nullable_texts(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
+    bint of_rows, bint all_rows, offset_t *tag
+) noexcept nogil
+
+cdef bint read_symbols(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
+    bint of_rows, bint all_rows, offset_t *tag
+) noexcept nogil

@@ -1,0 +1,8 @@
+"""Fields of a block of documents, which come in one order."""
+
+from kcodec.formats.json._program cimport Op
+from kcodec.formats.json.block._lanes cimport Block
+
+
+cdef void read_field(Block *block, const Op *op) noexcept nogil
+cdef void read_fields(Block *block, const Op *container) noexcept nogil

@@ -1,0 +1,107 @@
+"""Fields of a block of documents, which come in one order: that of the schema, or that of the first row."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from kcodec.columns._builder cimport LIST
+from kcodec.formats.json._program cimport BOOLEAN, DECIMAL, DOUBLE, INTEGER, ITEMS, KEEPS, OBJECT, STRING, Op
+from kcodec.formats.json.block._drop cimport drop_failed, fill
+from kcodec.formats.json.block._key cimport expect, find_values, next_field, seek
+from kcodec.formats.json.block._lanes cimport NOT_HERE, WORDS, WRONG, Block, is_dropped, set_valid
+from kcodec.formats.json.block._leaf cimport Digits, Leaf, read_leaves
+from kcodec.formats.json.block._list cimport read_lists
+from kcodec.formats.json.block._text cimport read_texts
+from kcodec.formats.json.block._value cimport read_values
+from kcodec.wire.cursor cimport unlikely
+from kcodec.wire.json cimport json_space
+
+
+cdef void read_objects(Block *block, const Op *op) noexcept nogil:
+    """Read objects: all of them together, if every row has one."""
+    cdef const uint8_t *p
+    cdef int64_t lane
+    find_values(block, op)
+    if block.count == 0:
+        return
+    for lane in range(block.count):
+        p = block.value[lane]
+        if (p == NULL or p >= block.end[lane] or p[0] != 123) and not is_dropped(block, lane):
+            read_values(block, op)
+            return
+    memcpy(block.at, block.value, block.count * sizeof(block.at[0]))
+    set_valid(block, op)
+    read_fields(block, op)
+
+
+cdef void read_field(Block *block, const Op *op) noexcept nogil:
+    """Read the values of a field from `Block.value` on."""
+    if op.code == STRING:
+        if block.wide:
+            read_texts(block, op, <int64_t *>NULL)
+        else:
+            read_texts(block, op, <int32_t *>NULL)
+    elif op.code == OBJECT and not op.forms & KEEPS:
+        read_objects(block, op)
+    elif op.code == INTEGER and op.width == 8 and block.inside:
+        read_leaves(block, op, <int64_t *>NULL)
+    elif op.code == INTEGER and op.width == 4 and block.inside:
+        read_leaves(block, op, <int32_t *>NULL)
+    elif op.code == DECIMAL and block.inside:
+        read_leaves(block, op, <Digits *>NULL)
+    elif op.code == DOUBLE and block.inside:
+        read_leaves(block, op, <double *>NULL)
+    elif op.code >= BOOLEAN and op.code <= DECIMAL:
+        read_leaves(block, op, <Leaf *>NULL)
+    elif op.code == ITEMS and op[1].code >= BOOLEAN and op[1].code <= STRING \
+            and block.context.columns[op.column].kind == LIST:
+        if block.wide:
+            read_lists(block, op, <int64_t *>NULL)
+        else:
+            read_lists(block, op, <int32_t *>NULL)
+    else:
+        find_values(block, op)
+        read_values(block, op)
+
+
+cdef void read_fields(Block *block, const Op *container) noexcept nogil:
+    """Read objects from their brackets on."""
+    cdef uint64_t read[WORDS]
+    cdef const Op *op = container + 1
+    cdef const Op *behind = container + container.next - 1
+    cdef const uint8_t *p
+    cdef int64_t lane
+    cdef int32_t field
+    if block.depth >= block.context.max_depth or container.fields > 64 * WORDS:
+        block.count = 0
+        return
+    block.depth += 1
+    memcpy(block.begin, block.at, block.count * sizeof(block.at[0]))
+    memset(read, 0, sizeof(read))
+    for field in range(container.fields):
+        block.read = read
+        op = next_field(block, container, op)
+        expect(block, container, op, field == 0)
+        if block.dropped:
+            fill(block, op)
+        read_field(block, op)
+        read[op.number >> 6] |= <uint64_t>1 << (op.number & 63)
+        op += op.next
+        if block.count == 0:
+            return
+    block.read = read
+    for lane in range(block.count):
+        p = block.at[lane]
+        if unlikely(p >= block.end[lane] or p[0] != 125):
+            if is_dropped(block, lane):
+                continue
+            seek(block, container, behind, lane)
+            if block.miss == WRONG and drop_failed(block, lane):
+                continue
+            if block.miss != NOT_HERE:
+                block.count = lane
+                break
+            p = block.next
+            if p == block.begin[lane]:
+                p = json_space(p + 1, block.end[lane])
+        block.at[lane] = p + 1
+    block.depth -= 1

@@ -1,0 +1,33 @@
+"""Keys of a block of documents: where they are expected, and where else they are found."""
+
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcmp
+
+from kcodec.formats.json._program cimport Op
+from kcodec.formats.json.block._lanes cimport Block, Expected
+from kcodec.wire.cursor cimport load_le64, prefetch, unlikely
+
+
+cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil
+cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil
+cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil
+cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil
+cdef void find_values(Block *block, const Op *op) noexcept nogil
+
+
+cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    """Find the value of a field; NULL if it did not come, or if the row is odd, which ends the block.
+
+    It may seem to be up to 17 bytes behind the end of its row.
+    """
+    cdef const Expected *key = &block.key
+    cdef const uint8_t *p = block.at[lane]
+    if unlikely((load_le64(p) ^ key.words[0]) & key.masks[0] | (load_le64(p + 8) ^ key.words[1]) & key.masks[1]):
+        return seek_value(block, op, lane)
+    if unlikely(key.size > 16) and (key.size > block.end[lane] - p or memcmp(p + 16, key.tail, key.size - 16) != 0):
+        return seek_value(block, op, lane)
+    prefetch(p + block.ahead)
+    p += key.size
+    if block.spaced:
+        p += p[0] == 32
+    return p

@@ -1,0 +1,164 @@
+"""Keys of a block of documents: where they are expected, and where else they are found."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from kcodec.formats.json._context cimport Context, fail, fail_token
+from kcodec.formats.json._program cimport ABSENT, BEHIND, Op
+from kcodec.formats.json._row cimport find, is_key
+from kcodec.formats.json.block._drop cimport drop_failed, is_valid
+from kcodec.formats.json.block._lanes cimport NOT_HERE, ODD, WRONG, Block, Expected, first_lane, is_dropped, is_read
+from kcodec.wire.json cimport json_skip, json_space
+from kcodec.wire.status cimport JSON_SYNTAX, MISSING_KEY, OK, TRUNCATED
+
+cdef enum:
+    DISORDER = 1 << 20        # fields that are sought, for one that came too late
+
+
+cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil:
+    """Set `Block.key` to what stands before the value of a field, from the bracket or comma on."""
+    cdef Expected *key = &block.key
+    cdef int32_t before = 2 if block.spaced and not opening else 1
+    cdef int32_t gap = 8 * before
+    key.container = container
+    key.words[0] = op.key.words[0] << gap | (123 if opening else 44) | (32 << 8 if before == 2 else 0)
+    key.words[1] = op.key.words[1] << gap | op.key.words[0] >> (64 - gap)
+    key.masks[0] = op.key.masks[0] << gap | (0xFFFF if before == 2 else 0xFF)
+    key.masks[1] = op.key.masks[1] << gap | op.key.masks[0] >> (64 - gap)
+    key.size = op.key_size + before
+    key.tail = op.name + 16 - before
+
+
+cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil:
+    cdef const uint8_t *p
+    if is_dropped(block, lane):
+        return block.at[lane]
+    p = seek(block, block.key.container, op, lane)
+    block.sought += 1
+    if p != NULL:
+        return p
+    if block.miss == WRONG:
+        return block.at[lane] if drop_failed(block, lane) else NULL
+    if block.miss == NOT_HERE and op.forms & ABSENT and op.data == NULL:
+        block.at[lane] = block.next
+    elif block.miss == NOT_HERE and block.found == NULL and not op.forms & ABSENT and is_next(block, op):
+        p = block.next
+        if p == block.begin[lane]:
+            p = json_space(p + 1, block.end[lane])
+        fail(block.context, MISSING_KEY, op, p)
+        return block.at[lane] if drop_failed(block, lane) else NULL
+    else:
+        # It may come later in the row.
+        if block.miss == NOT_HERE and block.found != NULL:
+            block.sought += DISORDER
+        block.count = lane
+    return NULL
+
+
+cdef bint is_next(Block *block, const Op *op) noexcept nogil:
+    """Return whether all fields before one in the schema have been read."""
+    cdef int32_t word
+    for word in range(op.number >> 6):
+        if ~block.read[word]:
+            return False
+    return not ~block.read[op.number >> 6] << (63 - (op.number & 63)) << 1
+
+
+cdef void find_values(Block *block, const Op *op) noexcept nogil:
+    """Set `Block.value`."""
+    cdef int64_t lane
+    for lane in range(block.count):
+        block.value[lane] = find_value(block, op, lane)
+        if lane >= block.count:
+            return
+
+
+cdef inline const uint8_t *elsewhere(Block *block, const uint8_t *p, const Op *found) noexcept nogil:
+    block.miss = NOT_HERE
+    block.next = p
+    block.found = found
+    return NULL
+
+
+cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
+    """Find a field behind space and fields that no op has; `op` may be the one behind the last field.
+
+    NULL if it is not there: `Block.miss` tells why, and `Block.next` is where the row then stands, before the key of
+    `Block.found` or at the end of the object.
+    """
+    cdef Context *context = block.context
+    cdef const uint8_t *end = block.end[lane]
+    cdef const uint8_t *p = block.at[lane]
+    cdef const uint8_t *at
+    cdef const Op *found
+    context.end = end
+    context.level = 0
+    block.miss = WRONG
+    if not is_valid(block, lane):
+        return NULL
+    while True:
+        p = json_space(p, end)
+        if p >= end:
+            return fail(context, TRUNCATED, container, end)
+        if p[0] == 125 and p != block.begin[lane]:
+            return elsewhere(block, p, NULL)
+        if p[0] != (123 if p == block.begin[lane] else 44):
+            return fail(context, JSON_SYNTAX, container, p)
+        at = json_space(p + 1, end)
+        if at >= end:
+            return fail(context, TRUNCATED, container, end)
+        if at[0] == 125 and p == block.begin[lane]:
+            return elsewhere(block, p, NULL)
+        if is_key(op, at, end, op.code == BEHIND):
+            return json_space(at + op.key_size, end)
+        if at[0] != 34:
+            return fail(context, JSON_SYNTAX, container, at)
+        found = find(context, container, at)
+        if context.status != OK:
+            return NULL
+        if found == op:
+            return json_space(context.after, end)
+        if found != NULL:
+            if is_read(block, found):
+                block.sought += DISORDER
+                block.miss = ODD
+                return NULL
+            return elsewhere(block, p, found)
+        p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
+        if p == NULL:
+            return fail_token(context, container)
+
+
+cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
+    """Return the field that comes next in the first row, or `op`, the one expected, if none is found."""
+    cdef Context *context = block.context
+    cdef int64_t lane = first_lane(block)
+    cdef const Op *behind = container + container.next - 1
+    cdef const Op *next = NULL
+    cdef const Op *found
+    cdef const uint8_t *end = block.end[lane]
+    cdef const uint8_t *p = block.at[lane]
+    while op == behind or is_read(block, op):
+        op = container + 1 if op == behind else op + op.next
+    if is_key(op, p + 1 + (p[1] == 32), end, 0) or seek(block, container, op, lane) != NULL \
+            or block.miss != NOT_HERE or block.found == NULL:
+        return op
+    next = block.found
+    p = block.next
+    if op == block.later and p < block.later_at and block.later_at < end:
+        return next
+    while p < end and (p[0] == 44 or p[0] == 123):
+        p = json_space(p + 1, end)
+        if p >= end or p[0] != 34:
+            break
+        found = find(context, container, p)
+        if context.status != OK:
+            break
+        if found == op:
+            block.later = op
+            block.later_at = p
+            return next
+        p = json_skip(context.after, end, context.max_depth - block.depth, &context.fault)
+        if p == NULL:
+            break
+        p = json_space(p, end)
+    return op

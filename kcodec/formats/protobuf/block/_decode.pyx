@@ -1,0 +1,635 @@
+"""Blocks of Protobuf messages to columns, a field at a time.
+
+A row loop asks of every tag which field it is of. Here one field is read for all rows of a block before the next one
+is, in the order of their numbers, in which encoders write them: it is asked once, and whether a row has the field is
+computed rather than branched on.
+
+    payloads:  | row 0 .... | row 1 .......... | row 2 ... |
+                    ^ at         ^ at             ^ at          all are asked for the same tag
+
+Messages inside are read the same way: those of all rows that have one are lanes of their own, and so are all items of
+a list or map, of all rows behind each other, as they are stored. So text is always copied in order. Columns of
+messages that only some rows have are cleared first; the ends of the texts and lists that never came are put right
+when all others are known.
+
+Nothing is reported from here. A row that is not as expected (fields in another order, or twice; members of a oneof
+one after the other; whatever is wrong) is marked as odd, and the row loop reads it. The others are read to their end:
+if all that is odd turns out to be wrong, what it has stored is taken out of the columns again, and they are done.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, set_end, set_null
+from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
+from kcodec.columns._rows cimport Slice
+from kcodec.formats.protobuf._program cimport (
+    ENTRIES, FIXED32, FIXED64, GROUP_START, ITEMS, LENGTH, PACKED, PRESENT, READ_DROPPED, READ_FIXED32, READ_FIXED64,
+    READ_GROUP, READ_MESSAGE, READ_TIME, VARINT, Message, Op, Text,
+)
+from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, SLACK, Block, Lane, Lanes, reject, take
+from kcodec.formats.protobuf.block._values cimport NO_VALUE, put_texts, read_long, read_values
+from kcodec.plan._budget cimport begin_row
+from kcodec.plan._decoder cimport Decoder, payload_of, program_of
+from kcodec.wire.cursor cimport ctz64, gather7, likely, load_le64, unlikely
+
+cdef void clear(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
+    """Make some values of a column null or empty, with all below it; `close_gaps` completes it."""
+    cdef int32_t at = first
+    cdef int32_t end = columns[first].end
+    cdef Column *column
+    while at < end:
+        column = &columns[at]
+        at += 1
+        if column.valid != NULL:
+            memset(column.valid + base, 0, count)
+        if column.kind == FIXED:
+            memset(column.data + base * column.width, 0, count * column.width)
+        elif column.kind == BITS:
+            memset(column.data + base, 0, count)
+        elif column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
+            if wide and column.kind != MAP:
+                memset(<int64_t *>column.offsets + base + 1, 0, 8 * count)
+            else:
+                memset(<int32_t *>column.offsets + base + 1, 0, 4 * count)
+            at = column.end
+
+
+cdef void close_gaps(Column *columns, int32_t first, int64_t base, int64_t count, bint wide) noexcept nogil:
+    """Let texts and lists that have not come since `clear` end where those before them do."""
+    cdef int32_t at = first
+    cdef int32_t end = columns[first].end
+    cdef int64_t index
+    cdef int64_t *offsets
+    cdef int32_t *offsets32
+    cdef Column *column
+    while at < end:
+        column = &columns[at]
+        at += 1
+        if column.kind == TEXT or column.kind == BLOB or column.kind == LIST or column.kind == MAP:
+            if wide and column.kind != MAP:
+                offsets = <int64_t *>column.offsets + base
+                for index in range(count):
+                    offsets[index + 1] = max(offsets[index + 1], offsets[index])
+            else:
+                offsets32 = <int32_t *>column.offsets + base
+                for index in range(count):
+                    offsets32[index + 1] = max(offsets32[index + 1], offsets32[index])
+            at = column.end
+
+
+cdef void set_valid(Column *column, const Lanes *lanes) noexcept nogil:
+    cdef int64_t at
+    if column.valid == NULL:
+        return
+    if lanes.dense:
+        memset(column.valid + lanes.base, 1, lanes.count)
+    else:
+        for at in range(lanes.count):
+            column.valid[lanes.lane[at].index] = 1
+
+
+cdef bint read_message(
+    Block *block, const Message *message, const Lanes *lanes, int32_t depth
+) noexcept nogil:
+    """Read messages of one type, each to its end; return whether there is room for all that takes."""
+    cdef int64_t mark = block.used
+    cdef int32_t *chosen = NULL
+    cdef Lane *lane
+    cdef int32_t at
+    if lanes.count == 0:
+        return True
+    if message.oneofs:
+        # Of each oneof, which member each lane has: its position and 1.
+        chosen = <int32_t *>take(block, message.oneofs * lanes.count * sizeof(int32_t))
+        if chosen == NULL:
+            return False
+        memset(chosen, 0, message.oneofs * lanes.count * sizeof(int32_t))
+    for at in range(message.count):
+        if message.number == 0:
+            block.root = at
+        if not read_field(block, message, block.context.ops + message.ops + at, lanes, chosen, depth):
+            return False
+    if message.number == 0:
+        block.root = message.count
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        if unlikely(lane.at != lane.end):
+            if message.unknown >= 0 or not skip_newer(
+                lane, block.context.ops[message.ops + message.count - 1].number if message.count else 0
+            ):
+                if message.number == 0:
+                    block.rest[lane.row] = lane.at
+                reject(block, lane)
+    if message.unknown >= 0:
+        put_no_text(block, lanes, &block.context.columns[message.unknown])
+    for at in range(message.cases):
+        if not put_case(block, message, lanes, at, chosen + at * lanes.count):
+            return False
+    block.used = mark
+    return True
+
+
+cdef const uint8_t *skip_field(const uint8_t *p, const uint8_t *end, uint64_t *number) noexcept nogil:
+    """Read past a field, whatever it is, but for groups; return the position behind, or NULL."""
+    cdef uint64_t tag
+    cdef uint64_t raw
+    cdef int64_t size = read_long(p, end, &tag)
+    if size > end - p or tag >> 32:
+        return NULL
+    number[0] = tag >> 3
+    p += size
+    size = 4 if tag & 7 == FIXED32 else 8
+    if tag & 7 == VARINT:
+        size = read_long(p, end, &raw)
+    elif tag & 7 == LENGTH:
+        size = read_long(p, end, &raw)
+        if raw >> 31:
+            return NULL
+        size += <int64_t>raw
+    elif tag & 7 != FIXED64 and tag & 7 != FIXED32:
+        return NULL
+    return p + size if size <= end - p else NULL
+
+
+cdef bint skip_newer(const Lane *lane, uint64_t last) noexcept nogil:
+    """Return whether a lane holds nothing more than unknown fields behind the last one that is known."""
+    cdef const uint8_t *p = lane.at
+    cdef uint64_t number = 0
+    while p != NULL and p < lane.end:
+        p = skip_field(p, lane.end, &number)
+        if number <= last:
+            return False
+    return p != NULL
+
+
+cdef const uint8_t *find_field(const uint8_t *p, const uint8_t *end, uint64_t number) noexcept nogil:
+    """Return where the first field of such a number, or of a greater one, stands in a payload that is in order."""
+    cdef const uint8_t *at = p
+    cdef uint64_t found = 0
+    while at != NULL and found < number:
+        p = at
+        at = skip_field(p, end, &found)
+    return p
+
+
+cdef void put_no_text(Block *block, const Lanes *lanes, Column *column) noexcept nogil:
+    cdef int64_t used = offset_at(column, lanes.base, block.context.wide)
+    cdef int64_t at
+    for at in range(lanes.count):
+        column.valid[lanes.lane[at].index] = 0
+        set_end(column, lanes.lane[at].index, used, block.context.wide)
+
+
+cdef bint put_case(
+    Block *block, const Message *message, const Lanes *lanes, int32_t oneof, const int32_t *chosen
+) noexcept nogil:
+    """Store which member of a oneof messages have."""
+    cdef int64_t mark = block.used
+    cdef const Text **texts = <const Text **>take(block, lanes.count * sizeof(Text *))
+    cdef int64_t at
+    cdef bint done
+    if texts == NULL:
+        return False
+    for at in range(lanes.count):
+        texts[at] = &message.field_names[chosen[at] - 1] if chosen[at] else NULL
+    done = put_texts(block, lanes, &block.context.columns[message.case_columns[oneof]], texts, True)
+    block.used = mark
+    return done
+
+
+cdef bint read_field(
+    Block *block, const Message *message, const Op *op, const Lanes *lanes, int32_t *chosen, int32_t depth
+) noexcept nogil:
+    """Read a field of messages, those that have it."""
+    cdef int64_t mark = block.used
+    cdef Column *column = <Column *>(<char *>block.context.columns + op.place)
+    cdef bint nullable = op.column >= 0 and op.flags & PRESENT and column.valid != NULL
+    cdef uint8_t *flags
+    cdef int64_t at
+    cdef bint done = True
+    if op.flags & ITEMS and op.code != READ_DROPPED:
+        done = read_items(block, op, column, lanes, depth)
+        block.used = mark
+        return done
+    if nullable and lanes.dense:
+        flags = column.valid + lanes.base
+    else:
+        flags = <uint8_t *>take(block, lanes.count)
+        if flags == NULL:
+            return False
+    if op.code == READ_DROPPED:
+        skip_values(block, op, lanes, flags)
+    elif op.code == READ_GROUP or depth == 0 and (op.code == READ_MESSAGE or op.code == READ_TIME):
+        # If one comes, it is left over.
+        if lanes.dense:
+            clear(block.context.columns, op.column, lanes.base, lanes.count, block.context.wide)
+            close_gaps(block.context.columns, op.column, lanes.base, lanes.count, block.context.wide)
+        memset(flags, 0, lanes.count)
+    elif op.code == READ_MESSAGE:
+        done = read_inner(block, op, column, lanes, flags, depth)
+    else:
+        done = read_values(block, lanes, op, column, True, flags)
+    if nullable and not lanes.dense:
+        for at in range(lanes.count):
+            column.valid[lanes.lane[at].index] = flags[at]
+    if message.required != NULL and message.required[op.position >> 6] >> (op.position & 63) & 1:
+        for at in range(lanes.count):
+            if unlikely(not flags[at]):
+                reject(block, &lanes.lane[at])
+    if op.oneof >= 0:
+        chosen += op.oneof * lanes.count
+        for at in range(lanes.count):
+            if flags[at]:
+                if unlikely(chosen[at]):
+                    reject(block, &lanes.lane[at])
+                chosen[at] = op.position + 1
+    block.used = mark
+    return done
+
+
+cdef bint read_inner(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, uint8_t *flags, int32_t depth
+) noexcept nogil:
+    """Read messages inside messages, at most one in each."""
+    cdef bint wide = block.context.wide
+    cdef uint64_t tag = op.tag
+    cdef uint64_t mask = op.tag_mask
+    cdef int64_t skip = op.tag_size
+    cdef Lanes inner
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t present
+    cdef int64_t size
+    cdef int64_t count = 0
+    cdef uint64_t raw
+    cdef uint64_t stops
+    cdef bint always = not op.flags & PRESENT
+    inner.lane = <Lane *>take(block, lanes.count * sizeof(Lane))
+    if inner.lane == NULL:
+        return False
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        present = ((load_le64(p) & mask) == tag) & (p < lane.end)
+        raw = load_le64(p + skip)
+        stops = ~raw & 0x8080808080808080ULL
+        # No bytes at all are a message without fields.
+        size = 0
+        if likely(stops != 0):
+            raw = gather7(raw & (stops ^ (stops - 1))) & <uint64_t>(-present)
+            size = (skip + (ctz64(stops) >> 3) + 1) & -present
+        elif present:
+            raw = NO_VALUE
+        else:
+            raw = 0
+        if unlikely(raw > <uint64_t>(lane.end - p)) or unlikely(size + <int64_t>raw > lane.end - p):
+            reject(block, lane)
+            raw = 0
+            size = lane.end - p
+        flags[at] = <uint8_t>present
+        p += size
+        inner.lane[count].at = p
+        p += raw
+        inner.lane[count].end = p
+        inner.lane[count].index = lane.index
+        inner.lane[count].row = lane.row
+        count += present | always
+        lane.at = p
+    inner.count = count
+    inner.base = lanes.base
+    inner.dense = lanes.dense
+    if count == lanes.count:
+        set_valid(column, &inner)
+        return read_message(block, &block.context.messages[op.message], &inner, depth - 1)
+    inner.dense = False
+    if lanes.dense:
+        clear(block.context.columns, op.column, lanes.base, lanes.count, wide)
+    set_valid(column, &inner)
+    if not read_message(block, &block.context.messages[op.message], &inner, depth - 1):
+        return False
+    if lanes.dense:
+        close_gaps(block.context.columns, op.column, lanes.base, lanes.count, wide)
+    return True
+
+
+cdef bint read_items(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, int32_t depth
+) noexcept nogil:
+    """Read lists or maps, with all their items."""
+    cdef Lanes items
+    cdef uint8_t *flags
+    cdef bint wide = block.context.wide
+    cdef int64_t at
+    if op.code == READ_GROUP or depth == 0 and (op.code == READ_MESSAGE or op.code == READ_TIME):
+        # If one comes, it is left over.
+        for at in range(lanes.count):
+            set_end(column, lanes.lane[at].index, offset_at(column, lanes.base, wide), wide)
+        return True
+    if op.flags & PACKED and (op.code == READ_FIXED32 or op.code == READ_FIXED64):
+        copy_packed(block, op, column, lanes)
+        return True
+    if not (find_packed if op.flags & PACKED else find_items)(block, op, column, lanes, &items):
+        return False
+    if op.code == READ_MESSAGE:
+        if not op.flags & ENTRIES:
+            set_valid(column + 1, &items)
+        if not read_message(block, &block.context.messages[op.message], &items, depth - 1):
+            return False
+    else:
+        flags = <uint8_t *>take(block, items.count)
+        if flags == NULL or not read_values(block, &items, op, column + 1, False, flags):
+            return False
+    return not op.flags & ENTRIES or differ(block, column, lanes)
+
+
+cdef bint differ(Block *block, Column *column, const Lanes *lanes) noexcept nogil:
+    """Leave maps in which a key comes twice to the row loop."""
+    cdef bint wide = block.context.wide
+    cdef int64_t first = offset_at(column, lanes.base, wide)
+    cdef int64_t last
+    cdef int64_t at
+    cdef int repeated
+    if lanes.dense and not may_repeat(column, lanes.base, lanes.count, wide):
+        return True
+    for at in range(lanes.count):
+        last = offset_at(column, lanes.lane[at].index + 1, wide)
+        if last - first > 1:
+            repeated = has_duplicates(column + 1, first, last, wide)
+            if repeated < 0:
+                return False
+            if repeated:
+                reject(block, &lanes.lane[at])
+        first = last
+    return True
+
+
+cdef bint find_items(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, Lanes *items
+) noexcept nogil:
+    """Find the items of lists or maps, each behind a tag of its own; return whether there is room for them."""
+    cdef bint wide = block.context.wide
+    cdef int64_t base = offset_at(column, lanes.base, wide)
+    cdef uint64_t tag = op.tag
+    cdef uint64_t mask = op.tag_mask
+    cdef int64_t skip = op.tag_size
+    cdef int32_t wire_type = op.wire_type
+    cdef bint inside = op.code == READ_MESSAGE
+    cdef Lane *item = <Lane *>(block.memory + block.used)
+    cdef int64_t room = (MEMORY - block.used) // <int64_t>sizeof(Lane)
+    cdef int64_t count = 0
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef const uint8_t *end
+    cdef int64_t at
+    cdef int64_t head
+    cdef int64_t size
+    cdef uint64_t raw
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        end = lane.end
+        while (load_le64(p) & mask) == tag and p < end:
+            p += skip
+            head = 0
+            if wire_type == LENGTH:
+                head = 1
+                size = p[0]
+                if size >= 0x80:
+                    head = read_long(p, end, &raw)
+                    size = <int64_t>raw
+                    if raw >> 31:
+                        size = NO_VALUE
+            elif wire_type == VARINT:
+                size = size_of(p, end)
+            else:
+                size = 4 if wire_type == FIXED32 else 8
+            if unlikely(head + size > end - p):
+                reject(block, lane)
+                p = end
+                break
+            if unlikely(count == room):
+                return False
+            item.at = p + head if inside else p
+            p += head + size
+            item.end = p
+            item.index = base + count
+            item.row = lane.row
+            item += 1
+            count += 1
+        lane.at = p
+        set_end(column, lane.index, base + count, wide)
+    items.lane = <Lane *>take(block, count * sizeof(Lane))
+    items.count = count
+    items.base = base
+    items.dense = True
+    return items.lane != NULL
+
+
+cdef inline int64_t size_of(const uint8_t *p, const uint8_t *end) noexcept nogil:
+    """Return the bytes of a varint."""
+    cdef uint64_t raw
+    cdef uint64_t stops = ~load_le64(p) & 0x8080808080808080ULL
+    return (ctz64(stops) >> 3) + 1 if likely(stops != 0) else read_long(p, end, &raw)
+
+
+cdef inline const uint8_t *packed_run(
+    Block *block, const Op *op, Lane *lane, const uint8_t **stop
+) noexcept nogil:
+    """Find the packed run where a lane is, which goes on behind it; return where it starts."""
+    cdef const uint8_t *p = lane.at
+    cdef uint64_t raw = 0
+    cdef int64_t head
+    if (load_le64(p) & op.tag_mask) != op.tag or p >= lane.end:
+        stop[0] = p
+        return p
+    p += op.tag_size
+    raw = p[0]
+    head = 1
+    if raw >= 0x80:
+        head = read_long(p, lane.end, &raw)
+    if unlikely(raw >> 31) or unlikely(head + <int64_t>raw > lane.end - p):
+        reject(block, lane)
+        lane.at = lane.end
+        stop[0] = lane.end
+        return lane.end
+    lane.at = p + head + raw
+    stop[0] = lane.at
+    return p + head
+
+
+cdef bint find_packed(
+    Block *block, const Op *op, Column *column, const Lanes *lanes, Lanes *items
+) noexcept nogil:
+    """Find the items of lists that are packed; return whether there is room for them."""
+    cdef bint wide = block.context.wide
+    cdef int64_t base = offset_at(column, lanes.base, wide)
+    cdef Lane *item = <Lane *>(block.memory + block.used)
+    cdef int64_t room = (MEMORY - block.used) // <int64_t>sizeof(Lane)
+    cdef int64_t width = 0 if op.wire_type == VARINT else 4 if op.wire_type == FIXED32 else 8
+    cdef int64_t count = 0
+    cdef int64_t size
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef const uint8_t *stop
+    cdef int64_t at
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = packed_run(block, op, lane, &stop)
+        if unlikely(stop - p > room - count):
+            return False
+        while p < stop:
+            size = width if width else size_of(p, stop)
+            if unlikely(size > stop - p):
+                reject(block, lane)
+                break
+            item.at = p
+            p += size
+            item.end = p
+            item.index = base + count
+            item.row = lane.row
+            item += 1
+            count += 1
+        set_end(column, lane.index, base + count, wide)
+    items.lane = <Lane *>take(block, count * sizeof(Lane))
+    items.count = count
+    items.base = base
+    items.dense = True
+    return items.lane != NULL
+
+
+cdef void copy_packed(Block *block, const Op *op, Column *column, const Lanes *lanes) noexcept nogil:
+    """Read lists of fixed width that are packed: as they are stored."""
+    cdef bint wide = block.context.wide
+    cdef int64_t used = offset_at(column, lanes.base, wide)
+    cdef int64_t width = 4 if op.wire_type == FIXED32 else 8
+    cdef uint8_t *data = column[1].data
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef const uint8_t *stop
+    cdef int64_t at
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = packed_run(block, op, lane, &stop)
+        if unlikely((stop - p) & (width - 1)):
+            reject(block, lane)
+        else:
+            memcpy(data + used * width, p, stop - p)
+            used += (stop - p) // width
+        set_end(column, lane.index, used, wide)
+
+
+cdef void skip_values(Block *block, const Op *op, const Lanes *lanes, uint8_t *flags) noexcept nogil:
+    """Read past a field that has no column."""
+    cdef uint64_t tag = op.tag
+    cdef uint64_t mask = op.tag_mask
+    cdef int64_t skip = op.tag_size
+    cdef int32_t wire_type = LENGTH if op.flags & PACKED else op.wire_type
+    cdef bint again = (op.flags & ITEMS) != 0
+    cdef Lane *lane
+    cdef const uint8_t *p
+    cdef int64_t at
+    cdef int64_t size
+    cdef uint64_t raw
+    memset(flags, 0, lanes.count)
+    if wire_type == GROUP_START:
+        return
+    for at in range(lanes.count):
+        lane = &lanes.lane[at]
+        p = lane.at
+        while (load_le64(p) & mask) == tag and p < lane.end:
+            if wire_type == LENGTH:
+                size = skip + 1 + p[skip]
+                if p[skip] >= 0x80:
+                    size = skip + read_long(p + skip, lane.end, &raw)
+                    size += <int64_t>raw if raw >> 31 == 0 else NO_VALUE
+            elif wire_type == VARINT:
+                size = skip + size_of(p + skip, lane.end)
+            else:
+                size = skip + (4 if wire_type == FIXED32 else 8)
+            if unlikely(size > lane.end - p):
+                reject(block, lane)
+                p = lane.end
+                break
+            p += size
+            flags[at] = 1
+            if not again:
+                break
+        lane.at = p
+
+
+cdef bint read_block(
+    Block *block, Decoder decoder, const Message **messages, int64_t first, int64_t count
+) noexcept nogil:
+    """Read rows of the block, from its row `first` on; return whether there is room for all that takes.
+
+    If `Block.failed` is set then, some are odd.
+    """
+    cdef Column *columns = decoder.builder.columns
+    cdef bint wide = decoder.builder.wide
+    cdef int64_t base = decoder.row + first
+    cdef int32_t program = -1
+    cdef Lanes lanes
+    block.used = 0
+    block.failed = False
+    block.root = -1
+    begin_row(&block.context.budget)
+    lanes.lane = <Lane *>take(block, count * sizeof(Lane))
+    lanes.base = base
+    lanes.count = find_rows(block, decoder, lanes.lane, first, count, &program)
+    lanes.dense = lanes.count == count
+    if not lanes.dense:
+        clear(columns, 0, base, count, wide)
+    set_valid(columns, &lanes)
+    if lanes.count:
+        # Payloads mostly stand behind each other, and those of the next block where these end.
+        block.ahead = lanes.lane[lanes.count - 1].end - lanes.lane[0].at
+        block.context.ops = <const Op *>decoder.tables[program]
+        block.context.messages = messages[program]
+        if not read_message(block, messages[program], &lanes, block.context.max_depth):
+            return False
+    if not lanes.dense:
+        close_gaps(columns, 0, base, count, wide)
+    return True
+
+
+cdef void drop_odd(Block *block, Column *columns, int64_t base, int64_t first, int64_t count) noexcept nogil:
+    """Make odd rows null; `base` is the index of the first row of the block."""
+    cdef int64_t odd[LANES]
+    cdef int64_t odd_count = 0
+    cdef int64_t row
+    for row in range(count):
+        odd[odd_count] = row
+        odd_count += block.odd[first + row]
+    if odd_count == 0:
+        return
+    empty_rows(columns, base + first, count, odd, odd_count, block.context.wide)
+    for row in range(odd_count):
+        set_null(columns, 0, base + first + odd[row], block.context.wide)
+
+
+cdef int64_t find_rows(
+    Block *block, Decoder decoder, Lane *lane, int64_t first, int64_t count, int32_t *program
+) noexcept nogil:
+    """Find the payloads that are read by the program of the first of them; return their number."""
+    cdef const Slice *slice
+    cdef int64_t row
+    cdef int64_t found = 0
+    cdef int32_t chosen
+    for row in range(first, first + count):
+        chosen = program_of(decoder, row)
+        if chosen < 0:
+            continue
+        if program[0] < 0:
+            program[0] = chosen
+        slice = &decoder.slices[row]
+        lane.row = row
+        lane.index = decoder.row + row
+        lane.at = payload_of(decoder, lane.index, slice, &lane.end)
+        if unlikely(lane.at == NULL or chosen != program[0] or slice.limit - slice.end < SLACK):
+            reject(block, lane)
+            continue
+        lane += 1
+        found += 1
+    return found
