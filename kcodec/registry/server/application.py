@@ -69,7 +69,7 @@ class RegistryApplication:
         self._settings = settings or ServerSettings(registry.url)
         self._registry = registry
         self._access = None if self._settings.access is None else Access(self._settings.access)
-        # Whether none that reads waits for others.
+        # Whether a call that reads may have to wait for one that writes.
         self._waits = not (isinstance(registry, SqliteRegistry) and registry.write_ahead())
         # Who compares large schemas, on a page or not, and changes on their way to the disk keep nobody else waiting.
         self._paged, writing = _another(registry), _another(registry)
