@@ -58,10 +58,40 @@ cdef inline uint32_t load_be16(const uint8_t *p) noexcept nogil:
     return (<uint32_t>p[0] << 8) | p[1]
 
 
-cdef inline int64_t compact_length(const Context *context) noexcept nogil:
-    """Return the length, or -1, that the varint just read stands for. Java's has 32 bits, and all below 0 is null."""
-    cdef int64_t length = <int64_t>context.word - 1
-    return -1 if context.lenient and length > INT32_MAX else length
+cdef inline const uint8_t *read_length(
+    Context *context, const Op *op, const uint8_t *p, int64_t item, int64_t *length
+) noexcept nogil:
+    """Read the length of text, bytes or an array, -1 of null; return the position behind it, or NULL."""
+    cdef const uint8_t *end = context.end
+    cdef const uint8_t *at = p
+    if op.code == GET_SHORT_STRING:
+        if unlikely(end - p < 2):
+            return fail_item(context, TRUNCATED, op, p, item)
+        length[0] = <int16_t>load_be16(p)
+        p += 2
+    elif op.code == GET_SIZED_BYTES or op.code == GET_COUNTED_ARRAY:
+        if unlikely(end - p < 4):
+            return fail_item(context, TRUNCATED, op, p, item)
+        length[0] = <int32_t>load_be32(p)
+        p += 4
+    elif likely(p < end) and p[0] < 0x80:
+        length[0] = <int64_t>p[0] - 1
+        p += 1
+    else:
+        p = read_uvarint(context, op, p)
+        if unlikely(p == NULL):
+            leave(context, item)
+            return NULL
+        # Java's has 32 bits, and all below 0 is null.
+        length[0] = <int64_t>context.word - 1
+        if context.lenient and length[0] > INT32_MAX:
+            length[0] = -1
+    if unlikely(length[0] < 0):
+        if length[0] < -1 and not context.lenient:
+            return fail_item(context, NEGATIVE_LENGTH, op, at, item)
+        if not op.nullable:
+            return fail_item(context, NULL_VALUE, op, at, item)
+    return p
 
 
 cdef const uint8_t *run(
@@ -105,31 +135,11 @@ cdef const uint8_t *run(
                 op += 1
             elif op.code == GET_COMPACT_STRING or op.code == GET_SHORT_STRING \
                     or op.code == GET_COMPACT_BYTES or op.code == GET_SIZED_BYTES:
-                if op.code == GET_SHORT_STRING:
-                    if unlikely(end - p < 2):
-                        return fail_item(context, TRUNCATED, op, p, item - index)
-                    length = <int16_t>load_be16(p)
-                    p += 2
-                elif op.code == GET_SIZED_BYTES:
-                    if unlikely(end - p < 4):
-                        return fail_item(context, TRUNCATED, op, p, item - index)
-                    length = <int32_t>load_be32(p)
-                    p += 4
-                elif likely(p < end) and p[0] < 0x80:
-                    length = <int64_t>p[0] - 1
-                    p += 1
-                else:
-                    p = read_uvarint(context, op, p)
-                    if unlikely(p == NULL):
-                        leave(context, item - index)
-                        return NULL
-                    length = compact_length(context)
+                p = read_length(context, op, p, item - index, &length)
+                if unlikely(p == NULL):
+                    return NULL
                 offsets = <offset_t *>column.offsets + item
                 if unlikely(length < 0):
-                    if length < -1 and not context.lenient:
-                        return fail_item(context, NEGATIVE_LENGTH, op, at, item - index)
-                    if not op.nullable:
-                        return fail_item(context, NULL_VALUE, op, at, item - index)
                     offsets[1] = offsets[0]
                     column.valid[item] = 0
                     op += 1
@@ -167,26 +177,11 @@ cdef const uint8_t *run(
                         return NULL
                     op += op.next
             elif op.code == GET_COMPACT_ARRAY or op.code == GET_COUNTED_ARRAY:
-                if op.code == GET_COUNTED_ARRAY:
-                    if unlikely(end - p < 4):
-                        return fail_item(context, TRUNCATED, op, p, item - index)
-                    length = <int32_t>load_be32(p)
-                    p += 4
-                elif likely(p < end) and p[0] < 0x80:
-                    length = <int64_t>p[0] - 1
-                    p += 1
-                else:
-                    p = read_uvarint(context, op, p)
-                    if unlikely(p == NULL):
-                        leave(context, item - index)
-                        return NULL
-                    length = compact_length(context)
+                p = read_length(context, op, p, item - index, &length)
+                if unlikely(p == NULL):
+                    return NULL
                 offsets = <offset_t *>column.offsets + item
                 if unlikely(length < 0):
-                    if length < -1 and not context.lenient:
-                        return fail_item(context, NEGATIVE_LENGTH, op, at, item - index)
-                    if not op.nullable:
-                        return fail_item(context, NULL_VALUE, op, at, item - index)
                     offsets[1] = offsets[0]
                     column.valid[item] = 0
                     op += op.next
