@@ -421,7 +421,7 @@ class Codec:
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._arguments)
 
-    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         raise TypeError(f"{type(self).__name__} does not decode")
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

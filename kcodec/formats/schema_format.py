@@ -133,7 +133,7 @@ class SchemaDecoder(ABC):
     @abstractmethod
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode one array of framed values.
 
         Parameters

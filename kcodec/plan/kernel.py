@@ -28,7 +28,7 @@ class RowKernel(Protocol):
         starts: Any = None,
         trailing: bool = False,
         stop: bool = False,
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode one payload per row.
 
         Parameters
@@ -49,6 +49,6 @@ class RowKernel(Protocol):
 
         Returns
         -------
-        tuple of (pyarrow.Array, list of Fault)
+        tuple of (pyarrow.Array, sequence of Fault)
             A value per row, null for rows that failed; and these rows, in order.
         """

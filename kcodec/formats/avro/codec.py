@@ -213,7 +213,7 @@ class AvroCodec(Codec):
         """The reader's schema in the same form."""
         return canonical(self._reader.schema)
 
-    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         module = kernel()
         return module.decode(array, [self._program.compiled(module)], trailing=self._trailing, stop=stop)
 

@@ -48,7 +48,7 @@ class AvroDecoder(SchemaDecoder):
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode an array with the kernel, and place the payloads that stand as they are."""
         module = kernel()
         compiled = [None if program in (None, _RAW) else program.compiled(module) for program in programs]
@@ -56,7 +56,7 @@ class AvroDecoder(SchemaDecoder):
         if raw and isinstance(starts, bytes):
             raise OtherPrefix
         array = pa.nulls(len(values), self.arrow_type)
-        faults: list[Fault] = []
+        faults: Sequence[Fault] = ()
         if any(program is not None for program in compiled):
             array, faults = module.decode(
                 values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop

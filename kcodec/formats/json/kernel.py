@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from kcodec import _impl
 from kcodec.errors import Fault
-from kcodec.plan.node import Limits, Plan
+from kcodec.plan.kernel import RowKernel
 
 if TYPE_CHECKING:
     from kcodec.formats.json import _kernel_py
@@ -15,13 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["JsonKernel", "kernel"]
 
 
-class JsonKernel(Protocol):
-    """The row loops of JSON, compiled or in plain Python; as `kcodec.plan.kernel.RowKernel`, with more."""
-
-    __name__: str
-
-    def Program(self, plan: Plan, limits: Limits = ...) -> Any:
-        """Make a plan ready to run: an object that is never changed, so that threads may share it."""
+class JsonKernel(RowKernel, Protocol):
+    """The row loops of JSON, compiled or in plain Python."""
 
     def decode(
         self,

@@ -1,5 +1,6 @@
 """ksqlDB's PROTOBUF: the schemas that it registers, and any message read and written as its columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -470,7 +471,7 @@ class ProtobufRows:
         self._encoder = known.encoder(schema, None, None, options.limits)
         self.arrow_type = self._decoder.arrow_type
 
-    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads."""
         return self._decoder.decode(array, [self._reader], selector=None, starts=None, stop=stop)
 

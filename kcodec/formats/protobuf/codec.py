@@ -67,7 +67,7 @@ class ProtobufReader:
 
     def decode(
         self, values: pa.Array, *, selector: Any = None, starts: Any = None, stop: bool = False
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode an array; see `RowKernel.decode`."""
         module = kernel()
         array, faults = module.decode(
@@ -285,7 +285,7 @@ class ProtobufCodec(Codec):
         """Return the plan by which columns of an Arrow type are written."""
         return self._writer.plan(kind)
 
-    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def _decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         return self._reader.decode(array, stop=stop)
 
     def _encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:

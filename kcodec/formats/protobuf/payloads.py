@@ -62,7 +62,7 @@ class MessageDecoder(SchemaDecoder):
 
     def decode(
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         """Decode an array, of which all rows that are read at all are of the one message."""
         chosen = select_rows(selector, [program == 0 for program in programs])
         return self._reader.decode(values, selector=chosen, starts=starts, stop=stop)
@@ -93,7 +93,8 @@ class StructDecoder(SchemaDecoder):
         self, values: pa.Array, programs: Sequence[Any], *, selector: Any, starts: Any, stop: bool
     ) -> tuple[pa.Array, list[Fault]]:
         """Decode an array once for each message that it holds."""
-        columns, faults = [], []
+        columns: list[pa.Array] = []
+        faults: list[Fault] = []
         for number, reader in enumerate(self._readers.values()):
             column: pa.Array = pa.nulls(len(values), reader.arrow_type)
             if number in programs:
