@@ -564,6 +564,19 @@ class Contract:
         around = pa.concat_arrays([array, array]).slice(1, len(array))
         assert codec.encode(around).to_pylist() == [*payloads[1:], *payloads[:1]]
 
+    def test_other_layouts_of_what_is_written(self, impl, example):
+        """Columns of text are dictionaries or views, beside others that are never null but in rows that are."""
+        codec = example.make()
+        payloads = [None, *example.payloads]
+        array = codec.decode(example.column(payloads))
+        if not pa.types.is_struct(array.type):
+            return
+        for other in (pa.dictionary(pa.int32(), pa.string()), pa.string_view(), pa.large_string()):
+            parts = [part.cast(other) if part.type == pa.string() else part for part in array.flatten()]
+            fields = [field.with_type(part.type) for field, part in zip(array.type, parts, strict=True)]
+            laid_out = pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
+            assert codec.encode(laid_out).to_pylist() == payloads
+
     def test_errors_of_decode(self, impl, example):
         if example.bad is None:
             return

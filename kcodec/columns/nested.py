@@ -12,6 +12,7 @@ from kcodec.errors import SchemaError, near
 __all__ = [
     "add_columns",
     "arrange",
+    "cast_leaves",
     "floor_times",
     "hide_nulls",
     "members",
@@ -105,6 +106,28 @@ def _lists(kind: pa.DataType, field: pa.Field, child: pa.Array) -> pa.DataType:
         return pa.map_(*child.type)
     field = field.with_type(child.type)
     return pa.large_list(field) if pa.types.is_large_list(kind) else pa.list_(field)
+
+
+def cast_leaves(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array as a type of the same structs, lists and maps, unpacked if it is not of that type yet.
+
+    Arrow's cast of a whole column refuses fields that are never null beneath structs that are.
+
+    >>> inner = pa.struct([pa.field("a", pa.list_(pa.int8()), nullable=False)])
+    >>> array = pa.array([{"s": None, "t": "x"}], pa.struct([("s", inner), ("t", pa.string_view())]))
+    >>> cast_leaves(array, pa.struct([("s", inner), ("t", pa.string())])).to_pylist()
+    [{'s': None, 't': 'x'}]
+    """
+    return array if array.type == kind else _cast(unpack(array), kind)
+
+
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if array.type == kind:
+        return array
+    below = _below(array)
+    fields = [kind.field(number) for number in range(len(below))]
+    parts = [_cast(part, field.type) for part, field in zip(below, fields, strict=True)]
+    return _again(array, parts, fields) if parts else array.cast(kind)
 
 
 def add_columns(array: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.nested import unpack
+from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, Fault
 from kcodec.formats.avro.encode_plan import encode_plan
@@ -82,8 +82,7 @@ class AvroWriter:
         module = kernel()
         kind = plain_type(array.type)
         program = self._programs.get(kind, lambda: Programs(self.plan(kind), self.limits)).compiled(module)
-        plain = array if array.type == kind else unpack(array).cast(kind)
-        return module.encode(plain, program, prefix=prefix, large=large, stop=stop)
+        return module.encode(cast_leaves(array, kind), program, prefix=prefix, large=large, stop=stop)
 
 
 class AvroCodec(Codec):

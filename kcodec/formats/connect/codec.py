@@ -13,7 +13,7 @@ from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run, check_errors, name_frames, report
 from kcodec.columns.casts import cast_rows, code_of
-from kcodec.columns.nested import unpack
+from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import payloads
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
@@ -391,7 +391,7 @@ class ConnectJsonCodec(Codec):
             return pa.nulls(len(array), self._encoded_type), []
         writing = self._writing(array.type)
         if writing.program is None:
-            plain = unpack(array).cast(plain_type(array.type))
+            plain = cast_leaves(array, plain_type(array.type))
             return self._rows.write(
                 plain, writing.schema, self._encoded_type, tombstones=self._tombstones, stop=stop
             )

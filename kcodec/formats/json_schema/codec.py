@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.nested import unpack
+from kcodec.columns.nested import cast_leaves
 from kcodec.errors import ConfigError, Fault
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.plan import decodable
@@ -92,10 +92,7 @@ class JsonSchemaWriter:
         module = kernel()
         kind = array.type
         programs = self._programs.get((kind, marks(kind)), lambda: Programs(self.plan(kind), self.limits))
-        plain = encoded_type(kind)
-        if kind != plain:
-            array = unpack(array).cast(plain)
-        array = rewrite_texts(array, programs.plan.root)
+        array = rewrite_texts(cast_leaves(array, encoded_type(kind)), programs.plan.root)
         return module.encode(array, programs.compiled(module), prefix=prefix, large=large, stop=stop)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec.codec import Codec
-from kcodec.columns.nested import unpack
+from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
 from kcodec.formats.protobuf.compatibility import message_differences
@@ -110,8 +110,7 @@ class ProtobufWriter:
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode one array; see `ProtobufKernel.encode`."""
         module = kernel()
-        kind = plain_type(array.type)
-        plain = array if array.type == kind else unpack(array).cast(kind)
+        plain = cast_leaves(array, plain_type(array.type))
         plain, faults = self._conversions.encoded(plain, stop=stop)
         if stop and faults:
             return plain, faults

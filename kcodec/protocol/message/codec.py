@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
-from kcodec.columns.nested import unpack
+from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
 from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
@@ -311,7 +311,7 @@ class MessageCodec(Codec):
             array = parts[part.at]
             kind = plain_type(array.type)
             encoded: tuple[pa.Array, list[Fault]] = module.encode(
-                array if array.type == kind else unpack(array).cast(kind),
+                cast_leaves(array, kind),
                 self._encoding(module, kind, pick is not None),
                 selector=None if pick is None else pick(array, part.start),
                 large=self._options.large,
