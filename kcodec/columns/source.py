@@ -9,7 +9,7 @@ from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.errors import ArrayError, near
 
-__all__ = ["BYTES", "arrays", "payloads", "sound", "valid"]
+__all__ = ["BYTES", "arrays", "payloads", "sound", "valid", "without_view"]
 
 BYTES = pa.binary()
 
@@ -138,9 +138,9 @@ def _payload(array: pa.Array) -> pa.Array:
     if isinstance(kind, pa.BaseExtensionType):
         return _payload(array.storage)
     if pa.types.is_dictionary(kind):
-        return _without_view(_payload(array.dictionary)).take(array.indices)
+        return without_view(_payload(array.dictionary)).take(array.indices)
     if pa.types.is_run_end_encoded(kind):
-        values = _without_view(_payload(array.values))
+        values = without_view(_payload(array.values))
         runs = pa.RunEndEncodedArray.from_arrays(array.run_ends, values)
         return pc.run_end_decode(runs.slice(array.offset, len(array)))
     if pa.types.is_null(kind):
@@ -158,6 +158,6 @@ def _payload(array: pa.Array) -> pa.Array:
     raise TypeError(f"a column of {kind} does not hold payloads: binary or string is needed")
 
 
-def _without_view(array: pa.Array) -> pa.Array:
-    """Copy a view, which Arrow does not take values from by their indices."""
+def without_view(array: pa.Array) -> pa.Array:
+    """Return an array of text or bytes that is no view, which Arrow does not take values from."""
     return array.cast(pa.large_binary()) if array.type in (pa.string_view(), pa.binary_view()) else array

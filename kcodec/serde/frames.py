@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.frames import common_frame, decode_frames
-from kcodec.columns.source import arrays, payloads
+from kcodec.columns.source import arrays, payloads, without_view
 from kcodec.errors import ConfigError, Fault
 from kcodec.serde.config import SerdeConfig
 
@@ -203,7 +203,7 @@ def _extract(array: pa.Array, name: str) -> pa.Array:
     if not pa.types.is_struct(kind.value_type) or kind.value_type.num_fields != 2:
         raise TypeError(f"headers of type {kind} are not lists of a key and a value")
     parents = pc.list_parent_indices(array)
-    keys, values = pc.list_flatten(array).flatten()
+    keys, values = map(without_view, pc.list_flatten(array).flatten())
     here = pc.fill_null(pc.equal(keys, pa.scalar(name, keys.type)), False)
     parents, values = parents.filter(here), values.filter(here)
     # Parents ascend, so the last of each is where the next one differs.

@@ -17,6 +17,9 @@ HEADER_OUT = {
 }
 
 
+VIEWS = (pa.string_view(), pa.binary_view())
+
+
 class TestHeaders:
     def test_round_trip(self, registry):
         serde = Serde("AVRO", registry, topic="t", schema=V1, config=HEADER_OUT)
@@ -40,11 +43,16 @@ class TestHeaders:
             [row and [{"key": key, "value": value} for key, value in row] for row in pairs],
             pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
         )
+        parts = [part.cast(kind) for part, kind in zip(spark.values.flatten(), VIEWS, strict=True)]
+        views = pa.ListArray.from_arrays(
+            spark.offsets, pa.StructArray.from_arrays(parts, ["key", "value"]), mask=spark.is_null()
+        )
         content = pa.array([guid, None, None, None])
         expected = [{"id": 1}, {"id": 2}, None, {"id": 3}]
         for headers in (
             pairs,
             spark,
+            views,
             content,
             content.to_pylist(),
             pa.chunked_array([content[:1], content[1:]]),

@@ -167,6 +167,8 @@ def test_rows_of_many_schemas_keep_their_order(impl, name):
     assert array.to_pylist() == [*wanted * 3, None, None]
     assert report.select(["row", "code"]).to_pylist() == [{"row": 10, "code": "unknown_schema_id"}]
     array.validate(full=True)
+    # As they come from a topic.
+    assert reader.decode(values.cast(pa.binary_view()), errors="null").equals(array)
 
 
 def test_the_first_bad_row_of_many_schemas(impl):

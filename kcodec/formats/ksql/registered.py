@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kcodec.columns.source import without_view
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.json.kernel import JsonKernel
 from kcodec.formats.ksql.coercion import coerced
@@ -105,6 +106,7 @@ class ColumnDecoder(SchemaDecoder):
             return self._decode(values, programs, selector, starts, stop)
         numbers = np.frombuffer(selector, np.int32)[: len(values)]
         places = np.full(len(values), -1, np.int64)
+        taken = without_view(values)
         parts: list[pa.Array] = []
         faults: list[Fault] = []
         done = 0
@@ -112,7 +114,7 @@ class ColumnDecoder(SchemaDecoder):
             rows = np.flatnonzero(np.isin(numbers, group))
             chosen = [program if number in group else None for number, program in enumerate(programs)]
             begin = None if starts is None else np.frombuffer(starts, np.int32)[: len(values)][rows]
-            part, found = self._decode(values.take(pa.array(rows)), chosen, numbers[rows], begin, stop)
+            part, found = self._decode(taken.take(pa.array(rows)), chosen, numbers[rows], begin, stop)
             faults += [fault._replace(row=int(rows[fault.row])) for fault in found]
             parts.append(pa.nulls(len(rows), self.arrow_type) if stop and found else part)
             places[rows] = np.arange(done, done + len(rows))
