@@ -226,3 +226,25 @@ def test_entries_of_closed_enums_without_a_value():
     rows = [bytes.fromhex("0a020801"), bytes.fromhex("0a0408011002"), bytes.fromhex("0a0408011003")]
     decoded = same_decode([plan_of(message, {})], rows)
     assert [row["m"] for row in decoded.to_pylist()] == [[(1, "A")], [(1, "B")], []]
+
+
+@pytest.mark.parametrize("rows", [1, 30])
+def test_what_stands_before_a_required_field_that_is_missing(rows):
+    message = ProtobufSchema.parse(
+        'syntax = "proto2"; message N { optional int32 a = 1; } message M { optional N n = 1; required int32 c = 3; }'
+    ).message("M")
+    good = b"\x0a\0\x18\1"
+    plan = plan_of(message, {})
+    for bad, code, offset in (
+        # Neither a field of the number 0 is passed over, nor a message that comes again.
+        (b"\x02\2\x08\0\x0f", "invalid_tag", 0),
+        (b"\x0a\0\x0a\1\x08\x0f", "truncated", 5),
+        (b"\x0a\0\x0a\0\x0f", "invalid_tag", 4),
+        (b"\x0a\0", "missing_required", 2),
+    ):
+        column = [good] * rows + [bad] + [good] * rows
+        decoded = same_decode([plan], column)
+        assert decoded.null_count == 1
+        module = kernel("formats.protobuf._kernel", "native")
+        [fault] = module.decode(pa.array(column), [module.Program(plan, Limits())])[1]
+        assert (fault.row, fault.code, fault.offset) == (rows, code, offset)

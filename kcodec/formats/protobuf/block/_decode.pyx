@@ -110,17 +110,13 @@ cdef bint read_message(
             block.root = at
         if not read_field(block, message, block.context.ops + message.ops + at, lanes, chosen, depth):
             return False
-    if message.number == 0:
-        block.root = message.count
     for at in range(lanes.count):
         lane = &lanes.lane[at]
         if unlikely(lane.at != lane.end):
             if message.unknown >= 0 or not skip_newer(
                 lane, block.context.ops[message.ops + message.count - 1].number if message.count else 0
             ):
-                if message.number == 0:
-                    block.rest[lane.row] = lane.at
-                reject(block, lane)
+                reject_rest(block, message, lane)
     if message.unknown >= 0:
         put_no_text(block, lanes, &block.context.columns[message.unknown])
     for at in range(message.cases):
@@ -128,6 +124,16 @@ cdef bint read_message(
             return False
     block.used = mark
     return True
+
+
+cdef inline void reject_rest(Block *block, const Message *message, const Lane *lane) noexcept nogil:
+    """Leave a row to the row loop for what a message has where it is read: not the field that is due."""
+    cdef int32_t field = block.root
+    if message.number == 0:
+        block.rest[lane.row] = lane.at
+        block.root = message.count
+    reject(block, lane)
+    block.root = field
 
 
 cdef const uint8_t *skip_field(const uint8_t *p, const uint8_t *end, uint64_t *number) noexcept nogil:
@@ -236,7 +242,7 @@ cdef bint read_field(
     if message.required != NULL and message.required[op.position >> 6] >> (op.position & 63) & 1:
         for at in range(lanes.count):
             if unlikely(not flags[at]):
-                reject(block, &lanes.lane[at])
+                reject_rest(block, message, &lanes.lane[at])
     if op.oneof >= 0:
         chosen += op.oneof * lanes.count
         for at in range(lanes.count):

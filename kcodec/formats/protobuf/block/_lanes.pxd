@@ -31,7 +31,7 @@ cdef struct Block:
     int64_t used
     uint8_t odd[LANES]   # rows that are not as expected,
     int32_t field[LANES]  # and which field of the payload was the first that is not; -1: none in particular
-    const uint8_t *rest[LANES]  # behind all fields: where what is left of the row starts
+    const uint8_t *rest[LANES]  # behind all fields: where what has not been read of the row starts
     int32_t root         # the field of payloads that is read now
     int64_t ahead        # bytes from a row to about the same place in the next block
     bint failed          # there are such rows
