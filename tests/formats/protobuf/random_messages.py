@@ -86,8 +86,8 @@ def _fields(rnd: random.Random, syntax: str, below: list[str], count: int) -> li
     return [*lines, "}"] if in_oneof else lines
 
 
-def payload(rnd: random.Random, message: MessageType, density: float = 0.7) -> bytes:
-    """Return a message with about so many of its fields, in the order of their numbers."""
+def payload(rnd: random.Random, message: MessageType, density: float = 0.7, values: float = 0.9) -> bytes:
+    """Return a message with about so many of its fields, in their order, and of the values of its maps."""
     chosen: dict[str, str] = {}
     for field in message.fields:
         if field.oneof and rnd.random() < 0.5:
@@ -96,18 +96,18 @@ def payload(rnd: random.Random, message: MessageType, density: float = 0.7) -> b
     for field in sorted(message.fields, key=lambda field: field.number):
         if field.oneof:
             if chosen.get(field.oneof) == field.name:
-                _put(rnd, out, field, density)
+                _put(rnd, out, field, density, values)
         elif field.repeated:
             items = rnd.choice((0, 0, 1, 2, 3, 7)) if density < 1 else rnd.randint(1, 40)
             if field.packed:
                 _put_packed(rnd, out, field, items)
             elif field.is_map:
-                _put_entries(rnd, out, field, items, density)
+                _put_entries(rnd, out, field, items, density, values)
             else:
                 for _ in range(items):
-                    _put(rnd, out, field, density)
+                    _put(rnd, out, field, density, values)
         elif field.required or rnd.random() < density:
-            _put(rnd, out, field, density)
+            _put(rnd, out, field, density, values)
     return bytes(out)
 
 
@@ -119,7 +119,9 @@ def _put_packed(rnd: random.Random, out: bytearray, field: FieldType, items: int
         out += run
 
 
-def _put_entries(rnd: random.Random, out: bytearray, field: FieldType, items: int, density: float) -> None:
+def _put_entries(
+    rnd: random.Random, out: bytearray, field: FieldType, items: int, density: float, values: float
+) -> None:
     """Write a map, mostly one without equal keys."""
     key, value = (field.message.by_number[number] for number in (1, 2))
     keys = dict.fromkeys(_scalar(rnd, key) for _ in range(items))
@@ -130,17 +132,17 @@ def _put_entries(rnd: random.Random, out: bytearray, field: FieldType, items: in
             if wire_type == BYTES:
                 write_varint(entry, len(data))
             entry += data
-        if rnd.random() < 0.9:
-            _put(rnd, entry, value, density)
+        if rnd.random() < values:
+            _put(rnd, entry, value, density, values)
         write_tag(out, field.number, BYTES)
         write_varint(out, len(entry))
         out += entry
 
 
-def _put(rnd: random.Random, out: bytearray, field: FieldType, density: float) -> None:
+def _put(rnd: random.Random, out: bytearray, field: FieldType, density: float, values: float) -> None:
     if field.type == "group":
         write_tag(out, field.number, GROUP_START)
-        out += payload(rnd, field.message, min(density, 0.7))
+        out += payload(rnd, field.message, min(density, 0.7), values)
         write_tag(out, field.number, GROUP_END)
         return
     if field.message is None:
@@ -150,7 +152,7 @@ def _put(rnd: random.Random, out: bytearray, field: FieldType, density: float) -
         data = (
             _time(rnd)
             if field.message.name.endswith(("Timestamp", "Duration"))
-            else payload(rnd, field.message, min(density, 0.7))
+            else payload(rnd, field.message, min(density, 0.7), values)
         )
     write_tag(out, field.number, wire_type)
     if wire_type == BYTES:

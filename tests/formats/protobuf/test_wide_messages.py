@@ -32,7 +32,8 @@ def test_as_upb(seed, fields):
     codec = ProtobufCodec(text, "p.M0", unknown_fields="keep", well_known=(), recursive_depth=3)
     upb = upb_class(codec, "p.M0")
     message = codec._reader.message
-    good = [payload(rnd, message, density) for density in (0.05, 0.3, 0.9)]
+    # upb may end the process for an entry of a map without its value, if that is a message.
+    good = [payload(rnd, message, density, values=1) for density in (0.05, 0.3, 0.9)]
     rows = [*good, *(upb.FromString(row).SerializeToString() for row in good)] * rnd.choice((1, 4))
     decoded = codec.decode(rows)
     written = codec.encode(decoded)
