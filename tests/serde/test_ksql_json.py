@@ -270,3 +270,23 @@ def test_references_of_schemas(impl):
     number = registered(registry, text, "JSON", (Reference("name.json", "name", 1),))
     codec = codec_of("JSON_SR", "NAME STRING", registry=registry)
     assert codec.decode([framed(number, b'{"name":"a"}')]).to_pylist() == [{"NAME": "a"}]
+
+
+def test_large_columns_of_what_is_read_as_text(impl):
+    """Unions that are looked at value by value, and items that cannot be read, beside columns of 64-bit offsets."""
+    registry = MemoryRegistry()
+    union = {"oneOf": [{"type": "integer"}, {"type": "number"}]}
+    listed = {"type": "array", "items": {"type": "integer"}}
+    properties = {"s": {"type": "string"}, "u": union, "l": listed}
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    member = "io.confluent.connect.json.OneOf.field."
+    codec = codec_of(
+        "JSON_SR",
+        f"S STRING, U STRUCT<`{member}0` BIGINT, `{member}1` DOUBLE>, L ARRAY<BOOLEAN>",
+        registry=registry,
+        large=True,
+    )
+    array = codec.decode([framed(number, b'{"s":"a","u":1.5,"l":[]}')])
+    array.validate(full=True)
+    assert array.type == codec.arrow_type
+    assert array.to_pylist() == [{"S": "a", "U": {f"{member}0": None, f"{member}1": 1.5}, "L": []}]

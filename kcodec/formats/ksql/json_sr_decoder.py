@@ -36,7 +36,7 @@ def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
     """Return the type that documents are read as, before they are coerced: with the fields that a reading has."""
     base = found.kind.base
     if found.union is not None:
-        return pa.string()
+        return _text(large)
     if base == "STRUCT":
         below = dict(source.fields)
         return pa.struct(
@@ -58,7 +58,11 @@ def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
 
 def _item(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
     # What cannot be read is skipped, but counted.
-    return pa.string() if found.problem else _stored(found, source, large)
+    return _text(large) if found.problem else _stored(found, source, large)
+
+
+def _text(large: bool) -> pa.DataType:
+    return pa.large_string() if large else pa.string()
 
 
 class _Planned:
