@@ -99,7 +99,8 @@ class RunReader:
         if isinstance(found, Faults) and not self._enveloped and not self._exact:
             return array if stop else _cast(array, target), found.told(_named)
         explained = [self._explained(target, run, fault) for fault in found]
-        faults = sorted([*run.faults, *explained, *_unread(run)], key=lambda fault: fault.row)
+        unread = [self._no_envelope(run, fault.row) or fault for fault in _unread(run)]
+        faults = sorted([*run.faults, *explained, *unread], key=lambda fault: fault.row)
         if self._exact and faults:
 
             def read(data: bytes, row: int) -> Any:
@@ -152,17 +153,17 @@ class RunReader:
         """Return a fault of the row loop as one of the row with its envelope."""
         path, _, _ = _named(fault.path, fault.code, fault.reason)
         fault = fault._replace(path=path)
-        if self._enveloped:
-            # The row may have begun like the one before it, and yet be no envelope.
-            data = run.values[fault.row].as_py()
-            envelope = kernel("formats.connect._envelope").scan(
-                data.encode() if isinstance(data, str) else data
-            )
-            if envelope.code:
-                return envelope_fault(fault.row, envelope)
-            if isinstance(target, NullTarget):
-                return fault._replace(code="schema_error", reason=NO_SCHEMA)
-        return fault
+        if self._enveloped and isinstance(target, NullTarget):
+            fault = fault._replace(code="schema_error", reason=NO_SCHEMA)
+        return self._no_envelope(run, fault.row) or fault
+
+    def _no_envelope(self, run: _Run, row: int) -> Fault | None:
+        """Return why a row is no envelope, though it may have begun like the one before it."""
+        if not self._enveloped:
+            return None
+        data = run.values[row].as_py()
+        envelope = kernel("formats.connect._envelope").scan(data.encode() if isinstance(data, str) else data)
+        return envelope_fault(row, envelope) if envelope.code else None
 
 
 def _named(path: str, code: str, reason: str) -> tuple[str, str, str]:

@@ -190,6 +190,17 @@ def test_what_is_no_envelope(impl):
         ConnectJsonCodec().decode([good, duplicate])
 
 
+def test_what_is_no_envelope_among_rows_that_are_not_read(impl):
+    """Such a row has the same fault wherever it stands, also behind one of the same schema."""
+    codec = ConnectJsonCodec({"type": "int64"})
+    [other] = rows(({"type": "string"}, "x"))
+    twice = other[:-1] + b',"payload":1}'
+    array, report = codec.decode([other, twice, other], errors="report")
+    assert array.null_count == 3
+    assert codes(report) == ([0, 1, 2], ["unresolvable", "duplicate_key", "unresolvable"])
+    assert report["offset"][1] == codec.decode([twice], errors="report")[1]["offset"][0]
+
+
 def test_more_schemas_than_the_cache_holds(impl):
     values = rows(
         *(
