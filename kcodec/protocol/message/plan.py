@@ -80,12 +80,13 @@ class _Types:
         self.unknown = unknown_tags and any(map(spec.flexible_in, versions))
         self.depth = 0
 
-    def struct(self, struct: StructSpec) -> pa.StructType:
+    def struct(self, struct: StructSpec, *, absent: bool = False) -> pa.StructType:
+        """Return the type of a struct, which may be `absent` as a whole: then its fields are at their defaults."""
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise SchemaError(f"{self.spec.name}: structs are nested deeper than {MAX_NESTING} levels")
         fields = [
-            pa.field(field.json_name, self.field(field), self.nullable(field))
+            self.field(field, absent=absent or any(_is_absent(field, version) for version in self.versions))
             for field in struct.fields
             if any(version in field.versions for version in self.versions)
         ]
@@ -99,23 +100,28 @@ class _Types:
         self.depth -= 1
         return pa.struct(fields)
 
-    def nullable(self, field: FieldSpec) -> bool:
-        if any(version in field.versions and field.nullable_in(version) for version in self.versions):
-            return True
-        absent = any(version not in field.versions for version in self.versions)
-        return absent and default_of(field) is None
-
-    def field(self, field: FieldSpec) -> pa.DataType:
+    def field(self, field: FieldSpec, *, absent: bool) -> pa.Field:
         element = field.type.element
+        missing = default_of(field) is None
         if element in self.structs:
-            kind = self.struct(self.structs[element])
+            kind = self.struct(
+                self.structs[element], absent=absent and not missing and not field.type.is_array
+            )
         elif element in _NUMBERS:
             kind = _NUMBERS[element][1]
         elif element == "uuid":
             kind = pa.binary(16)
         else:
             kind = self.string if element == "string" else self.binary
-        return self.list(pa.field("item", kind, nullable=False)) if field.type.is_array else kind
+        if field.type.is_array:
+            kind = self.list(pa.field("item", kind, nullable=False))
+        nullable = any(version in field.versions and field.nullable_in(version) for version in self.versions)
+        return pa.field(field.json_name, kind, nullable or (absent and missing))
+
+
+def _is_absent(field: FieldSpec, version: int) -> bool:
+    """Return whether messages of a version may be without a field."""
+    return version not in field.versions or field.tagged_in(version)
 
 
 def unknown_entries(value: Any) -> "list[tuple[int, bytes]] | str":

@@ -305,3 +305,23 @@ def test_a_codec_of_everything_in_all_versions(impl):
     assert [row["maybeText"] for row in column.to_pylist()] == ["none at all"] * 4
     assert [row["u16"] for row in column.to_pylist()] == [40000] * 4
     assert codec.encode(column, versions=VERSIONS).to_pylist() == rows
+
+
+def test_records_of_structs_that_are_absent(impl):
+    """Records are null by default, also where that of the whole struct is not."""
+    codec = MessageCodec(
+        """{"type": "data", "name": "M", "validVersions": "0-1", "flexibleVersions": "1+", "fields": [
+        {"name": "Old", "type": "Batches", "versions": "0", "fields": [
+            {"name": "Data", "type": "records", "versions": "0+"}]},
+        {"name": "New", "type": "Inner", "versions": "1+", "taggedVersions": "1+", "tag": 0, "fields": [
+            {"name": "Size", "type": "int8", "versions": "1+"},
+            {"name": "Data", "type": "records", "versions": "1+"}]}]}""",
+        1,
+    )
+    column = codec.decode([b"\0", b"\1\0\4\5\2x\0"])
+    column.validate(full=True)
+    assert column.to_pylist() == [{"new": {"size": 0, "data": None}}, {"new": {"size": 5, "data": b"x"}}]
+    assert codec.decode_one(b"\0") == column[0].as_py()
+    assert codec.encode(column).to_pylist() == [b"\0", b"\1\0\4\5\2x\0"]
+    both = MessageCodec.for_versions(codec.spec)
+    assert both.decode([b"\0"], versions=[1]).to_pylist() == [{"old": {"data": None}, **column[0].as_py()}]
