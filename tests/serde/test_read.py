@@ -269,6 +269,17 @@ class TestRead:
         with pytest.raises(DecodeError, match="trailing_bytes"):
             strict.deserialize(column)
 
+    def test_the_first_bad_row_beside_payloads_that_are_bytes(self, registry):
+        registry.set_config(Config("NONE"))
+        for text in ('"bytes"', '["null", "bytes"]'):
+            registry.register("b-value", Schema(text))
+        serde = Serde("AVRO", registry, reader_schema='"bytes"')
+        column = [frame(1, b"x"), frame(2, b"\x02\x02y"), frame(2, b"\x02\x08")]
+        assert serde.deserialize(column, errors="null").to_pylist() == [b"x", b"y", None]
+        with pytest.raises(DecodeError) as info:
+            serde.deserialize(column)
+        assert (info.value.row, info.value.code, info.value.schema_id) == (2, "truncated", 2)
+
     def test_references(self, registry):
         registry.register("order", Schema(V1))
         cart = Schema(

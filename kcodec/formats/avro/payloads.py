@@ -61,7 +61,9 @@ class AvroDecoder(SchemaDecoder):
             array, faults = module.decode(
                 values, compiled, selector=selector, starts=starts, trailing=self._trailing, stop=stop
             )
-        return (_place(values, raw, selector, starts, array) if raw else array), faults
+        if not raw or (stop and faults):
+            return array, faults
+        return _place(values, raw, selector, starts, array), faults
 
 
 class AvroEncoder(SchemaEncoder):
