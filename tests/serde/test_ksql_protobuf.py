@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from ksql_codecs import COLUMNS, EMPTY, UTC, codec_of, framed, registered
 
-from kcodec import SchemaError
+from kcodec import KsqlCodec, SchemaError
 from kcodec.registry.memory import MemoryRegistry
 
 PROTO = """
@@ -125,3 +125,21 @@ def test_columns_that_a_chosen_message_lacks(impl):
     codec = codec_of("PROTOBUF", None, registry=registry, properties={"VALUE_SCHEMA_FULL_NAME": "B"})
     with pytest.raises(SchemaError, match="Schema from Schema Registry misses field with name: X"):
         codec.encode(pa.array([{"A": {"X": 1}}]))
+
+
+def test_durations_are_structs(impl):
+    """Connect has no type for them."""
+    registry = MemoryRegistry()
+    text = """syntax = "proto3"; import "google/protobuf/duration.proto"; import "google/protobuf/timestamp.proto";
+        message M {
+          google.protobuf.Duration d = 1; google.protobuf.Timestamp t = 2; oneof o { google.protobuf.Duration e = 3; }
+        }"""
+    number = registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = KsqlCodec("PROTOBUF", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    kind = "STRUCT<`seconds` BIGINT, `nanos` INTEGER>"
+    assert [str(column.type) for column in codec.columns] == [f"STRUCT<`e` {kind}>", kind, "TIMESTAMP"]
+    duration = b"\4\x08\5\x10\7"
+    bodies = [b"\x0a" + duration + b"\x12\2\x08\1\x1a" + duration, b""]
+    array = codec.decode([framed(number, body, b"\0") for body in bodies])
+    assert array.field("d").to_pylist() == [{"seconds": 5, "nanos": 7}, None]
+    assert array.field("o_0").to_pylist() == [{"e": {"seconds": 5, "nanos": 7}}, None]

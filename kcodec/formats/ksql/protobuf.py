@@ -290,10 +290,21 @@ def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array
 # The format -------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Layout(ProtobufOptions):
+    """Messages as Connect has them: a Duration is a struct of its fields, as it has no type for it."""
+
+    def readings(self) -> dict[str, str]:
+        """Return what the well-known types are read as that are not read as messages."""
+        readings = super().readings()
+        del readings["google.protobuf.Duration"]
+        return readings
+
+
 def _type_options(rows: RowOptions, wrappers: bool) -> ProtobufOptions:
     """Return how messages are laid out: times cut off, unsigned numbers as they are, no other message is one value."""
     known = ("times", "wrappers") if wrappers else ("times",)
-    return ProtobufOptions(
+    return _Layout(
         large=rows.large,
         # Only what the columns name is read.
         recursive_depth=MAX_NESTING,
