@@ -635,3 +635,14 @@ def test_defaults_count_for_a_row_as_a_whole():
     plan = Plan("JSON", "decode", kind, root)
     array = same_decode([plan], rows, limits=Limits(max_expansion=100))
     assert array.null_count == 20
+
+
+def test_keys_with_quotes_in_any_order():
+    """What is before the quote may have the place of the whole key in the table of keys."""
+    orders = (["k1", 'q"uote'], ['q"uote', "k1"], ['q"uote'])
+    kind = pa.struct([("k1", pa.int64()), ('q"uote', pa.int64())])
+    for seed in range(9):
+        rows = [dict.fromkeys(order, 7) for order in random.Random(seed).choices(orders, k=20)]
+        data = [json.dumps(row, separators=(",", ":")).encode() for row in rows]
+        decoded = same_decode([json_plan(kind, "decode", JsonOptions())], data)
+        assert decoded.to_pylist() == [{"k1": row.get("k1"), 'q"uote': 7} for row in rows]

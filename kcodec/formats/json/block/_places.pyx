@@ -86,10 +86,10 @@ cdef const uint8_t *locate(
             op = follows[1]
             p += op.key_size
         else:
-            # Behind the key there, so that nothing waits until it is looked up.
+            # Behind the key there, so that nothing waits until it is looked up; one with an escape is longer.
             size = json_plain_size(p + 1)
             op = container + container.table[key_hash(p + 1, size, container.seed) & container.table_mask]
-            if likely(op != container) and likely(is_key(op, p, end, 0)) and likely(size < 32):
+            if likely(op != container) and likely(is_key(op, p, end, 0)) and likely(op.key_size == size + 3):
                 p += size + 3
             else:
                 at = json_space(p, end)
