@@ -321,6 +321,13 @@ class SchemaFormat(ABC):
             If a registry would not take the text.
         """
 
+    def is_printable(self, schema: Any) -> bool:
+        """Return whether `canonical` surely takes a parsed schema without references, with no letters but its text's.
+
+        Then it is compared without being printed. Letters that the text has as JSON's escapes are its own too.
+        """
+        return False
+
     def normalized(self, schema: Any) -> str:
         """Return the text that a registry keeps if asked to normalize: without differences that mean nothing."""
         return self.canonical(schema)

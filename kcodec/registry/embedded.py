@@ -1,6 +1,7 @@
 """A registry kept in an SQLite database: what ``memory://`` and ``sqlite://`` have in common."""
 
 import functools
+import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,6 +28,8 @@ from kcodec.registry.stored import MAX_VERSION, StoredSchemas, check_version, du
 __all__ = ["EmbeddedRegistry", "Registration"]
 
 _texts = kept_texts()
+
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 
 
 class Registration(NamedTuple):
@@ -196,9 +199,7 @@ class EmbeddedRegistry(StoredSchemas):
             if level is not None:
                 config = Config(check_level(level)).over(config)
             normalize = normalize or bool(config.normalize)
-            kept, parsed = self._canonical(
-                schema, context_of(subject), config=config, normalize=normalize, new=False, again=False
-            )
+            kept, parsed = self._compared(schema, context_of(subject), config, normalize)
             only = None
             if version not in ("latest", -1, None):
                 self._check_subject_exists(connection, subject)
@@ -290,12 +291,8 @@ class EmbeddedRegistry(StoredSchemas):
         config: Config,
         normalize: bool = False,
         new: bool = True,
-        again: bool = True,
     ) -> tuple[Schema, Any]:
-        """Return the schema as it is kept, with canonical text and references' versions, and its parsed form.
-
-        What these are made of is remembered, if it may be asked for again.
-        """
+        """Return the schema as it is kept, with canonical text and references' versions, and its parsed form."""
         references = []
         for each in check_schema(schema).references:
             target = check_subject(qualified(each.subject, context))
@@ -313,16 +310,34 @@ class EmbeddedRegistry(StoredSchemas):
             if references:
                 schema = replace(schema, references=tuple(references))
                 text, parsed = _text(known, schema.text, named_texts(InContext(self, context), schema), *how)
-            elif again:
+            else:
                 given = schema.text
                 text, parsed = _texts.get((known, given, *how), lambda: _text(known, given, (), *how))
-            else:
-                text, parsed = _text(known, schema.text, (), *how)
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
         schema = replace(schema, text=text)
         guid(schema)
         return schema, parsed
+
+    def _compared(self, schema: Schema, context: str, config: Config, normalize: bool) -> tuple[Schema, Any]:
+        """Return what `_canonical` does of a schema that is only compared: one that surely can be printed is not.
+
+        Nothing of it is remembered: who checks a schema registers it next, or changes it.
+        """
+        if check_schema(schema).references:
+            return self._canonical(schema, context, config=config, normalize=normalize, new=False)
+        known = schema_format(schema.type)
+        is_alone = not normalize and schema.metadata is None and schema.rules is None
+        try:
+            parsed = known.parse_known(schema.text)
+            if is_alone and _is_unicode(schema.text) and known.is_printable(parsed):
+                return schema, parsed
+            text, parsed = _printed(known, parsed, (), normalize)
+        except SchemaError as error:
+            invalid(f"Invalid schema: {error}")
+        kept = replace(schema, text=text)
+        guid(kept)
+        return kept, parsed
 
     def _compatibility(
         self,
@@ -485,10 +500,20 @@ def _text(
     schema = (known.parse if new else known.parse_known)(text, references)
     if fields:
         known.check_fields(schema)
+    return _printed(known, schema, references, normalize)
+
+
+def _printed(known: SchemaFormat, schema: Any, references: Any, normalize: bool) -> tuple[str, Any]:
+    """Return the text of a parsed schema, and the parsed form of that."""
     if not normalize:
         return known.canonical(schema), schema
     normal = known.normalized(schema)
     return normal, known.parse_known(normal, references)
+
+
+def _is_unicode(text: str) -> bool:
+    """Return whether JSON text has no half of a surrogate pair, escaped or not; pairs of escapes count as halves."""
+    return (text.isascii() and "\\u" not in text) or _HALF.search(text) is None
 
 
 def _property(schema: Schema, name: str) -> str | None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import uuid
+from itertools import pairwise
 
 import pytest
 from refusals import refused
@@ -644,12 +645,41 @@ def test_guids_of_the_real_registry():
     assert len(lines) == 23
 
 
-@pytest.mark.parametrize("text", ["int", "", "n.R", '"\\"int\\""', "[", "null", "7"])
-def test_what_is_no_schema_is_refused(text):
+def _ahead(number):
+    """Return records each of which names the one that is defined after it."""
+    names = [f"R{each}" for each in range(number)]
+    fields = [
+        {
+            "name": f"f{name}",
+            "type": {"type": "record", "name": name, "fields": [{"name": "f", "type": after}]},
+        }
+        for name, after in pairwise(names)
+    ]
+    fields.append({"name": "last", "type": {"type": "record", "name": names[-1], "fields": []}})
+    return json.dumps({"type": "record", "name": "R", "fields": fields})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("int", "", "n.R", '"\\"int\\""', "[", "null", "7"),
+        *(f'{{"type": "enum", "name": "E", "symbols": [], "doc": "{doc}"}}' for doc in ("\ud800", "\\uD800")),
+        _ahead(1000),
+    ],
+)
+@pytest.mark.parametrize("do", ["register", "check_compatibility"])
+def test_what_is_no_schema_is_refused(do, text):
     registry = MemoryRegistry()
     with pytest.raises(RegistryError) as info:
-        registry.register("s", Schema(text))
+        getattr(registry, do)("s", Schema(text))
     assert info.value.error_code == 42201
+
+
+@pytest.mark.parametrize(
+    "text", [_ahead(20), '"int" ', '{"type": "enum", "name": "E", "symbols": [], "d": "\\ud83d\\ude00ä"}']
+)
+def test_what_is_a_schema_is_checked(text):
+    assert MemoryRegistry().check_compatibility("s", Schema(text)).compatible
 
 
 def test_nothing_optional_is_imported():

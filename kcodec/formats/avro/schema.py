@@ -15,7 +15,18 @@ from kcodec.errors import SchemaError
 from kcodec.java.jackson import write_tree
 from kcodec.java.numbers import parse_java_double
 
-__all__ = ["MAX_NESTING", "NAMED", "PRIMITIVES", "Field", "Schema", "canonical", "parse", "parse_all", "same"]
+__all__ = [
+    "MAX_NESTING",
+    "NAMED",
+    "PRIMITIVES",
+    "Field",
+    "Schema",
+    "canonical",
+    "parse",
+    "parse_all",
+    "parse_ordered",
+    "same",
+]
 
 PRIMITIVES = frozenset(["null", "boolean", "int", "long", "float", "double", "bytes", "string"])
 NAMED = frozenset(["record", "enum", "fixed"])
@@ -180,6 +191,14 @@ def parse_all(schemas: Sequence[object], *, strict: bool = True) -> list[Schema]
     >>> [each.type for each in parse_all(['{"type": "fixed", "name": "F", "size": 2}', '["null", "F"]'])]
     ['fixed', 'union']
     """
+    return parse_ordered(schemas, strict=strict)[0]
+
+
+def parse_ordered(schemas: Sequence[object], *, strict: bool = True) -> tuple[list[Schema], bool]:
+    """Parse schemas as `parse_all` does, and return also whether no type is used before its definition.
+
+    Then types are nested no deeper than in the texts.
+    """
     parser = _Parser(strict)
     roots = []
     for number, schema in enumerate(schemas):
@@ -189,7 +208,7 @@ def parse_all(schemas: Sequence[object], *, strict: bool = True) -> list[Schema]
             if number == len(schemas) - 1:
                 raise
             raise SchemaError(f"named schema {number}: {error}") from None
-    return roots
+    return roots, parser.in_order
 
 
 def _load(source: object, known: Mapping[str, Schema]) -> object:
@@ -224,6 +243,8 @@ class _Parser:
 
     def __init__(self, strict: bool = True) -> None:
         self.strict = strict
+        #: Whether no type was used before its definition.
+        self.in_order = True
         self.names: dict[str, Schema] = {}
         self.made: list[Schema] = []
         self.unions: list[tuple[Schema, str]] = []
@@ -323,6 +344,7 @@ class _Parser:
             return found
         schema = Schema("reference", full)
         self.pending[id(schema)] = (schema, path)
+        self.in_order = False
         return schema
 
     def named(self, node: Mapping[str, Any], kind: str, space: str, path: str, depth: int) -> Schema:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.avro.compatibility import differences
 from kcodec.formats.avro.normalization import normalized
-from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, parse_all, same
+from kcodec.formats.avro.schema import PRIMITIVES, Schema, canonical, parse_ordered, same
 from kcodec.formats.schema_format import (
     Difference,
     NamedText,
@@ -49,12 +49,16 @@ _SENTENCES = {
 
 
 class ParsedSchema(NamedTuple):
-    """A schema, its text, the names of the types that other texts define at their roots, and these texts."""
+    """A schema, its text, the names of the types that other texts define at their roots, and these texts.
+
+    If they are `in_order`, no type is used before its definition.
+    """
 
     text: str
     root: Schema
     references: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    in_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,12 +113,16 @@ class AvroFormat(SchemaFormat):
 
     def _parsed(self, text: str, references: Sequence[NamedText], strict: bool) -> ParsedSchema:
         texts = tuple(each.text for each in references)
-        *named, root = parse_all([*texts, text], strict=strict)
-        return ParsedSchema(text, root, tuple(each.name for each in named), texts)
+        (*named, root), in_order = parse_ordered([*texts, text], strict=strict)
+        return ParsedSchema(text, root, tuple(each.name for each in named), texts, in_order)
 
     def canonical(self, schema: ParsedSchema) -> str:
         """Print a schema as the server does; types that other texts define only deeper down are written out."""
         return self._printed(schema, schema.references)
+
+    def is_printable(self, schema: ParsedSchema) -> bool:
+        """Return whether the text is JSON of a schema, and no type is used before it is defined."""
+        return schema.in_order and self._is_json(schema)
 
     def normalized(self, schema: ParsedSchema) -> str:
         """Print a schema with attributes and aliases sorted, defaults as values of their types."""
@@ -130,9 +138,12 @@ class AvroFormat(SchemaFormat):
         return self.resolved(schema) if form == "resolved" else self.canonical(schema)
 
     def _printed(self, schema: ParsedSchema, known: Sequence[str]) -> str:
-        if not schema.text.lstrip().startswith(("{", "[", '"')):
+        if not self._is_json(schema):
             raise SchemaError("not JSON that can be a schema")
         return canonical(schema.root, known)
+
+    def _is_json(self, schema: ParsedSchema) -> bool:
+        return schema.text.lstrip().startswith(("{", "[", '"'))
 
     def record_name(self, text: str) -> str | None:
         """Return the full name of a record; None of any other type."""

@@ -134,6 +134,10 @@ class JsonSchemaFormat(SchemaFormat):
         """Print a schema with its keys in their order."""
         return write_document(schema.document)
 
+    def is_printable(self, schema: JsonSchema) -> bool:
+        """Return whether a schema can be printed, which any that was read can."""
+        return True
+
     def normalized(self, schema: JsonSchema) -> str:
         """Print a schema with its keys sorted."""
         return write_document(sorted_document(schema.document))
