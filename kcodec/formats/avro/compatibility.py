@@ -57,7 +57,7 @@ class _Comparison:
         self.branches: dict[int, dict[tuple[str, str], list[Schema]]] = {}
 
     def compare(self, reader: Schema, writer: Schema, path: str) -> list[Difference]:
-        if reader.type == writer.type and reader.type in PRIMITIVES:
+        if _is_plain(reader, writer):
             return []
         pair = (id(reader), id(writer))
         if pair not in self.known:
@@ -93,10 +93,6 @@ class _Comparison:
         return []
 
     def writer_union(self, reader: Schema, writer: Schema, path: str) -> list[Difference]:
-        if reader.type == "union":
-            written = {branch.type for branch in writer.branches}
-            if written <= PRIMITIVES and written <= {branch.type for branch in reader.branches}:
-                return []
         result: list[Difference] = []
         for i, branch in enumerate(writer.branches):
             result += self.compare(reader, branch, f"{path}/{i}")
@@ -135,6 +131,9 @@ class _Comparison:
         if reader.type == "record":
             written = {field.name: field for field in writer.fields}
             for i, field in enumerate(reader.fields):
+                other = written.get(field.name)
+                if other is not None and not field.aliases and _is_plain(field.type, other.type):
+                    continue
                 result += self.field(field, writer, written, f"{path}/fields/{i}")
                 if len(result) >= MAX_DIFFERENCES:
                     break
@@ -154,6 +153,14 @@ class _Comparison:
             # As Avro Java has it: an enum's own default does not stand in for the field's.
             return self.compare(field.type, writer, f"{path}/type")
         return [Difference("READER_FIELD_MISSING_DEFAULT_VALUE", path, field.name)]
+
+
+def _is_plain(reader: Schema, writer: Schema) -> bool:
+    """Return whether one type reads another at first sight: they are one primitive type, or unions of such types."""
+    if writer.type != "union":
+        return writer.type == reader.type and writer.type in PRIMITIVES
+    written = {branch.type for branch in writer.branches}
+    return written <= PRIMITIVES and written <= {branch.type for branch in reader.branches}
 
 
 def _difference(kind: str, path: str, message: str) -> Difference:
