@@ -219,14 +219,12 @@ def _load(source: object, known: Mapping[str, Schema]) -> object:
         return text
     try:
         try:
-            return json.loads(text, parse_constant=_refuse)
+            return _decoder.decode(text)
         except ValueError:
             # Behind the schema stands nothing, a comment neither.
             plain = _COMMENT.sub(
                 lambda match: match[1] or (match.end() < len(text) and " ") or match[0], text
             )
-            if plain == text:
-                raise
             return json.loads(plain, parse_constant=_refuse)
     except RecursionError:
         raise SchemaError(f"$: the schema is nested deeper than {MAX_NESTING} levels") from None
@@ -236,6 +234,10 @@ def _load(source: object, known: Mapping[str, Schema]) -> object:
 
 def _refuse(word: str) -> object:
     raise ValueError(f"{word} is not a JSON value")
+
+
+#: Made once: `json.loads` makes a new one for each text.
+_decoder = json.JSONDecoder(parse_constant=_refuse)
 
 
 class _Parser:
@@ -260,8 +262,8 @@ class _Parser:
         root = self.follow(root)
         for union, path in self.unions:
             _check_union(union, path)
-        for field, path in self.fields:
-            if field.has_default and self.strict:
+        for field, path in self.fields if self.strict else ():
+            if field.has_default:
                 _check_default(field, path)
         for old, new, path in self.repeated:
             if not same(old, new):
@@ -298,17 +300,7 @@ class _Parser:
             return self.reference(node, space, path)
         # The types of parsed JSON first: abstract classes take their time.
         if isinstance(node, (list, Sequence)) and not isinstance(node, (bytes, bytearray)):
-            union = Schema("union")
-            self.made.append(union)
-            self.unions.append((union, path))
-            # Most branches are names of primitive types.
-            known = _NAMED_ALONE if depth < MAX_NESTING else {}
-            union.branches = [
-                (isinstance(branch, str) and known.get(branch))
-                or self.schema(branch, space, f"{path}[{i}]", depth + 1)
-                for i, branch in enumerate(node)
-            ]
-            return union
+            return self.union(node, space, path, depth)
         if not isinstance(node, (dict, Mapping)):
             raise SchemaError(f"{path}: a schema is a name, an object or a list, not {_show(node)}")
         kind = node.get("type", _MISSING)
@@ -331,6 +323,24 @@ class _Parser:
         self.made.append(result)
         _annotate(result, node, path)
         return result
+
+    def union(self, node: Sequence[Any], space: str, path: str, depth: int) -> Schema:
+        union = Schema("union")
+        if depth < MAX_NESTING:
+            # Most are of different names of primitive types.
+            try:
+                union.branches = [_NAMED_ALONE[branch] for branch in node]
+            except (KeyError, TypeError):
+                pass
+            else:
+                if len(set(node)) == len(node):
+                    return union
+        self.made.append(union)
+        self.unions.append((union, path))
+        union.branches = [
+            self.schema(branch, space, f"{path}[{i}]", depth + 1) for i, branch in enumerate(node)
+        ]
+        return union
 
     def reference(self, name: str, space: str, path: str) -> Schema:
         if name in PRIMITIVES:
