@@ -3,11 +3,11 @@
 import functools
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from kcodec.errors import RegistryError
-from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of
+from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of, qualified
 from kcodec.registry.database import Database
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
 
@@ -124,16 +124,27 @@ class ConfiguredDatabase(Database):
         )
 
     def _config(self, connection: sqlite3.Connection, place: str) -> Config:
-        return _config_of(self._config_text(connection, place))
+        return _config_of(*self._config_texts(connection, (place,)))
 
     def _effective(self, connection: sqlite3.Connection, subject: str) -> Config:
         """Return what holds for a subject: its own, its context's, the registry's, the defaults."""
-        places = (subject, *_around(subject))
-        return _merged(tuple(self._config_text(connection, place) for place in places))
+        return _merged(self._config_texts(connection, (subject, *_around(subject))))
 
-    def _config_text(self, connection: sqlite3.Connection, place: str) -> str | None:
-        row = connection.execute("SELECT config FROM settings WHERE subject = ?", (place,)).fetchone()
-        return None if row is None else row[0]
+    def _meant(self, connection: sqlite3.Connection, subject: str) -> tuple[str, Config]:
+        """Return the subject that is meant by a name, which may be an alias of it, and what holds for it."""
+        name = check_subject(subject)
+        texts = self._config_texts(connection, (name, *_around(name)))
+        alias = _config_of(texts[0]).alias
+        if alias is None:
+            return name, _merged(texts)
+        name = check_subject(qualified(alias, context_of(name)))
+        return name, self._effective(connection, name)
+
+    def _config_texts(self, connection: sqlite3.Connection, places: Sequence[str]) -> tuple[str | None, ...]:
+        """Return what is set at some places, by one query."""
+        columns = ", ".join(["(SELECT config FROM settings WHERE subject = ?)"] * len(places))
+        found: tuple[str | None, ...] = connection.execute(f"SELECT {columns}", places).fetchone()
+        return found
 
     def _mode(self, connection: sqlite3.Connection, place: str) -> str | None:
         row = connection.execute("SELECT mode FROM settings WHERE subject = ?", (place,)).fetchone()

@@ -84,8 +84,7 @@ class EmbeddedRegistry(StoredSchemas):
         check of compatibility.
         """
         with self._transaction() as connection:
-            subject = self._subject(connection, subject)
-            config = self._effective(connection, subject)
+            subject, config = self._meant(connection, subject)
             importing = self._check_mode(connection, subject, importing=schema_id is not None)
             normalize = normalize or bool(config.normalize and not importing)
             given = check_schema(schema)
@@ -160,9 +159,8 @@ class EmbeddedRegistry(StoredSchemas):
         language can write them out, as Avro can (``ParsedSchema.canLookup`` of the real server).
         """
         with self._transaction() as connection:
-            subject = self._subject(connection, subject)
+            subject, config = self._meant(connection, subject)
             self._check_subject_exists(connection, subject, deleted=deleted)
-            config = self._effective(connection, subject)
             kept, _ = self._canonical(schema, context_of(subject), config=config, new=False)
             found = None
             if normalize or config.normalize:
@@ -194,8 +192,7 @@ class EmbeddedRegistry(StoredSchemas):
         if version not in ("latest", -1, None):
             check_version(version)
         with self._transaction() as connection:
-            subject = self._subject(connection, subject)
-            config = self._effective(connection, subject)
+            subject, config = self._meant(connection, subject)
             if level is not None:
                 config = Config(check_level(level)).over(config)
             normalize = normalize or bool(config.normalize)
