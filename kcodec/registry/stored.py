@@ -42,6 +42,9 @@ def kept_texts() -> Kept[tuple[Any, ...], Any]:
 
 _parsed = kept_texts()
 
+#: Schemas by what the database keeps of them.
+_loaded: Kept[str, Schema] = Kept(_MAX_KEPT, len, _MAX_REMEMBERED)
+
 
 class Counts(NamedTuple):
     """What a registry holds, without what is softly deleted.
@@ -366,6 +369,11 @@ def dump(schema: Schema) -> str:
 
 
 def _load(content: str) -> Schema:
+    """Return the schema that `dump` made a text of."""
+    return _loaded.get(content, lambda: _undumped(content))
+
+
+def _undumped(content: str) -> Schema:
     kind, text, references, metadata, *rules = json.loads(content)
     kept = None
     if metadata is not None:
