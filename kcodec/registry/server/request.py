@@ -62,15 +62,17 @@ class Request:
         self.body = body
         self.context = context
         self.settings = settings or ServerSettings()
-        try:
-            self._query = parse_qs(
-                query.decode("ascii"),
-                keep_blank_values=True,
-                errors="strict",
-                max_num_fields=_MAX_QUERY_FIELDS,
-            )
-        except ValueError:
-            refuse(400)
+        self._query: dict[str, list[str]] = {}
+        if query:
+            try:
+                self._query = parse_qs(
+                    query.decode("ascii"),
+                    keep_blank_values=True,
+                    errors="strict",
+                    max_num_fields=_MAX_QUERY_FIELDS,
+                )
+            except ValueError:
+                refuse(400)
 
     @property
     def subject(self) -> str | None:
@@ -140,7 +142,8 @@ class Request:
     def json(self) -> dict[str, Any]:
         """The body, an object of JSON."""
         try:
-            found = json.loads(self.body, parse_constant=_refuse_constant)
+            # As `json.loads` reads bytes, which makes a new decoder for each text.
+            found = _decoder.decode(self.body.decode(json.detect_encoding(self.body), "surrogatepass"))
         except (ValueError, RecursionError):
             refuse(400, "The body of the request is not JSON" if self.body else "The request has no body")
         if not isinstance(found, dict):
@@ -212,3 +215,6 @@ def version_named(name: str) -> int | Literal["latest"]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
