@@ -23,6 +23,9 @@ _PROMOTIONS = {
     "bytes": ("string",),
 }
 
+#: What stands for the types of a field that is not plain: no type has this name.
+_OTHER = frozenset([""])
+
 _READERS = {
     written: [read for read, promoted in _PROMOTIONS.items() if written in promoted]
     for written in ("int", "long", "float", "string", "bytes")
@@ -57,7 +60,8 @@ class _Comparison:
         self.branches: dict[int, dict[tuple[str, str], list[Schema]]] = {}
 
     def compare(self, reader: Schema, writer: Schema, path: str) -> list[Difference]:
-        if _is_plain(reader, writer):
+        kinds = writer.kinds
+        if kinds <= PRIMITIVES and kinds <= reader.kinds:
             return []
         pair = (id(reader), id(writer))
         if pair not in self.known:
@@ -129,11 +133,14 @@ class _Comparison:
                 message = f"[{', '.join(missing)}]"
                 result.append(Difference("MISSING_ENUM_SYMBOLS", f"{path}/symbols", message))
         if reader.type == "record":
-            written = {field.name: field for field in writer.fields}
-            for i, field in enumerate(reader.fields):
-                other = written.get(field.name)
-                if other is not None and not field.aliases and _is_plain(field.type, other.type):
-                    continue
+            plain = writer.plain_fields
+            left = [
+                (i, field)
+                for i, field in enumerate(reader.fields)
+                if field.aliases or not plain.get(field.name, _OTHER) <= field.type.kinds
+            ]
+            written = {field.name: field for field in writer.fields} if left else {}
+            for i, field in left:
                 result += self.field(field, writer, written, f"{path}/fields/{i}")
                 if len(result) >= MAX_DIFFERENCES:
                     break
@@ -153,14 +160,6 @@ class _Comparison:
             # As Avro Java has it: an enum's own default does not stand in for the field's.
             return self.compare(field.type, writer, f"{path}/type")
         return [Difference("READER_FIELD_MISSING_DEFAULT_VALUE", path, field.name)]
-
-
-def _is_plain(reader: Schema, writer: Schema) -> bool:
-    """Return whether one type reads another at first sight: they are one primitive type, or unions of such types."""
-    if writer.type != "union":
-        return writer.type == reader.type and writer.type in PRIMITIVES
-    written = {branch.type for branch in writer.branches}
-    return written <= PRIMITIVES and written <= {branch.type for branch in reader.branches}
 
 
 def _difference(kind: str, path: str, message: str) -> Difference:

@@ -76,6 +76,7 @@ class Schema:
 
     __slots__ = (
         "_numbers",
+        "_plain_fields",
         "aliases",
         "branches",
         "default",
@@ -117,6 +118,7 @@ class Schema:
         #: All other attributes, the logical type's included.
         self.props: dict[str, Any] = {}
         self._numbers: dict[str, int] = {}
+        self._plain_fields: dict[str, frozenset[str]] | None = None
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -124,6 +126,20 @@ class Schema:
         if not self._numbers:
             self._numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
         return self._numbers
+
+    @property
+    def plain_fields(self) -> dict[str, frozenset[str]]:
+        """The fields of a record that are of primitive types, or unions of them, with the names of these types."""
+        if self._plain_fields is None:
+            kinds = ((field.name, field.type.kinds) for field in self.fields)
+            self._plain_fields = {name: found for name, found in kinds if found <= PRIMITIVES}
+        return self._plain_fields
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The type, or those of the branches of a union."""
+        branches = self.branches if self.type == "union" else (self,)
+        return frozenset([branch.type for branch in branches])
 
     @property
     def simple_name(self) -> str:
@@ -262,8 +278,8 @@ class _Parser:
         root = self.follow(root)
         for union, path in self.unions:
             _check_union(union, path)
-        for field, path in self.fields if self.strict else ():
-            if field.has_default:
+        for field, path in self.fields:
+            if field.has_default and self.strict:
                 _check_default(field, path)
         for old, new, path in self.repeated:
             if not same(old, new):
@@ -299,7 +315,9 @@ class _Parser:
         if isinstance(node, str):
             return self.reference(node, space, path)
         # The types of parsed JSON first: abstract classes take their time.
-        if isinstance(node, (list, Sequence)) and not isinstance(node, (bytes, bytearray)):
+        if isinstance(node, list) or (
+            isinstance(node, Sequence) and not isinstance(node, (bytes, bytearray))
+        ):
             return self.union(node, space, path, depth)
         if not isinstance(node, (dict, Mapping)):
             raise SchemaError(f"{path}: a schema is a name, an object or a list, not {_show(node)}")
@@ -404,7 +422,7 @@ class _Parser:
 
     def record(self, result: Schema, node: Mapping[str, Any], space: str, path: str, depth: int) -> None:
         fields = node.get("fields")
-        if not isinstance(fields, Sequence) or isinstance(fields, (str, bytes)):
+        if not isinstance(fields, (list, Sequence)) or isinstance(fields, (str, bytes)):
             raise SchemaError(f"{path}.fields: a record has a list of fields")
         seen: set[str] = set()
         for i, item in enumerate(fields):
@@ -438,10 +456,12 @@ class _Parser:
                 field.has_default = True
                 if self.strict and (self.pending or isinstance(field.default, (dict, list))):
                     _check_default(field, where, self.open)
-            if not item.keys() <= _FIELD_KEYS:
+            if not _FIELD_KEYS.issuperset(item):
                 field.props = {key: value for key, value in item.items() if key not in _FIELD_KEYS}
             result.fields.append(field)
-            self.fields.append((field, where))
+            # What is looked at again, or may be linked.
+            if self.strict or self.pending:
+                self.fields.append((field, where))
 
 
 def _read_symbols(result: Schema, node: Mapping[str, Any], path: str) -> None:
