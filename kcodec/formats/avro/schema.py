@@ -75,6 +75,7 @@ class Schema:
     """
 
     __slots__ = (
+        "_kinds",
         "_numbers",
         "_plain_fields",
         "aliases",
@@ -118,6 +119,7 @@ class Schema:
         #: All other attributes, the logical type's included.
         self.props: dict[str, Any] = {}
         self._numbers: dict[str, int] = {}
+        self._kinds: frozenset[str] | None = None
         self._plain_fields: dict[str, frozenset[str]] | None = None
 
     @property
@@ -138,8 +140,10 @@ class Schema:
     @property
     def kinds(self) -> frozenset[str]:
         """The type, or those of the branches of a union."""
-        branches = self.branches if self.type == "union" else (self,)
-        return frozenset([branch.type for branch in branches])
+        if self._kinds is None:
+            branches = self.branches if self.type == "union" else (self,)
+            self._kinds = frozenset([branch.type for branch in branches])
+        return self._kinds
 
     @property
     def simple_name(self) -> str:
@@ -351,7 +355,8 @@ class _Parser:
             except (KeyError, TypeError):
                 pass
             else:
-                if len(set(node)) == len(node):
+                union._kinds = frozenset(node)
+                if len(union._kinds) == len(node):
                     return union
         self.made.append(union)
         self.unions.append((union, path))
@@ -429,8 +434,9 @@ class _Parser:
             where = f"{path}.fields[{i}]"
             if not isinstance(item, (dict, Mapping)):
                 raise SchemaError(f"{where}: a field is an object, not {_show(item)}")
-            name = _text(item, "name", where)
-            if name is None:
+            name = item.get("name")
+            if not isinstance(name, str):
+                _text(item, "name", where)
                 raise SchemaError(f"{where}: the field's name is missing")
             _check_name(name, where)
             if name in seen:
