@@ -4,7 +4,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import RegistryError
@@ -127,6 +127,11 @@ class Database:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
+
+    @property
+    def lock(self) -> Any:
+        """The lock by which threads take turns at this handle; who holds it waits for none of them."""
+        return self._current().lock
 
     def close(self) -> None:
         """Close the file; a handle that is used again opens it again."""

@@ -69,8 +69,8 @@ class RegistryApplication:
         self._settings = settings or ServerSettings(registry.url)
         self._registry = registry
         self._access = None if self._settings.access is None else Access(self._settings.access)
-        # Whether a call that reads may have to wait for one that writes.
-        self._waits = not (isinstance(registry, SqliteRegistry) and registry.write_ahead())
+        # Whether a call that reads may have to wait for other processes, which write.
+        self._waits = isinstance(registry, SqliteRegistry) and not registry.write_ahead()
         # Who compares large schemas, on a page or not, and changes on their way to the disk keep nobody else waiting.
         self._paged, writing = _another(registry), _another(registry)
         self._of_thread = threading.local()
@@ -236,25 +236,37 @@ class RegistryApplication:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
 
     async def _found(self, route: Route, request: Request, path: bytes) -> bytes | Write:
-        """Return what a call answers, or what it still has to write; at once, if that was quick the last time."""
+        """Return what a call answers, or what it still has to write; at once, if that was quick the last time.
+
+        It waits for nobody then: while other threads use a registry in memory, this is one more of them.
+        """
         call, size = (route.method, path), len(request.body)
         called = functools.partial(self._called, route, request)
-        if self._waits or not self._durations.is_quick(call, size):
-            found: bytes | Write = await self._asked(self._durations.measured, call, size, called)
-            return found
-        return self._durations.measured(call, size, called)
+        if not self._waits and self._durations.is_quick(call, size):
+            lock = self._handle.lock
+            if lock.acquire(blocking=False):
+                try:
+                    return self._durations.measured(call, size, called)
+                finally:
+                    lock.release()
+        found: bytes | Write = await self._asked(self._durations.measured, call, size, called)
+        return found
 
     def _called(self, route: Route, request: Request) -> bytes | Write:
         """Return what a call answers, or what it still has to write."""
-        served: ServedRegistry | None = getattr(self._of_thread, "served", None)
-        if served is None:
-            registry = _another(self._registry)
-            self._opened.append(registry)
-            served = self._of_thread.served = self._guarded(registry)
-        found = route.call(served, request)
+        found = route.call(self._guarded(self._handle), request)
         if isinstance(found, Write):
             return found
         return found.encode(errors="replace") if isinstance(found, str) else _json(found)
+
+    @property
+    def _handle(self) -> EmbeddedRegistry:
+        """The handle of this thread."""
+        found: EmbeddedRegistry | None = getattr(self._of_thread, "registry", None)
+        if found is None:
+            found = self._of_thread.registry = _another(self._registry)
+            self._opened.append(found)
+        return found
 
     async def _body(self, exchange: Exchange, receive: Receive) -> bytes:
         most = self._settings.max_body

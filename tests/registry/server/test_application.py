@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcodec.registry import Schema
+from kcodec.registry.compatibility.levels import Compatibility
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.registry.server.access_log import logger
 from kcodec.registry.server.apicurio import APICURIO_ROUTES
@@ -342,6 +343,43 @@ def test_a_thread_is_for_what_may_take_long(tmp_path, monkeypatch):
         assert answer.json == {"is_compatible": True}
     # Not known; quick; much more than before; quick; quick until it was slow; slow.
     assert Placed.at_once == [False, True, False, True, True, False]
+
+
+def test_memory_that_a_thread_uses_is_not_waited_for(monkeypatch):
+    registry, at_once = MemoryRegistry(), []
+    ask = Asked(registry)
+    monkeypatch.setattr(ask.application, "_durations", Durations(20.0))
+    ask.register("s")
+
+    def noted(*given, **options):
+        at_once.append(threading.current_thread() is threading.main_thread())
+        return Compatibility(True)
+
+    monkeypatch.setattr(registry, "check_compatibility", noted)
+    using, used = threading.Event(), threading.Event()
+
+    def use():
+        with registry.lock:
+            using.set()
+            assert used.wait(20)
+
+    async def meanwhile():
+        busy = asyncio.get_running_loop().run_in_executor(None, use)
+        await asyncio.to_thread(using.wait, 20)
+        checked = await ask.sent("POST", "/compatibility/subjects/s/versions/latest", body)
+        used.set()
+        await busy
+        return checked
+
+    for text in ('"int"', '"long"', '"float"'):
+        body = {"schema": text}
+        if text == '"float"':
+            answer = ask.loop.run_until_complete(meanwhile())
+        else:
+            answer = ask("POST", "/compatibility/subjects/s/versions/latest", body)
+        assert answer.json == {"is_compatible": True}
+    # Not known; quick; quick, but the registry is in use.
+    assert at_once == [False, True, False]
 
 
 def test_no_file_that_others_wait_for_is_read_at_once(tmp_path, monkeypatch):
