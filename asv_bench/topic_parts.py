@@ -158,8 +158,8 @@ def sender(broker: str, table: pa.Table, serde: kcodec.Serde) -> Callable[[], No
     batches = []
     for number, chunk in enumerate(table.to_batches(20_000)):
         values = pa.record_batch({"value": serde.serialize(chunk.to_struct_array())})
-        made = produced_batches(values, max_bytes=500_000, now=0, sequence=-1, fields=BatchFields())
-        batches += [(number % PARTITIONS, each.finish("none", None), each.rows) for each in made]
+        made = produced_batches(values, [(0, -1)], max_bytes=500_000, now=0, fields=BatchFields())
+        batches += [(number % PARTITIONS, each.finish("none", None), each.rows) for _, each in made]
 
     def send() -> None:
         settings = Settings.of({"enable.idempotence": False, "acks": "all"}, broker)

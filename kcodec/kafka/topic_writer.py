@@ -23,9 +23,10 @@ from kcodec.protocol.batch.write import BatchFields, produced_batches
 __all__ = ["Written", "write"]
 
 _PARTS = ("key", "value", "headers", "timestamp")
-#: Rows that are encoded together.
-_ROWS = 1 << 16
-#: Rows of a partition that are rather sliced than gathered, on average.
+#: Rows that are encoded together, and about how many bytes of columns.
+_MOST_ROWS, _FEWEST_ROWS = 1 << 16, 1 << 10
+_BYTES = 16 << 20
+#: Rows of a partition that rather stay where they are, on average, than are gathered.
 _LONG_RUN = 1 << 9
 #: They compress faster than networks take it.
 _MOST_THREADS = 4
@@ -187,8 +188,11 @@ def _batches(data: Any) -> Any:
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    for at in range(0, len(batch), _ROWS):
-        yield batch.slice(at, _ROWS)
+    """Yield parts of the rows, shorter ones where rows are large."""
+    # Columns of views may count the bytes of others too: so there are some rows in any case.
+    rows = min(max(len(batch) * _BYTES // max(batch.nbytes, 1), _FEWEST_ROWS), _MOST_ROWS)
+    for at in range(0, len(batch), rows):
+        yield batch.slice(at, rows)
 
 
 def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, Any, pa.RecordBatch]]:
@@ -211,6 +215,14 @@ def _by_topic(batch: pa.RecordBatch, topic: str | None) -> Iterator[tuple[str, A
         else:
             numbers = np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False))
             yield name, numbers, rest.take(pa.array(numbers))
+
+
+class _Run(NamedTuple):
+    """Records of a partition that stand together: the first one, and the one behind the last."""
+
+    place: TopicPartition
+    start: int
+    end: int
 
 
 class _Writer:
@@ -241,10 +253,14 @@ class _Writer:
     def write(self, outbox: "_Outbox", batch: pa.RecordBatch) -> None:
         """Encode rows and put their batches into the outbox."""
         records = self._records(batch)
-        groups = list(self._groups(batch, records))
-        outbox.producer.add_to_transaction({TopicPartition(self._topic, number) for number, _ in groups})
-        for number, part in groups:
-            outbox.add(TopicPartition(self._topic, number), part)
+        runs, order = self._runs(batch, records)
+        outbox.producer.add_to_transaction({run.place for run in runs})
+        try:
+            outbox.add(records if order is None else records.take(pa.array(order)), runs)
+        except EncodeError as error:
+            if order is None:
+                raise
+            raise _at_row(error, int(order[error.row])) from error
 
     def _records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = len(batch)
@@ -299,19 +315,23 @@ class _Writer:
                 found[part] = pa.StructArray.from_arrays(arrays, fields=fields)
         return found
 
-    def _groups(self, batch: pa.RecordBatch, records: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield the records of each partition in order, in several parts where they stand together in long runs."""
+    def _runs(self, batch: pa.RecordBatch, records: pa.RecordBatch) -> tuple[list[_Run], Any]:
+        """Return runs of records of a partition, and in which order records have them, None if they stay as they are.
+
+        A partition may have several, where its records stand together in long runs already.
+        """
+        order = None
         if not len(records):
-            return
-        if isinstance(self._partition, int):
-            yield self._partition, records
+            found = []
+        elif isinstance(self._partition, int):
+            found = [(self._partition, 0, len(records))]
         elif isinstance(self._partition, str):
-            yield from _by_number(records, self._given(batch, records))
+            found, order = _by_number(self._given(batch, records))
         elif "key" in records.schema.names and records.column("key").null_count < len(records):
-            yield from _by_number(records, self._partitioner.choose(*_keys_and_sizes(records)))
+            found, order = _by_number(self._partitioner.choose(*_keys_and_sizes(records)))
         else:
-            for number, start, end in self._partitioner.runs(np.cumsum(_keys_and_sizes(records)[1])):
-                yield number, records.slice(start, end - start)
+            found = list(self._partitioner.runs(np.cumsum(_keys_and_sizes(records)[1])))
+        return [_Run(TopicPartition(self._topic, number), start, end) for number, start, end in found], order
 
     def _given(self, batch: pa.RecordBatch, records: pa.RecordBatch) -> Any:
         """Return the partitions that stand in a column, and where they do not, those that are chosen."""
@@ -354,17 +374,19 @@ class _Outbox:
         self._pool = ThreadPoolExecutor(self._threads, "kcodec-compress") if self._codec != "none" else None
         self._compressing: deque[tuple[TopicPartition, int, Future[Any]]] = deque()
 
-    def add(self, place: TopicPartition, records: pa.RecordBatch) -> None:
-        """Put the records of a partition behind those that are there."""
-        sequence = self._sequences[place]
-        self._sequences[place] = (sequence + len(records)) & _MAX_SEQUENCE
-        for batch in produced_batches(
-            records,
-            max_bytes=self._max_bytes,
-            now=time.time_ns() // 1_000_000,
-            sequence=sequence if self.producer.producer_id >= 0 else -1,
-            fields=self._fields,
+    def add(self, records: pa.RecordBatch, runs: list[_Run]) -> None:
+        """Put records behind those that their partitions have already."""
+        if not runs:
+            return
+        starts = []
+        for place, start, end in runs:
+            sequence = self._sequences[place]
+            self._sequences[place] = (sequence + end - start) & _MAX_SEQUENCE
+            starts.append((start, sequence if self.producer.producer_id >= 0 else -1))
+        for number, batch in produced_batches(
+            records, starts, max_bytes=self._max_bytes, now=time.time_ns() // 1_000_000, fields=self._fields
         ):
+            place = runs[number].place
             if self._pool is None:
                 self.producer.send(place, batch.finish("none", None), batch.rows)
                 continue
@@ -407,18 +429,17 @@ def _offsets(column: pa.Array) -> Any:
     return np.frombuffer(column.buffers()[1], kind, column.offset + len(column) + 1)[column.offset :]
 
 
-def _by_number(table: pa.RecordBatch, numbers: Any) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _by_number(numbers: Any) -> tuple[list[tuple[int, int, int]], Any]:
+    """Return runs of equal numbers, each with its number, first row and the one behind its last; and their order."""
+    order = None
     edges = np.flatnonzero(np.diff(numbers)) + 1
-    if len(edges) * _LONG_RUN > len(table):
+    if len(edges) * _LONG_RUN > len(numbers):
         # Short numbers are sorted by their digits.
-        short = numbers.astype(np.uint16) if numbers.max() < 1 << 16 else numbers
-        order = np.argsort(short, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
-            yield int(numbers[rows[0]]), table.take(pa.array(rows))
-    else:
-        starts = [0, *edges.tolist()]
-        for start, end in zip(starts, [*starts[1:], len(table)], strict=True):
-            yield int(numbers[start]), table.slice(start, end - start)
+        order = np.argsort(numbers.astype(np.uint16) if numbers.max() < 1 << 16 else numbers, kind="stable")
+        numbers = numbers[order]
+        edges = np.flatnonzero(np.diff(numbers)) + 1
+    starts = [0, *edges.tolist()]
+    return list(zip(numbers[starts].tolist(), starts, [*starts[1:], len(numbers)], strict=True)), order
 
 
 def _listed(columns: Mapping[str, Any] | None) -> set[str]:

@@ -130,6 +130,21 @@ def test_rows_that_cannot_be_encoded(fast):
             write(data, "t", value=serde, servers=cluster.address, config=fast)
 
 
+def test_rows_that_no_batch_can_have(fast):
+    """The row is that of the data, wherever its partition has it."""
+    pair = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    headers = pa.array(
+        [[{"key": None if row == 77 else "h", "value": b""}] for row in range(100)], pa.list_(pair)
+    )
+    keys = pa.array([b"%d" % (row % 10) for row in range(100)])
+    data = numbers(100).append_column("key", keys).append_column("headers", headers)
+    with FakeCluster({"t": 4}) as cluster:
+        with pytest.raises(EncodeError, match="null_value: row 77"):
+            write(data, "t", servers=cluster.address, config=fast)
+        with pytest.raises(EncodeError, match="null_value: row 77"):
+            write(data.drop_columns("key"), "t", servers=cluster.address, config={**fast, "batch.size": 500})
+
+
 def test_partitions(fast):
     with FakeCluster({"t": 5}, brokers=2) as cluster:
         place = {"servers": cluster.address, "config": fast}

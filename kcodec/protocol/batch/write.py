@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -156,34 +156,41 @@ class PlainBatch(NamedTuple):
 
 
 def produced_batches(
-    records: pa.RecordBatch, *, max_bytes: int, now: int, sequence: int, fields: BatchFields
-) -> Iterator[PlainBatch]:
-    """Yield the batches of records as producers send them, each numbered from 0.
+    records: pa.RecordBatch, runs: Sequence[tuple[int, int]], *, max_bytes: int, now: int, fields: BatchFields
+) -> Iterator[tuple[int, PlainBatch]]:
+    """Yield the batches of records as producers send them, each numbered from 0, and the number of its run.
 
     The records have columns ``value``, ``key``, ``headers``, and ``timestamp``, of whole milliseconds; but for the
-    first, any of them; without ``timestamp`` all have that of `now`. `sequence` is that of the first record, -1 if they
-    have none.
+    first, any of them; without ``timestamp`` all have that of `now`. No batch has records of two runs, each of which
+    has its first row and the sequence of that, -1 if records have none; the first run starts with row 0.
     """
     given = {name: records.column(name) for name in records.schema.names}
     timestamps = given.get("timestamp")
     headers = given.get("headers")
+    breaks = bytearray(len(records))
+    for row, _ in runs:
+        breaks[row] = 1
     data, batches = kernel("protocol.batch._write").encode(
         given.get("key"),
         given["value"],
         None if headers is None else _headers(headers),
         None,
         None if timestamps is None else _plain(timestamps),
-        None,
+        breaks,
         max_bytes,
     )
     view = memoryview(data).cast("B")
+    number = 0
     for first, last, start, end in batches:
+        while number + 1 < len(runs) and runs[number + 1][0] <= first:
+            number += 1
         rows = last - first
         earliest = latest = now
         if timestamps is not None:
             earliest, latest = timestamps[first].as_py(), pc.max(timestamps.slice(first, rows)).as_py()
-        at = sequence if sequence < 0 else (sequence + first) & _MAX_INT32
-        yield PlainBatch(view[start:end], rows, 0, rows - 1, earliest, latest, at, fields)
+        row, sequence = runs[number]
+        at = sequence if sequence < 0 else (sequence + first - row) & _MAX_INT32
+        yield number, PlainBatch(view[start:end], rows, 0, rows - 1, earliest, latest, at, fields)
 
 
 def _columns(table: Any, base_offset: int) -> dict[str, Any]:

@@ -125,9 +125,10 @@ def test_columns_of_any_layout(impl):
     sequence=st.sampled_from([-1, 0, 0x7FFFFFFF - 3]),
     max_bytes=st.integers(1, 900),
     codec=st.sampled_from(["none", "zstd"]),
+    edges=st.sets(st.integers(0, 39)),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_batches_of_producers_are_those_of_columns(impl, rows, times, sequence, max_bytes, codec):
+def test_batches_of_producers_are_those_of_columns(impl, rows, times, sequence, max_bytes, codec, edges):
     columns = {
         "value": pa.array([value for _, value in rows], pa.binary()),
         "headers": pa.array([[("h", value)] if key else [] for key, value in rows], HEADERS),
@@ -137,11 +138,15 @@ def test_batches_of_producers_are_those_of_columns(impl, rows, times, sequence, 
     if times is not None:
         columns["timestamp"] = pa.array([times + 7 * row for row in range(len(rows))], pa.int64())
     fields = BatchFields(producer_id=5, producer_epoch=3, transactional=True)
+    starts = sorted({0, *edges} & {0, *range(len(rows))})
+    runs = [(row, sequence if sequence < 0 else (sequence + row) & 0x7FFFFFFF) for row in starts]
     batches = produced_batches(
-        pa.RecordBatch.from_pydict(columns), max_bytes=max_bytes, now=77, sequence=sequence, fields=fields
+        pa.RecordBatch.from_pydict(columns), runs if rows else [], max_bytes=max_bytes, now=77, fields=fields
     )
     offset, found = 0, b""
-    for each in batches:
+    for number, each in batches:
+        assert starts[number] <= offset
+        assert offset + each.rows <= [*starts[1:], len(rows)][number]
         header, content = each.finish(codec, None)
         assert header[:8] == bytes(8)
         header[:8] = offset.to_bytes(8, "big")
@@ -153,6 +158,9 @@ def test_batches_of_producers_are_those_of_columns(impl, rows, times, sequence, 
         )
     same = {"producer_id": [5], "producer_epoch": [3], "transactional": [True], "timestamp": [77]}
     columns = {**{name: value * len(rows) for name, value in same.items()}, **columns}
+    columns["batch"] = pa.array(
+        [sum(start <= row for start in starts) for row in range(len(rows))], pa.int64()
+    )
     table = pa.table(
         columns, pa.schema([(name, getattr(each, "type", KINDS.get(name))) for name, each in columns.items()])
     )
