@@ -1,7 +1,7 @@
 """Which partition each record goes to."""
 
+import itertools
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,27 +48,25 @@ def partition_of(keys: Any, partitions: int) -> pa.Array:
 class Partitioner:
     """Chooses partitions of one topic, one column of records after the other.
 
-    Records without a key fill a batch of one partition, then one of the next.
+    Records without a key become batches of one partition after the other.
     """
 
     def __init__(self, partitions: list[int], batch_bytes: int) -> None:
         self._partitions = np.array(partitions, np.int32)
         self._batch_bytes = batch_bytes
-        self._filled = 0
+        self._turns = itertools.cycle(partitions)
 
     def runs(self, ends: Any) -> Iterator[tuple[int, int, int]]:
         """Yield the partition of each run of records without keys, its first record, and the one behind its last.
 
-        `ends` is a NumPy array: how many bytes there are up to the end of each record.
+        `ends` is a NumPy array: how many bytes there are up to the end of each record. The runs are as few as batches
+        can be, and of about the same size: then none is a short one, and each is a request of its own.
         """
-        size, count = self._batch_bytes, len(self._partitions)
-        filled, last = divmod(self._filled + int(ends[-1]), size)
-        rows = np.searchsorted(ends, np.arange(self._filled // size + 1, filled + 1) * size - self._filled)
-        edges = [0, *rows.tolist(), len(ends)]
-        for number, (start, end) in enumerate(pairwise(edges), self._filled // size):
+        count = max(-(-int(ends[-1]) // self._batch_bytes), 1)
+        rows = np.searchsorted(ends, ends[-1] * np.arange(1, count) / count, "right")
+        for start, end in itertools.pairwise([0, *rows.tolist(), len(ends)]):
             if start < end:
-                yield int(self._partitions[number % count]), start, end
-        self._filled = filled % count * size + last
+                yield next(self._turns), start, end
 
     def choose(self, keys: pa.Array, sizes: Any) -> Any:
         """Return the partition of each record, as a NumPy array; `sizes` are the bytes of the records."""
