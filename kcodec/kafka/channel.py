@@ -16,6 +16,7 @@ import struct
 import sys
 import time
 from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -33,8 +34,11 @@ __all__ = ["Channel", "Sent"]
 
 _API_VERSIONS = 18
 _HEADER = struct.Struct(">hhih")
+_RESPONSE = struct.Struct(">ii")
 #: Parts that are sent by one call.
 _MOST_PARTS = 64
+#: Bytes of a part that are sooner copied than sent as a part of its own.
+_SMALL = 1 << 12
 
 #: Codecs of all channels: there is one for each message and version.
 _CODECS: Kept[tuple[str, int], MessageCodec] = Kept(128)
@@ -162,7 +166,7 @@ class Channel:
         start = _HEADER.pack(definitions()[name].api_key, version, sent.number, len(client)) + client
         if body is not None:
             start += _codec(name, version).encode_one(body)
-        size = len(start) + sum(len(part) for part in parts)
+        size = len(start) + sum(map(len, parts))
         if answered:
             self._waiting.append(sent)
         self._send_all([size.to_bytes(4, "big") + start, *parts])
@@ -170,10 +174,7 @@ class Channel:
 
     def _send_all(self, parts: list[Any]) -> None:
         deadline = time.monotonic() + self._timeout
-        # Small parts go as one packet.
-        if sum(len(part) for part in parts) <= 1 << 16:
-            parts = [b"".join(parts)]
-        left = [memoryview(part).cast("B") for part in parts]
+        left = [memoryview(part).cast("B") for part in _joined(parts)]
         try:
             while left:
                 self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
@@ -194,9 +195,8 @@ class Channel:
         """Receive the response to the oldest request: its content behind the correlation id."""
         sent = self._waiting.popleft()
         deadline = time.monotonic() + (self._timeout if timeout is None else timeout)
-        head = memoryview(self._read(8, deadline))
-        size = int.from_bytes(head[:4], "big", signed=True) - 4
-        number = int.from_bytes(head[4:], "big", signed=True)
+        size, number = _RESPONSE.unpack(self._read(8, deadline))
+        size -= 4
         if not 0 <= size <= self._max_size:
             self.close()
             raise KafkaError(f"{self._place}: a response of {size + 4} bytes is not within the limits")
@@ -259,6 +259,21 @@ class Channel:
             return KafkaTimeoutError(f"{self._place}: {what}: timed out")
         text = getattr(error, "verify_message", None) or getattr(error, "strerror", None) or str(error)
         return KafkaError(f"{self._place}: {what}: {text or type(error).__name__}")
+
+
+def _joined(parts: Iterable[Any]) -> Iterator[Any]:
+    """Yield large parts as they are, and small ones that stand together as one."""
+    small = bytearray()
+    for part in parts:
+        if len(part) <= _SMALL:
+            small += part
+            continue
+        if small:
+            yield small
+            small = bytearray()
+        yield part
+    if small:
+        yield small
 
 
 def _codec(name: str, version: int) -> MessageCodec:
