@@ -70,7 +70,10 @@ class Producer:
         self.cluster = cluster
         self.settings = cluster.settings
         self.producer_id, self.epoch = -1, -1
-        self.lock = threading.Condition()
+        self.lock = threading.RLock()
+        #: Notified when no more bytes wait than who writes waits for.
+        self._room = threading.Condition(self.lock)
+        self._most = 0
         self.error: BaseException | None = None
         self.stopped = False
         self._logs: dict[TopicPartition, _Log] = {}
@@ -151,9 +154,7 @@ class Producer:
         """Give a batch, in parts, to the producer; wait while too much waits already. Raise what ended the producer."""
         deadline = time.monotonic() + self.settings.delivery_timeout_ms / 1000
         with self.lock:
-            while self._waiting_bytes > _MOST_WAITING and self.error is None:
-                self.lock.wait(1)
-            self._check()
+            self._wait(_MOST_WAITING)
             log = self._logs.get(place)
             if log is None:
                 log = self._logs[place] = _Log(place)
@@ -162,14 +163,13 @@ class Producer:
             self._waiting_bytes += batch.size
             if log.sender is None:
                 self._assign(log)
-            self.lock.notify_all()
+            else:
+                log.sender.work.notify()
 
     def flush(self) -> None:
         """Wait until brokers have all batches; raise what ended the producer."""
         with self.lock:
-            while self._waiting_bytes and self.error is None:
-                self.lock.wait(1)
-            self._check()
+            self._wait(0)
 
     def offsets(self) -> dict[TopicPartition, tuple[int, int]]:
         """Return the first offset that was written to each partition, and the one behind the last."""
@@ -182,14 +182,24 @@ class Producer:
 
     def close(self) -> None:
         """End all threads; what was not flushed is not written, or perhaps it is."""
-        with self.lock:
-            self.stopped = True
-            self.lock.notify_all()
+        self.stop()
         self.cluster.close()
         for sender in itertools.chain(*self._senders.values()):
             sender.thread.join(5)
 
-    def _check(self) -> None:
+    def stop(self) -> None:
+        """Have all threads end when they have done what they are at."""
+        with self.lock:
+            self.stopped = True
+            self._room.notify_all()
+            for sender in itertools.chain(*self._senders.values()):
+                sender.work.notify_all()
+
+    def _wait(self, most: int) -> None:
+        """Wait until no more bytes than these wait for brokers; raise what ended the producer."""
+        self._most = most
+        while self._waiting_bytes > most and self.error is None:
+            self._room.wait(1)
         if self.error is not None:
             raise self.error
 
@@ -207,6 +217,7 @@ class Producer:
             sender = min(senders, key=lambda each: len(each.logs))
         log.sender = sender
         sender.logs.append(log)
+        sender.work.notify()
 
     def moved(self, log: _Log) -> None:
         """Hand a partition to another thread if its leader is another."""
@@ -215,7 +226,6 @@ class Producer:
         if self.cluster.leader(log.place).broker != sender.number:
             sender.logs.remove(log)
             self._assign(log)
-            self.lock.notify_all()
 
     def acknowledged(self, log: _Log, batch: Batch, offset: int) -> None:
         """Forget a batch that its broker has."""
@@ -227,7 +237,8 @@ class Producer:
             log.first = offset if log.first is None else min(log.first, offset)
             log.next = max(log.next or 0, offset + batch.records)
         self._restore(log)
-        self.lock.notify_all()
+        if self._waiting_bytes <= self._most:
+            self._room.notify_all()
 
     def returned(self, log: _Log, batch: Batch, error: KafkaError) -> None:
         """Keep a batch that its broker did not take; when none is under way, all are sent again in order."""
@@ -263,8 +274,7 @@ class Producer:
         """End the producer: nothing more is sent."""
         if self.error is None:
             self.error = error
-        self.stopped = True
-        self.lock.notify_all()
+        self.stop()
 
 
 def _fatal(error: KafkaError) -> KafkaError:
@@ -280,6 +290,8 @@ class _Sender:
         self.producer = producer
         self.number = number
         self.connection = connection
+        #: Notified when there may be something to do.
+        self.work = threading.Condition(producer.lock)
         self.logs: list[_Log] = []
         self.channel: Channel | None = None
         #: Requests under way, oldest first, each with its batches.
@@ -297,7 +309,7 @@ class _Sender:
                     if producer.stopped:
                         return
                     if not found and not lost and not self.requests:
-                        producer.lock.wait(self._pause())
+                        self.work.wait(self._pause())
                         continue
                 if lost:
                     self._find(lost)

@@ -163,9 +163,7 @@ def _abort(producer: Producer) -> None:
     from contextlib import suppress
 
     with suppress(Exception):
-        with producer.lock:
-            producer.stopped = True
-            producer.lock.notify_all()
+        producer.stop()
         producer.end_transaction(False)
 
 
