@@ -167,7 +167,7 @@ def sender(broker: str, table: pa.Table, serde: kcodec.Serde) -> Callable[[], No
             cluster.partitions([topic])
             producer = Producer(cluster)
             for number, parts, rows in batches:
-                producer.send(TopicPartition(topic, number), parts, rows)
+                producer.send([(TopicPartition(topic, number), parts, rows)])
             producer.flush()
             producer.close()
 

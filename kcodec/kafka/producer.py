@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
@@ -150,21 +150,25 @@ class Producer:
         self.cluster.retry(lambda: self._coordinated("EndTxnRequest", body))
         self._in_transaction.clear()
 
-    def send(self, place: TopicPartition, parts: Sequence[Any], records: int) -> None:
-        """Give a batch, in parts, to the producer; wait while too much waits already. Raise what ended the producer."""
+    def send(self, batches: Iterable[tuple[TopicPartition, Sequence[Any], int]]) -> None:
+        """Give batches to the producer, each with its partition, its parts, and how many records it has.
+
+        Wait while too much waits already. Raise what ended the producer.
+        """
         deadline = time.monotonic() + self.settings.delivery_timeout_ms / 1000
         with self.lock:
             self._wait(_MOST_WAITING)
-            log = self._logs.get(place)
-            if log is None:
-                log = self._logs[place] = _Log(place)
-            batch = Batch(place, parts, records, deadline)
-            log.waiting.append(batch)
-            self._waiting_bytes += batch.size
-            if log.sender is None:
-                self._assign(log)
-            else:
-                log.sender.work.notify()
+            for place, parts, records in batches:
+                log = self._logs.get(place)
+                if log is None:
+                    log = self._logs[place] = _Log(place)
+                batch = Batch(place, parts, records, deadline)
+                log.waiting.append(batch)
+                self._waiting_bytes += batch.size
+                if log.sender is None:
+                    self._assign(log)
+                else:
+                    log.sender.work.notify()
 
     def flush(self) -> None:
         """Wait until brokers have all batches; raise what ended the producer."""

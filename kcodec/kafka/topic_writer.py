@@ -381,15 +381,18 @@ class _Outbox:
             sequence = self._sequences[place]
             self._sequences[place] = (sequence + end - start) & _MAX_SEQUENCE
             starts.append((start, sequence if self.producer.producer_id >= 0 else -1))
-        for number, batch in produced_batches(
+        batches = produced_batches(
             records, starts, max_bytes=self._max_bytes, now=time.time_ns() // 1_000_000, fields=self._fields
-        ):
-            place = runs[number].place
-            if self._pool is None:
-                self.producer.send(place, batch.finish("none", None), batch.rows)
-                continue
+        )
+        if self._pool is None:
+            # All at once: threads that send are woken once, and take turns with this one less often.
+            self.producer.send(
+                [(runs[number].place, batch.finish("none", None), batch.rows) for number, batch in batches]
+            )
+            return
+        for number, batch in batches:
             finished = self._pool.submit(batch.finish, self._codec, self._level)
-            self._compressing.append((place, batch.rows, finished))
+            self._compressing.append((runs[number].place, batch.rows, finished))
             while self._compressing[0][2].done() or len(self._compressing) > 2 * self._threads:
                 self._send_first()
                 if not self._compressing:
@@ -397,7 +400,7 @@ class _Outbox:
 
     def _send_first(self) -> None:
         place, count, finished = self._compressing.popleft()
-        self.producer.send(place, finished.result(), count)
+        self.producer.send([(place, finished.result(), count)])
 
     def flush(self) -> None:
         """Wait until brokers have everything."""
