@@ -290,3 +290,27 @@ def test_large_columns_of_what_is_read_as_text(impl):
     array.validate(full=True)
     assert array.type == codec.arrow_type
     assert array.to_pylist() == [{"S": "a", "U": {f"{member}0": None, f"{member}1": 1.5}, "L": []}]
+
+
+def test_unions_of_members_that_are_alike_are_written(impl):
+    registry = MemoryRegistry()
+    lists = [{"type": "array", "items": {"type": each}} for each in ("integer", "boolean")]
+    numbers = [{"type": "integer"}, {"type": "number"}, {"oneOf": [{"type": "string"}, {"type": "boolean"}]}]
+    properties = {"l": {"oneOf": lists}, "n": {"oneOf": numbers}}
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    rows = [
+        {"l": {f"{ONE_OF}0": [1]}, "n": {f"{ONE_OF}0": 7}},
+        {"l": {f"{ONE_OF}1": [True]}, "n": {f"{ONE_OF}1": 1.5}},
+        {"l": None, "n": {f"{ONE_OF}2": {f"{ONE_OF}0": "x"}}},
+        {"l": None, "n": {f"{ONE_OF}2": {f"{ONE_OF}1": True}}},
+    ]
+    assert codec.encode(pa.array(rows, codec.arrow_type)).to_pylist() == [
+        framed(number, row)
+        for row in (
+            b'{"l":[1],"n":7}',
+            b'{"l":[true],"n":1.5}',
+            b'{"l":null,"n":"x"}',
+            b'{"l":null,"n":true}',
+        )
+    ]

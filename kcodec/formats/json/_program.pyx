@@ -238,10 +238,13 @@ cdef class JsonProgram(Program):
         cdef int32_t places[KINDS]
         memset(places, 0, sizeof(places))
         for child in node.children:
-            kind = _KIND_NUMBERS[JSON_KINDS.get(child.op, child.name)]
-            if places[kind] or child.column < 0:
-                raise ValueError(f"{node.name}: two members of a union are of one kind, or one has no column")
-            places[kind] = self.count - at
+            if child.column < 0:
+                raise ValueError(f"{node.name}: a member of a union has no column")
+            if self.plan.direction == "decode":
+                kind = _KIND_NUMBERS[JSON_KINDS.get(child.op, child.name)]
+                if places[kind]:
+                    raise ValueError(f"{node.name}: two members of a union are of one kind")
+                places[kind] = self.count - at
             self.compile(child, path, level + 1)
         self.ops[at].table = <const int32_t *>self.memory(<bytes>(<char *>places)[:sizeof(places)])
         return 0
