@@ -22,7 +22,7 @@ from kcodec.formats.json_schema.types import (
     kinds_of,
     tuple_names,
 )
-from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
+from kcodec.plan.node import JSON_KINDS, MAX_DEPTH, Form, Node, Op, Plan
 
 __all__ = ["decode_plan", "encode_plan", "encoded_type", "is_marked", "marks"]
 
@@ -183,6 +183,10 @@ class _Planner(ABC):
                 forms, data = self.item_forms(field, below), b""
             child = self.node(field.type, given.field(number), below, forms, field.name)
             children.append(replace(child, data=data) if data else child)
+        if op is Op.JSON_UNION and len({JSON_KINDS.get(each.op, each.name) for each in children}) < len(
+            children
+        ):
+            raise SchemaError(f"{made.name or 'the root'}: two members of {kind} are of one kind of JSON")
         return _with(made, op, children=tuple(self.placed(rest, children)))
 
     def keeps(self, field: pa.Field, below: Shape | None) -> bool:

@@ -116,7 +116,8 @@ def decimal_scale(shape: Shape) -> int | None:
     """Return the scale of Connect's decimals; None if the numbers or strings are none."""
     for kind in ("number", "string", "integer"):
         note = shape.note(kind)
-        if note.name == DECIMAL:
+        # Beside numbers, text is a member of its own.
+        if note.name == DECIMAL and (kind != "string" or kinds_of(shape) == ("string",)):
             text = dict(note.parameters).get("scale", "0")
             if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 4:
                 raise SchemaError(f"the scale {text!r} of a Decimal is not a number")
@@ -190,7 +191,7 @@ class _Typing:
     def string(self, shape: Shape) -> pa.DataType:
         note = shape.note("string")
         decimal = self.decimal(shape)
-        if decimal is not None:
+        if decimal is not None and kinds_of(shape) == ("string",):
             return decimal
         if note.connect == "bytes" or (note.encoding or "").lower() == "base64":
             return self.binary

@@ -627,3 +627,25 @@ class TestHostileSchemas:
         array, report = made.decode(documents, errors="report")
         assert array.null_count == 1
         assert report["code"].to_pylist() == ["depth_limit"]
+
+
+def test_decimals_beside_text(impl):
+    """What says of a union's number that it is a Decimal says nothing of its text."""
+    decimal = {
+        "type": "number",
+        "title": "org.apache.kafka.connect.data.Decimal",
+        "connect.type": "bytes",
+        "connect.parameters": {"scale": "2"},
+    }
+    codec = JsonSchemaCodec({"properties": {"u": {"oneOf": [decimal, {"type": "string"}]}}})
+    rows = [b'{"u":1.50}', b'{"u":"AJw="}', b"{}"]
+    array = codec.decode(rows)
+    assert [row["u"] for row in array.to_pylist()] == [
+        {"number": Decimal("1.50"), "string": None},
+        {"number": None, "string": "AJw="},
+        None,
+    ]
+    assert codec.encode(array).to_pylist() == rows
+    kind = pa.struct([("u", pa.struct([("number", pa.float64()), ("string", pa.int64())]))])
+    with pytest.raises(SchemaError, match="of one kind"):
+        JsonSchemaCodec({"properties": {"u": {"type": ["number", "string"]}}}, arrow_type=kind)
