@@ -314,3 +314,12 @@ def test_unions_of_members_that_are_alike_are_written(impl):
             b'{"l":null,"n":true}',
         )
     ]
+
+
+def test_halves_of_surrogate_pairs_in_unions(impl):
+    registry = MemoryRegistry()
+    text = {"properties": {"u": {"oneOf": [{"type": "integer"}, {"type": "number"}, {"type": "string"}]}}}
+    number = registered(registry, text, "JSON")
+    codec = codec_of("JSON_SR", f"U STRUCT<`{ONE_OF}2` STRING>", registry=registry, compat="ksqldb")
+    values = [framed(number, b'{"u":"a\\ud83d"}'), framed(number, '{"u":"😀"}'.encode())]
+    assert codec.decode(values).field("U").field(0).to_pylist() == ["a?", "😀"]

@@ -71,7 +71,7 @@ def _within(step: str, node: Any, found: Reading, source: JsonSource) -> Any:
 def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
     if found.union is not None:
         # Taken apart later.
-        return write_tree(node)
+        return write_tree(node, escape_surrogates=True)
     if source.is_union:
         number = source.chooser()(node)
         if number is None:
