@@ -410,7 +410,7 @@ class ConnectJsonCodec(Codec):
         if self._options.exact:
             faults = [self._rows.explain(plain, writing.schema, fault) for fault in faults]
         faults = sorted([*lost, *faults])
-        if self._tombstones or not array.null_count or (stop and faults):
+        if self._tombstones or not array.null_count:
             return encoded, faults
         missing = array.is_null()
         try:
@@ -418,6 +418,8 @@ class ConnectJsonCodec(Codec):
         except RowError as error:
             faults += [error.fault(row) for row in pc.indices_nonzero(missing).to_pylist()]
             return encoded, sorted(faults, key=lambda fault: fault.row)
+        if stop and faults:
+            return encoded, faults
         return pc.if_else(missing, pa.scalar(written, encoded.type), encoded), faults
 
     def _writing(self, kind: pa.DataType) -> "_Writing":

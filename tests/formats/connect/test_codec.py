@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from connect_rows import DECIMAL, codes, rows, struct
 
-from kcodec import ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, Limits
+from kcodec import ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, Limits
 
 FLAT = struct(
     id={"type": "int32"},
@@ -304,3 +304,12 @@ def test_pickling_and_repr(codec):
     assert repr(again).startswith("ConnectJsonCodec(")
     assert codec != ConnectJsonCodec(large=True)
     assert codec != "codec"
+
+
+def test_the_first_bad_row_that_is_written_may_be_a_null(impl):
+    codec = ConnectJsonCodec(struct(a={"type": "double"}), schemas_enable=False, compat="connect")
+    column = pa.array([{"a": 1.0}, None, {"a": None}], pa.struct([("a", pa.float64())]))
+    assert codec.encode(column, errors="report")[1]["row"].to_pylist() == [1, 2]
+    with pytest.raises(EncodeError) as caught:
+        codec.encode(column)
+    assert caught.value.row == 1
