@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from kcodec.columns.nested import add_columns, floor_times, hide_nulls, unpack
+from kcodec.columns.nested import add_columns, cast_unpacked, floor_times, hide_nulls, unpack
 from kcodec.columns.types import plain_type
 from kcodec.errors import CODES, CapacityError, Fault
 
@@ -38,10 +38,10 @@ def cast_rows(
     if floor:
         array = floor_times(array, kind)
     try:
-        return array.cast(kind), []
+        return cast_unpacked(array, kind), []
     except pa.ArrowInvalid:
         # Arrow casts what is behind nulls and outside of slices too.
-        array = array.cast(_nullable(plain_type(array.type)))
+        array = cast_unpacked(array, _nullable(plain_type(array.type)))
         found, lost = _cast_apart(hide_nulls(_rows(array, 0, len(array))), _nullable(kind), code or code_of)
         return _named(found, kind), lost
 
@@ -114,7 +114,7 @@ def _cast_apart(
 ) -> tuple[pa.Array, list[Fault]]:
     """Cast half by half, down to the rows that cannot be cast."""
     try:
-        return array.cast(kind), []
+        return cast_unpacked(array, kind), []
     except pa.ArrowInvalid:
         if len(array) == 1:
             path, value, wanted = _lost(array, kind, "")
@@ -147,7 +147,7 @@ def _lost(array: pa.Array, kind: pa.DataType, path: str) -> tuple[str, pa.Array,
         return path, array, kind
     for inner, part, wanted in parts:
         try:
-            part.cast(wanted)
+            cast_unpacked(part, wanted)
         except pa.ArrowInvalid:
             return _lost(part, wanted, inner)
     raise AssertionError("a value that cannot be cast has a part that cannot be cast")

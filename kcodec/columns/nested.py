@@ -13,6 +13,7 @@ __all__ = [
     "add_columns",
     "arrange",
     "cast_leaves",
+    "cast_unpacked",
     "floor_times",
     "hide_nulls",
     "members",
@@ -118,15 +119,16 @@ def cast_leaves(array: pa.Array, kind: pa.DataType) -> pa.Array:
     >>> cast_leaves(array, pa.struct([("s", inner), ("t", pa.string())])).to_pylist()
     [{'s': None, 't': 'x'}]
     """
-    return array if array.type == kind else _cast(unpack(array), kind)
+    return array if array.type == kind else cast_unpacked(unpack(array), kind)
 
 
-def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+def cast_unpacked(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast the leaves of an unpacked array: Arrow makes broken lists of structs that have columns of nulls."""
     if array.type == kind:
         return array
     below = _below(array)
     fields = [kind.field(number) for number in range(len(below))]
-    parts = [_cast(part, field.type) for part, field in zip(below, fields, strict=True)]
+    parts = [cast_unpacked(part, field.type) for part, field in zip(below, fields, strict=True)]
     return _again(array, parts, fields) if parts else array.cast(kind)
 
 

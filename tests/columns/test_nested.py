@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from kcodec import AvroCodec, JsonCodec, KsqlCodec, SchemaError
+from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import add_columns, arrange, hide_nulls, unpack
 from kcodec.columns.types import plain_type
 
@@ -35,6 +36,9 @@ def test_columns_are_added_everywhere(make, nest):
         assert found.type == make(WIDER)
         assert str(found.to_pylist()).replace(", 'b': None", "") == str(expected)
         assert hide_nulls(given).equals(given)
+
+
+ITEMS = pa.list_(pa.struct([("a", pa.string())]))
 
 
 def test_lists_of_a_fixed_size_and_empty_structs():
@@ -131,3 +135,17 @@ def test_dictionaries_whose_values_cannot_be_taken(values):
     for codec in (AvroCodec('"string"'), JsonCodec(pa.string())):
         with pytest.raises(TypeError, match="is not written"):
             codec.encode(array)
+
+
+def test_lists_of_structs_that_lack_a_column_are_cast():
+    """By Arrow alone, the column of nulls would be as long as the list."""
+    items = [{"a": str(number)} for number in range(5)]
+    given = pa.array(
+        [{"l": items, "i": 1}, {"l": items[:1], "i": 300}], pa.struct([("l", ITEMS), ("i", pa.int16())])
+    )
+    missing = pa.list_(pa.struct([("a", pa.string()), ("b", pa.null())]))
+    for kind, valid in ((pa.int64(), 2), (pa.int8(), 1)):
+        found, lost = cast_rows(given, pa.struct([("l", missing), ("i", kind)]))
+        found.validate(full=True)
+        assert (len(found) - found.null_count, len(lost)) == (valid, 2 - valid)
+        assert found[0].as_py() == {"l": [{**item, "b": None} for item in items], "i": 1}
