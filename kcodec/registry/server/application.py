@@ -338,8 +338,12 @@ def _another(registry: EmbeddedRegistry) -> EmbeddedRegistry:
     return found
 
 
+#: Made once: `json.dumps` makes a new one for each value.
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def _json(value: Any) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+    return _encoder.encode(value).encode(errors="replace")
 
 
 def _timed_out(exchange: Exchange) -> tuple[int, bytes]:
