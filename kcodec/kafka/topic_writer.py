@@ -88,8 +88,8 @@ def write(
         none called ``value``, the value is a struct of all columns.
     partition : int or str, optional
         The partition, or the column that holds it. By default, and where that is null, it is that of the key, as Java's
-        producer chooses it (murmur2 of the encoded key); records without a key fill the batches of one partition after
-        the other.
+        producer chooses it (murmur2 of the encoded key); records without a key become batches of about the same size,
+        each for the next partition.
     codec : {"zstd", "lz4", "snappy", "gzip", "none"}, optional
         By default ``compression.type`` of `config`, else zstd.
     transactional_id : str, optional

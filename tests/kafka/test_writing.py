@@ -361,6 +361,24 @@ def test_what_is_written_waits_for_brokers(fast):
         assert max(most) < 40
 
 
+def test_fewer_rows_are_encoded_at_once_where_they_are_large(fast, monkeypatch):
+    from kcodec.kafka import topic_writer
+
+    together = []
+    write_rows = topic_writer._Writer.write
+
+    def noted(self, outbox, batch):
+        together.append(len(batch))
+        write_rows(self, outbox, batch)
+
+    monkeypatch.setattr(topic_writer._Writer, "write", noted)
+    with FakeCluster({"t": 1}) as cluster:
+        write(numbers(70_000), "t", servers=cluster.address, config=fast)
+        large = pa.table({"value": pa.array([bytes(20_000)] * 2_000, pa.binary_view())})
+        write(large, "t", servers=cluster.address, config=fast)
+    assert together == [65_536, 70_000 - 65_536, 1_024, 2_000 - 1_024]
+
+
 def test_sequences_begin_again_behind_the_largest(fast, monkeypatch):
     from kcodec.kafka import topic_writer
 
