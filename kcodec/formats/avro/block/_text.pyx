@@ -4,7 +4,7 @@ They go into their column at once where all rows of the block come by in order. 
 order when all of them are known.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint32_t
 
 from kcodec.columns._builder cimport Column, offset_t
 from kcodec.formats.avro._program cimport DO_ENUM, Op, Text
@@ -35,72 +35,10 @@ cdef void place(
         offsets[at + 1] = used
 
 
-cdef void read_texts(
+cdef inline void read_values(
     Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
-    bint of_rows, bint all_rows, offset_t *tag
+    bint of_rows, bint all_rows, bint nullable, offset_t *tag
 ) noexcept nogil:
-    """Read texts, or bytes."""
-    cdef const uint8_t **ats = block.at
-    cdef const uint8_t **ends = block.end
-    cdef uint8_t *data = column.data
-    cdef offset_t *offsets
-    cdef offset_t used
-    cdef Text *texts
-    cdef int64_t first
-    cdef const uint8_t *p
-    cdef const uint8_t *q
-    cdef int64_t at
-    cdef int64_t lane
-    cdef int64_t length
-    cdef int64_t ahead = block.ahead
-    if all_rows and block.noted[op.column] == UNTOUCHED:
-        block.noted[op.column] = IN_PLACE
-        offsets = <offset_t *>column.offsets + block.row
-        used = offsets[0]
-        for at in range(block.count):
-            p = ats[at]
-            prefetch(p + ahead)
-            if likely((p[0] & 0xC1) == 0):
-                length = p[0] >> 1
-                p += 1
-                if unlikely(length > ends[at] - p):
-                    reject(block, at)
-                    offsets[at + 1] = used
-                    continue
-                copy32(data + used, p)
-            else:
-                q = p
-                if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
-                    reject(block, at)
-                    offsets[at + 1] = used
-                    continue
-                p = q
-                copy_wide(data + used, p, length)
-            used += <offset_t>length
-            offsets[at + 1] = used
-            ats[at] = p + length
-    else:
-        if of_rows:
-            note(block, op.column)
-        texts = block.texts[op.column]
-        first = block.first[op.column]
-        for at in range(count):
-            lane = lanes[at]
-            p = ats[lane]
-            length = take_length(&p, ends[lane], 1)
-            if unlikely(length < 0) or unlikely(length > ends[lane] - p):
-                reject(block, lane)
-                continue
-            texts[index[lane] - first].data = p
-            texts[index[lane] - first].size = length
-            ats[lane] = p + length
-
-
-cdef void read_nullable_texts(
-    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
-    bint of_rows, bint all_rows, offset_t *tag
-) noexcept nogil:
-    """Read texts, or bytes, that may be null."""
     cdef const uint8_t **ats = block.at
     cdef const uint8_t **ends = block.end
     cdef uint8_t *data = column.data
@@ -114,61 +52,84 @@ cdef void read_nullable_texts(
     cdef int64_t at
     cdef int64_t lane
     cdef int64_t length
-    cdef int64_t present
+    cdef int64_t present = 1
     cdef int64_t null_branch = op.size
+    cdef int64_t ahead = block.ahead
     if all_rows and block.noted[op.column] == UNTOUCHED:
         block.noted[op.column] = IN_PLACE
         offsets = <offset_t *>column.offsets + block.row
         used = offsets[0]
         for at in range(block.count):
             p = ats[at]
-            present = (p[0] >> 1) ^ null_branch
-            if unlikely(p[0] & 0xFD) or unlikely(p == ends[at]):
-                reject(block, at)
-                offsets[at + 1] = used
-                continue
-            length = p[1] & -present
-            if likely((length & 0xC1) == 0):
-                length >>= 1
-                p += 1 + present
-                copy32(data + used, p)
-            else:
-                q = p + 1
-                if read_length(&q, ends[at], &length) != OK or length < 0 or length > ends[at] - q:
+            if nullable:
+                present = (p[0] >> 1) ^ null_branch
+                if unlikely(p[0] & 0xFD) or unlikely(p == ends[at]):
                     reject(block, at)
                     offsets[at + 1] = used
                     continue
+                p += 1
+            else:
+                prefetch(p + ahead)
+            length = p[0] & -present
+            if likely((length & 0xC1) == 0):
+                length >>= 1
+                p += present
+                copy32(data + used, p)
+            else:
+                q = p
+                if read_length(&q, ends[at], &length) != OK or length < 0:
+                    length = INT64_MAX
                 p = q
-                copy_wide(data + used, p, length)
+                if length <= ends[at] - p:
+                    copy_wide(data + used, p, length)
             if unlikely(length > ends[at] - p):
                 reject(block, at)
                 offsets[at + 1] = used
                 continue
-            valid[block.row + at] = <uint8_t>present
+            if nullable:
+                valid[block.row + at] = <uint8_t>present
             used += <offset_t>length
             offsets[at + 1] = used
             ats[at] = p + length
-    else:
-        if of_rows:
-            note(block, op.column)
-        texts = block.texts[op.column]
-        first = block.first[op.column]
-        for at in range(count):
-            lane = lanes[at]
-            p = ats[lane]
+        return
+    if of_rows:
+        note(block, op.column)
+    texts = block.texts[op.column]
+    first = block.first[op.column]
+    for at in range(count):
+        lane = lanes[at]
+        p = ats[lane]
+        if nullable:
             present = (p[0] >> 1) ^ null_branch
             if unlikely(p[0] & 0xFD) or unlikely(p == ends[lane]):
                 reject(block, lane)
                 continue
             p += 1
-            length = take_length(&p, ends[lane], present)
-            if unlikely(length < 0) or unlikely(length > ends[lane] - p):
-                reject(block, lane)
-                continue
+        length = take_length(&p, ends[lane], present)
+        if unlikely(length < 0) or unlikely(length > ends[lane] - p):
+            reject(block, lane)
+            continue
+        if nullable:
             valid[index[lane]] = <uint8_t>present
-            texts[index[lane] - first].data = p
-            texts[index[lane] - first].size = length
-            ats[lane] = p + length
+        texts[index[lane] - first].data = p
+        texts[index[lane] - first].size = length
+        ats[lane] = p + length
+
+
+cdef void read_texts(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
+    bint of_rows, bint all_rows, offset_t *tag
+) noexcept nogil:
+    """Read texts, or bytes."""
+    read_values(block, column, op, lanes, count, index, of_rows, all_rows, False, tag)
+
+
+cdef void read_nullable_texts(
+    Block *block, Column *column, const Op *op, const int64_t *lanes, int64_t count, const int64_t *index,
+    bint of_rows, bint all_rows, offset_t *tag
+) noexcept nogil:
+    """Read texts, or bytes, that may be null."""
+    read_values(block, column, op, lanes, count, index, of_rows, all_rows, True, tag)
 
 
 cdef bint read_symbols(
