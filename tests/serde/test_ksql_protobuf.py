@@ -143,3 +143,11 @@ def test_durations_are_structs(impl):
     array = codec.decode([framed(number, body, b"\0") for body in bodies])
     assert array.field("d").to_pylist() == [{"seconds": 5, "nanos": 7}, None]
     assert array.field("o_0").to_pylist() == [{"e": {"seconds": 5, "nanos": 7}}, None]
+
+
+def test_times_of_no_item_in_microseconds(impl):
+    codec = KsqlCodec("PROTOBUF_NOSR", "A STRING, T ARRAY<TIME>, W ARRAY<TIMESTAMP>")
+    times = pa.struct(
+        [("A", pa.string()), ("T", pa.list_(pa.time64("us"))), ("W", pa.list_(pa.timestamp("us")))]
+    )
+    assert codec.encode(pa.array([{"A": "a", "T": [], "W": []}], times)).to_pylist() == [b"\x0a\1a"]

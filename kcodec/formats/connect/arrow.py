@@ -250,7 +250,8 @@ def row_value(array: pa.Array, row: int, *, floor: bool = False) -> Any:
     value = array[row].as_py()
     if types.is_integer(kind):
         bits = kind.bit_width * (2 if types.is_unsigned_integer(kind) else 1)
-        return _INTEGERS[bits](value)
+        # Unsigned ones of 64 bits are Decimals, as in the schema that is made for them.
+        return Decimal(value) if bits > 64 else _INTEGERS[bits](value)
     return Float32(value) if types.is_float32(kind) else value
 
 

@@ -223,9 +223,9 @@ def in_millis(array: pa.Array, *, floor: bool) -> tuple[pa.Array, list[Fault]]:
     """Return times that are finer than milliseconds as such; what they lose is a fault, or with `floor` cut off."""
     kind = array.type
     is_timestamp = pa.types.is_timestamp(kind)
-    if kind.unit == "ms" or not len(array):
+    if kind.unit == "ms":
         return array, []
-    if is_timestamp and kind.unit == "us":
+    if is_timestamp and kind.unit == "us" and len(array):
         numbers = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
         if not is_finer(numbers):
             return array, []

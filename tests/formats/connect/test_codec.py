@@ -313,3 +313,9 @@ def test_the_first_bad_row_that_is_written_may_be_a_null(impl):
     with pytest.raises(EncodeError) as caught:
         codec.encode(column)
     assert caught.value.row == 1
+
+
+def test_unsigned_integers_of_64_bits_are_no_integers_of_connect(impl):
+    codec = ConnectJsonCodec(struct(a={"type": "int64"}), schemas_enable=False, compat="connect")
+    _, report = codec.encode(pa.array([{"a": 1}], pa.struct([("a", pa.uint64())])), errors="report")
+    assert codes(report) == ([0], ["type_mismatch"])
