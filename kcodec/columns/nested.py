@@ -129,6 +129,10 @@ def cast_unpacked(array: pa.Array, kind: pa.DataType) -> pa.Array:
     below = _below(array)
     fields = [kind.field(number) for number in range(len(below))]
     parts = [cast_unpacked(part, field.type) for part, field in zip(below, fields, strict=True)]
+    if _is_list(kind) and pa.types.is_large_list(kind) != pa.types.is_large_list(array.type):
+        offsets = array.offsets.cast(pa.int64() if pa.types.is_large_list(kind) else pa.int32())
+        valid = array.is_valid().buffers()[1] if array.null_count else None
+        return pa.Array.from_buffers(kind, len(array), [valid, offsets.buffers()[1]], children=parts)
     return _again(array, parts, fields) if parts else array.cast(kind)
 
 

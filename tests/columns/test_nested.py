@@ -149,3 +149,19 @@ def test_lists_of_structs_that_lack_a_column_are_cast():
         found.validate(full=True)
         assert (len(found) - found.null_count, len(lost)) == (valid, 2 - valid)
         assert found[0].as_py() == {"l": [{**item, "b": None} for item in items], "i": 1}
+
+
+@pytest.mark.parametrize(("made", "wanted"), [(pa.list_, pa.large_list), (pa.large_list, pa.list_)])
+def test_lists_are_cast_to_those_of_other_offsets(made, wanted):
+    given = pa.array([[1], None, [300, 2]], made(pa.int16()))
+    for array in (given, given.slice(1)):
+        whole, lost = cast_rows(array, wanted(pa.int64()))
+        whole.validate(full=True)
+        assert (whole.type, whole.to_pylist(), lost) == (wanted(pa.int64()), array.to_pylist(), [])
+        found, lost = cast_rows(array, wanted(pa.int8()))
+        found.validate(full=True)
+        assert (found.type, found.to_pylist()[:-1], len(lost)) == (
+            wanted(pa.int8()),
+            array.to_pylist()[:-1],
+            1,
+        )
