@@ -5,6 +5,7 @@ letters, references written as objects, forward references, names looked up with
 enclosing one has none such, a type defined again in the same words, and comments as in C.
 """
 
+import itertools
 import json
 import math
 import re
@@ -168,6 +169,12 @@ class Schema:
 
 #: The primitive types where they have nothing but their name.
 _NAMED_ALONE = {name: Schema(name) for name in PRIMITIVES}
+
+#: The unions of two of them, which most unions are.
+_PAIRS: dict[tuple[str, str], Schema] = {}
+for _names in itertools.permutations(PRIMITIVES, 2):
+    _union = _PAIRS[_names] = Schema("union")
+    _union.branches = [_NAMED_ALONE[_name] for _name in _names]
 
 
 class Field:
@@ -347,17 +354,11 @@ class _Parser:
         return result
 
     def union(self, node: Sequence[Any], space: str, path: str, depth: int) -> Schema:
+        if len(node) == 2 and depth < MAX_NESTING:
+            first, second = node
+            if isinstance(first, str) and isinstance(second, str) and (first, second) in _PAIRS:
+                return _PAIRS[first, second]
         union = Schema("union")
-        if depth < MAX_NESTING:
-            # Most are of different names of primitive types.
-            try:
-                union.branches = [_NAMED_ALONE[branch] for branch in node]
-            except (KeyError, TypeError):
-                pass
-            else:
-                union._kinds = frozenset(node)
-                if len(union._kinds) == len(node):
-                    return union
         self.made.append(union)
         self.unions.append((union, path))
         union.branches = [
@@ -444,7 +445,9 @@ class _Parser:
             seen.add(name)
             if "type" not in item:
                 raise SchemaError(f"{where}: the type of the field {name} is missing")
-            field = Field(name, self.schema(item["type"], space, f"{where}.type", depth + 1))
+            kind = item["type"]
+            plain = _NAMED_ALONE.get(kind) if isinstance(kind, str) and depth < MAX_NESTING else None
+            field = Field(name, plain or self.schema(kind, space, f"{where}.type", depth + 1))
             if "aliases" in item:
                 aliases = item["aliases"]
                 if not _is_texts(aliases):
