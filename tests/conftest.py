@@ -28,13 +28,11 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", options)
 HERE = Path(__file__).parent
 
 
-#: What is started once for many tests, the longest first. Each worker starts services of its own; tests that have no
-#: session of Spark, or one of their own, are apart from those that share one.
+#: What is started once for many tests, the longest first; the tests on a Connect server have services of their own,
+#: which are also those of many tests without Spark.
 GROUPS = {
-    "services, connect": re.compile(r"/services/(test_thin_client\.py|.*[\[-]connect[\]-])"),
-    "services, no session": re.compile(
-        r"/services/test_(apicurio|confluent|consumer_loop|demo|docs_commands|kafka_\w+|kaskade|own_server|processes|registries"
-        r"|rest_calls)\.py"
+    "services, connect": re.compile(
+        r"/services/(test_(thin_client|kafka_\w+|apicurio|confluent|consumer_loop|docs_commands)\.py|.*[\[-]connect[\]-])"
     ),
     "services": re.compile(r"/services/"),
     "spark": re.compile(r"/spark/"),
