@@ -86,7 +86,7 @@ class _Types:
         if self.depth > MAX_NESTING:
             raise SchemaError(f"{self.spec.name}: structs are nested deeper than {MAX_NESTING} levels")
         fields = [
-            self.field(field, absent=absent or any(_is_absent(field, version) for version in self.versions))
+            self.field(field, absent)
             for field in struct.fields
             if any(version in field.versions for version in self.versions)
         ]
@@ -100,9 +100,13 @@ class _Types:
         self.depth -= 1
         return pa.struct(fields)
 
-    def field(self, field: FieldSpec, *, absent: bool) -> pa.Field:
+    def field(self, field: FieldSpec, absent: bool) -> pa.Field:
+        """Return the field of a struct, which may be `absent` as a whole; or the field may be, by version or tag."""
         element = field.type.element
-        missing = default_of(field) is None
+        absent = absent or any(
+            version not in field.versions or field.tagged_in(version) for version in self.versions
+        )
+        missing = absent and default_of(field) is None
         if element in self.structs:
             kind = self.struct(
                 self.structs[element], absent=absent and not missing and not field.type.is_array
@@ -116,12 +120,7 @@ class _Types:
         if field.type.is_array:
             kind = self.list(pa.field("item", kind, nullable=False))
         nullable = any(version in field.versions and field.nullable_in(version) for version in self.versions)
-        return pa.field(field.json_name, kind, nullable or (absent and missing))
-
-
-def _is_absent(field: FieldSpec, version: int) -> bool:
-    """Return whether messages of a version may be without a field."""
-    return version not in field.versions or field.tagged_in(version)
+        return pa.field(field.json_name, kind, nullable or missing)
 
 
 def unknown_entries(value: Any) -> "list[tuple[int, bytes]] | str":
