@@ -116,7 +116,6 @@ cdef bint run(
     cdef const uint8_t *source
     cdef const uint8_t *data
     cdef const uint8_t *limit
-    cdef const uint8_t *validity
     cdef const int32_t *offsets
     cdef const int64_t *longs
     cdef const int32_t *ints
@@ -178,12 +177,10 @@ cdef bint run(
                 outs[lane] = out + 1
         elif op.code == PUT_NULLABLE_TEXT and not column.all_null:
             offsets = <const int32_t *>column.offsets + row
-            validity = column.validity
-            begin = row + column.first
             for at in range(count):
                 lane = lanes[at]
                 out = outs[lane]
-                value = validity == NULL or (validity[(begin + lane) >> 3] >> ((begin + lane) & 7)) & 1
+                value = is_valid(column, row + lane)
                 out[0] = <uint8_t>((value ^ null_branch) << 1)
                 length = offsets[lane + 1] - offsets[lane]
                 source = data + offsets[lane]
@@ -199,12 +196,10 @@ cdef bint run(
             continue
         elif op.code == PUT_NULLABLE_DOUBLE and not column.all_null:
             longs = <const int64_t *>column.data + row
-            validity = column.validity
-            begin = row + column.first
             for at in range(count):
                 lane = lanes[at]
                 out = outs[lane]
-                value = validity == NULL or (validity[(begin + lane) >> 3] >> ((begin + lane) & 7)) & 1
+                value = is_valid(column, row + lane)
                 out[0] = <uint8_t>((value ^ null_branch) << 1)
                 store_le64(out + 1, longs[lane])
                 outs[lane] = out + 1 + ((<int64_t>8) & -value)
