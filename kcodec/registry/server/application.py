@@ -243,7 +243,7 @@ class RegistryApplication:
         call, size = (route.method, path), len(request.body)
         called = functools.partial(self._called, route, request)
         if not self._waits and self._durations.is_quick(call, size):
-            lock = self._handle.lock
+            lock = self._handle[0].lock
             if lock.acquire(blocking=False):
                 try:
                     return self._durations.measured(call, size, called)
@@ -254,18 +254,19 @@ class RegistryApplication:
 
     def _called(self, route: Route, request: Request) -> bytes | Write:
         """Return what a call answers, or what it still has to write."""
-        found = route.call(self._guarded(self._handle), request)
+        found = route.call(self._handle[1], request)
         if isinstance(found, Write):
             return found
         return found.encode(errors="replace") if isinstance(found, str) else _json(found)
 
     @property
-    def _handle(self) -> EmbeddedRegistry:
-        """The handle of this thread."""
-        found: EmbeddedRegistry | None = getattr(self._of_thread, "registry", None)
+    def _handle(self) -> tuple[EmbeddedRegistry, ServedRegistry]:
+        """The handle of this thread, and what of it the user who asks may do."""
+        found: tuple[EmbeddedRegistry, ServedRegistry] | None = getattr(self._of_thread, "handle", None)
         if found is None:
-            found = self._of_thread.registry = _another(self._registry)
-            self._opened.append(found)
+            registry = _another(self._registry)
+            self._opened.append(registry)
+            found = self._of_thread.handle = registry, self._guarded(registry)
         return found
 
     async def _body(self, exchange: Exchange, receive: Receive) -> bytes:
