@@ -27,6 +27,8 @@ MAX_NAME = 50_000
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _PLAIN = re.compile(r'[^"\\\x00-\x1f\udc80-\udcff]*')
+_STRING = re.compile(f'"({_PLAIN.pattern})"')
+_NAME = re.compile(f"{_SPACE.pattern}{_STRING.pattern}{_SPACE.pattern}:")
 _NUMBER = re.compile(r"(-?)([0-9]+)(?:(\.[0-9]+)?([eE][+-]?[0-9]+)?)")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
@@ -351,6 +353,10 @@ class _Reader:
         return self.text[self.at : self.at + 1]
 
     def name(self) -> str:
+        match = _NAME.match(self.text, self.at)
+        if match is not None and len(match[1]) <= MAX_NAME:
+            self.at = match.end()
+            return match[1]
         if self.token() != '"':
             self.fail("Unexpected character: was expecting double-quote to start field name")
         name = self.string(MAX_NAME, "Name")
@@ -411,6 +417,10 @@ class _Reader:
         return self.fraction(value if value else value.copy_abs())
 
     def string(self, max_length: int, what: str) -> str:
+        match = _STRING.match(self.text, self.at)
+        if match is not None and len(match[1]) <= max_length:
+            self.at = match.end()
+            return match[1]
         start = self.at
         self.at += 1
         parts = []
