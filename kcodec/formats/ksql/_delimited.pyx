@@ -6,12 +6,13 @@ The row loop of JSON reads and writes the columns of the lists. Both ways a row 
 right; the output is given room for all that a block of rows can become before the block.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memmove
 
 from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._rows cimport Rows, Slice
+from kcodec.wire.cursor cimport ctz64, load_le64
 from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -27,6 +28,7 @@ cdef enum:
 cdef struct Delimiter:
     uint8_t text[MOST]
     int32_t size
+    uint64_t starts           # its first byte, eight times
 
 
 cdef int set_delimiter(Delimiter *delimiter, object text) except -1:
@@ -35,6 +37,7 @@ cdef int set_delimiter(Delimiter *delimiter, object text) except -1:
         raise ValueError("a delimiter is one character")
     memcpy(delimiter.text, <const uint8_t *>data, len(data))
     delimiter.size = len(data)
+    delimiter.starts = delimiter.text[0] * 0x0101010101010101ULL
     return 0
 
 
@@ -42,6 +45,33 @@ cdef inline bint is_delimiter(const Delimiter *delimiter, const uint8_t *at, con
     return at[0] == delimiter.text[0] and (
         delimiter.size == 1 or (end - at >= delimiter.size and memcmp(at, delimiter.text, delimiter.size) == 0)
     )
+
+
+cdef inline uint64_t matches(uint64_t word, uint64_t bytes) noexcept nogil:
+    """Return the top bit of the first byte that is the same in both; above it there may be others."""
+    word ^= bytes
+    return (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL
+
+
+cdef inline const uint8_t *cell_end(const Slice *slice, const uint8_t *at, const Delimiter *delimiter) noexcept nogil:
+    """Return where a cell without quotes ends: at a delimiter or a line end, or with the record."""
+    cdef uint64_t word
+    cdef uint64_t found
+    while at < slice.end:
+        if slice.limit - at >= 8:
+            word = load_le64(at)
+            found = matches(word, delimiter.starts) | matches(word, 0x0A0A0A0A0A0A0A0AULL) \
+                | matches(word, 0x0D0D0D0D0D0D0D0DULL)
+            if found == 0:
+                at += 8
+                continue
+            at += ctz64(found) >> 3
+            if at >= slice.end:
+                break
+        if at[0] == 10 or at[0] == 13 or is_delimiter(delimiter, at, slice.end):
+            return at
+        at += 1
+    return slice.end
 
 
 cdef inline bint is_numeric(uint8_t byte) noexcept nogil:
@@ -103,8 +133,7 @@ cdef uint8_t *put_list(
                 return NULL
         else:
             begin = at
-            while at < end and at[0] != 10 and at[0] != 13 and not is_delimiter(delimiter, at, end):
-                at += 1
+            at = cell_end(slice, at, delimiter)
             out = put_cell(begin, at - begin, slice.limit, kinds[cell], out)
         cell += 1
         if at == end or at[0] == 10 or at[0] == 13:
