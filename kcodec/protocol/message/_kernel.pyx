@@ -473,9 +473,12 @@ def version_selector(values, versions, at, key=None):
                     out[row] = count + 1
                 else:
                     version = <int16_t>load_be16(slice.start + place)
-                    index = 0
-                    while index < count and known[index] != version:
-                        index += 1
+                    # They mostly come one after the other.
+                    index = version - known[0]
+                    if index < 0 or index >= count or known[index] != version:
+                        index = 0
+                        while index < count and known[index] != version:
+                            index += 1
                     out[row] = index
         return result
     finally:
