@@ -5,11 +5,11 @@ without a check. Validity and booleans are bytes while a block is decoded, and p
 bits when it is done; text is checked for UTF-8 then too, all of a block at once.
 """
 
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
-from kcodec.wire.cursor cimport load_le64, pack8, popcount64
+from kcodec.wire.cursor cimport load_le64, pack, pack8, popcount64
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 import pyarrow as pa
@@ -359,8 +359,7 @@ cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length
     cdef int64_t at
     cdef int64_t whole = (length & ~<int64_t>7) - first
     cdef int64_t tail = length & 7
-    for at in range(0, whole, 8):
-        bits[(first + at) >> 3] = pack8(source + at)
+    pack(bits + (first >> 3), source, whole)
     if tail:
         memmove(source, source + whole, tail)
         for at in range(tail, 8):
@@ -369,10 +368,12 @@ cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length
 
 
 cdef int64_t count_zeros(const uint8_t *bits, int64_t length) noexcept nogil:
+    cdef uint64_t word
     cdef int64_t ones = 0
     cdef int64_t at = 0
     while at + 64 <= length:
-        ones += popcount64(load_le64(bits + (at >> 3)))
+        word = load_le64(bits + (at >> 3))
+        ones += 64 if ~word == 0 else popcount64(word)
         at += 64
     while at < length:
         ones += (bits[at >> 3] >> (at & 7)) & 1

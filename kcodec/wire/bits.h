@@ -5,6 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #if defined(_MSC_VER)
 #include <intrin.h>
 #include <stdlib.h>
@@ -95,6 +99,19 @@ static inline void kc_copy32(void *to, const void *from) { memcpy(to, from, 32);
 /* One bit per byte of eight bytes that are each 0 or 1, the first in the lowest bit. */
 static inline uint8_t kc_pack8(const uint8_t *p) {
     return (uint8_t)((kc_load_le64(p) * UINT64_C(0x0102040810204080)) >> 56);
+}
+
+/* The same for as many bytes as `count` says, a multiple of eight. */
+static inline void kc_pack(uint8_t *bits, const uint8_t *p, int64_t count) {
+    const uint8_t *const end = p + count;
+#if defined(__SSE2__)
+    for (; end - p >= 16; p += 16, bits += 2) {
+        const int pair = _mm_movemask_epi8(_mm_slli_epi16(_mm_loadu_si128((const __m128i *)p), 7));
+        bits[0] = (uint8_t)pair;
+        bits[1] = (uint8_t)(pair >> 8);
+    }
+#endif
+    for (; p < end; p += 8) *bits++ = kc_pack8(p);
 }
 
 /* And back: eight bytes that are each 0 or 1, the first for the lowest bit. */
