@@ -4,12 +4,13 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcmp
 
 from kcodec.formats.json._program cimport Op
-from kcodec.formats.json.block._lanes cimport Block, Expected
+from kcodec.formats.json._row cimport is_key
+from kcodec.formats.json.block._lanes cimport Block, Expected, first_lane, is_read
 from kcodec.wire.cursor cimport load_le64, prefetch, unlikely
 
 
 cdef void expect(Block *block, const Op *container, const Op *op, bint opening) noexcept nogil
-cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil
+cdef const Op *seek_field(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil
 cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil
 cdef const uint8_t *seek_value(Block *block, const Op *op, int64_t lane) noexcept nogil
 cdef void find_values(Block *block, const Op *op) noexcept nogil
@@ -31,3 +32,13 @@ cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) 
     if block.spaced:
         p += p[0] == 32
     return p
+
+
+cdef inline const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
+    """Return the field that comes next in the first row, or `op`, the one expected, if none is found."""
+    cdef int64_t lane = first_lane(block)
+    cdef const uint8_t *p = block.at[lane]
+    if op != container + container.next - 1 and not is_read(block, op) \
+            and is_key(op, p + 1 + (p[1] == 32), block.end[lane], 0):
+        return op
+    return seek_field(block, container, op, lane)

@@ -6,7 +6,7 @@ from kcodec.formats.json._context cimport Context, fail, fail_token
 from kcodec.formats.json._program cimport ABSENT, BEHIND, Op
 from kcodec.formats.json._row cimport find, is_key
 from kcodec.formats.json.block._drop cimport drop_failed, is_valid
-from kcodec.formats.json.block._lanes cimport NOT_HERE, ODD, WRONG, Block, Expected, first_lane, is_dropped, is_read
+from kcodec.formats.json.block._lanes cimport NOT_HERE, ODD, WRONG, Block, Expected, is_dropped, is_read
 from kcodec.wire.json cimport json_skip, json_space
 from kcodec.wire.status cimport JSON_SYNTAX, MISSING_KEY, OK, TRUNCATED
 
@@ -128,10 +128,9 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
             return fail_token(context, container)
 
 
-cdef const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
-    """Return the field that comes next in the first row, or `op`, the one expected, if none is found."""
+cdef const Op *seek_field(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
+    """Return the field that comes next in a row, or `op` or the one expected behind it, if none is found."""
     cdef Context *context = block.context
-    cdef int64_t lane = first_lane(block)
     cdef const Op *behind = container + container.next - 1
     cdef const Op *next = NULL
     cdef const Op *found
