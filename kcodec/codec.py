@@ -104,6 +104,8 @@ def name_rounding(faults: list[Fault], kind: pa.DataType) -> list[Fault]:
 
 def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
+    if not faults:
+        return faults
     rows = faults.rows if isinstance(faults, Faults) else [fault.row for fault in faults]
     found: dict[int, str] = {}
     for at, may_be in enumerate(_starting_with_zero(values, rows)):
