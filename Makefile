@@ -35,11 +35,11 @@ $(VENV)/%.stamp: pyproject.toml setup.py $(COMPILED) | $(RUN)
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/kcodec demo $(if $(ROWS),--rows $(ROWS))
 
-# Three workers keep two cores busy: those of Spark and of the services wait a lot. Chosen tests run in one process.
+# Four workers keep two cores busy: those of Spark and of the services wait a lot. Chosen tests run in one process.
 # Spark's workers import the packages hundreds of times: what is compiled is kept, whatever the environment says.
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/test.stamp $(VENV)/spark.jsa
-	$(RUN) -m pytest $(or $(ARGS),--numprocesses=3)
+	$(RUN) -m pytest $(or $(ARGS),--numprocesses=4)
 
 # Made once, as far as there is Java: each of the many JVMs of the tests then starts with half the work.
 $(VENV)/spark.jsa: tests/spark/archive.py | $(VENV)/test.stamp

@@ -76,6 +76,14 @@ def pytest_collection_modifyitems(config, items):
         items.sort(key=lambda item: place(group(item.nodeid)))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _precedence(request):
+    """Let a worker that does not begin with services, which take longest, leave the processor to those that do."""
+    first = os.environ["PYTEST_CURRENT_TEST"]
+    if hasattr(request.config, "workerinput") and not group(first).startswith("services"):
+        os.nice(10)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session):
     """Leave the tests themselves, of which there are many, out of all garbage collections from now on."""

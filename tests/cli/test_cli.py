@@ -37,15 +37,6 @@ def test_demo_says_what_spark_needs(monkeypatch):
     assert "they need pyspark: pip install 'kcodec[spark]'" in shown(20, spark=True)[1]
 
 
-@pytest.mark.skipif(demo.spark_lacks() is not None, reason=f"Spark: {demo.spark_lacks()}")
-def test_demo_with_spark(monkeypatch):
-    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as after a Connect session in this process
-    status, text = shown(3000, spark=True)
-    assert status == 0, text
-    assert text.count("yes ") == 4
-    assert "Spark Connect" in text
-
-
 def test_each_kind_of_damage_has_its_code():
     registry = open_registry("memory://test-cli")
     orders = make_orders(registry, 2000)

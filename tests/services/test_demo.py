@@ -17,7 +17,8 @@ def run(rows, *services, spark=True):
     return demo.run(rows, spark, Console(file=out, width=160, no_color=True), services), out.getvalue()
 
 
-def test_demo(kafka, registry_url):
+def test_demo(kafka, registry_url, monkeypatch):
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # as after a Connect session in this process
     handle = registry.open(registry_url)
     before = handle.subjects()
     status, text = run(2000, kafka.address, registry_url)

@@ -74,6 +74,9 @@ def jvm():
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.timeType.enabled": "true",
+        # What is run once is compiled for nothing.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     builder = SparkSession.builder.master("local[2]").appName("kcodec")
     for name, value in settings.items():
