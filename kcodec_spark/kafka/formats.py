@@ -1,39 +1,186 @@
-"""The formats of keys and values: what the options of the source ask for, and what decodes it."""
+"""The formats of keys and values: what the options of source and sink ask for, and what decodes and encodes it."""
 
+import functools
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec import ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec
+from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec
 from kcodec.columns.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark import avro, protobuf
 from kcodec_spark.codecs import Place, registry_place
+from kcodec_spark.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.kafka.payload import Payload
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.types import to_arrow_type
 
-__all__ = ["FORMATS", "FORMAT_OPTIONS", "format_of", "json_type", "payload", "place_of"]
+__all__ = ["FORMAT_OPTIONS", "encoder", "format_of", "payload"]
 
-_KSQL = ("DELIMITED", "KAFKA")
-#: Settings of Kafka Connect's converter.
-_CONNECT = ("schemas.enable", "decimal.format", "replace.null.with.default")
-#: Format -> the options that it has beside those of all.
-FORMATS: dict[str, tuple[str, ...]] = {
-    "AVRO": avro.OPTIONS,
-    "PROTOBUF": protobuf.OPTIONS,
-    "JSON_SR": (),
-    "JSON": (),
-    "CONNECT_JSON": _CONNECT,
-    **dict.fromkeys(_KSQL, ()),
-    "BYTES": (),
+
+class Asked(NamedTuple):
+    """What options say of keys or values."""
+
+    part: str
+    format: str
+    place: Place | None
+    schema: str | None
+    message: str | None
+    fields: list[str] | None
+    #: Options that only this format has.
+    own: Mapping[str, str]
+
+    @classmethod
+    def of(cls, given: Given, part: str, format: str, topics: Sequence[str]) -> "Asked":
+        """Read options; `topics` are those that are named."""
+        known = _find(format)
+        message, fields = given.text(f"{part}.message"), given.text(f"{part}.fields")
+        if message is not None and not known.has_messages:
+            raise ConfigError(f"{part}.message is an option of protobuf")
+        return cls(
+            part,
+            format,
+            _place(given, part, format, topics),
+            given.text(f"{part}.schema"),
+            message,
+            None if fields is None else [name.strip() for name in fields.split(",") if name.strip()],
+            {name: value for name, value in given.names(f"{part}.").items() if name in known.options},
+        )
+
+    @property
+    def is_key(self) -> bool:
+        """Whether these are keys."""
+        return self.part == "key"
+
+    def needed(self) -> str:
+        """Return the schema, which there has to be."""
+        if self.schema is None:
+            raise ConfigError(f"{self.part}.schema is needed, or schemaRegistryAddress")
+        return self.schema
+
+
+class DerivedEncoder:
+    """Encodes by a codec that is made for the type of the first column."""
+
+    def __init__(self, make: Callable[[pa.DataType], Any]) -> None:
+        self._make = make
+        self._made: dict[pa.DataType, Any] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DerivedEncoder, (self._make,)
+
+    def encode(self, column: pa.Array) -> Any:
+        """Encode a column."""
+        if column.type not in self._made:
+            self._made[column.type] = self._make(column.type)
+        made = self._made[column.type]
+        return made(column) if callable(made) else made.encode(column)
+
+
+def _fields(asked: Asked) -> dict[str, Any]:
+    return {} if asked.fields is None else {"fields": tuple(asked.fields)}
+
+
+def _selected(codec: Any, asked: Asked) -> Any:
+    return codec if asked.fields is None else codec.select(asked.fields)
+
+
+def _read_framed(asked: Asked) -> Any:
+    if asked.place is None:
+        raise ConfigError(f"{asked.part}.format={asked.format.lower()} needs schemaRegistryAddress")
+    return framed_serde(asked.format, *asked.place, asked.schema, _fields(asked))
+
+
+def _read_avro(asked: Asked) -> Any:
+    return avro.avro_codec(asked.schema, asked.own, asked.place, asked.fields)
+
+
+def _write_avro(asked: Asked) -> Any:
+    return DerivedEncoder(_derived_avro) if asked.schema is None else AvroCodec(asked.schema)
+
+
+def _derived_avro(kind: pa.DataType) -> Any:
+    return avro.derived_writer({}, pa.field("value", kind, False))
+
+
+def _read_protobuf(asked: Asked) -> Any:
+    return protobuf.protobuf_codec(asked.schema, asked.message, asked.own, asked.place, asked.fields)
+
+
+def _write_protobuf(asked: Asked) -> Any:
+    return ProtobufCodec(asked.needed(), asked.message, **protobuf.SIGNED)
+
+
+def _read_json_schema(asked: Asked) -> Any:
+    if asked.place is not None:
+        return _read_framed(asked)
+    return JsonSchemaCodec(asked.needed(), **_fields(asked))
+
+
+def _write_json_schema(asked: Asked) -> Any:
+    return JsonSchemaCodec(asked.needed())
+
+
+def _read_json(asked: Asked) -> Any:
+    return _selected(JsonCodec(_json_type(asked.needed(), asked.part)), asked)
+
+
+def _write_json(asked: Asked) -> Any:
+    return DerivedEncoder(JsonCodec) if asked.schema is None else _read_json(asked)
+
+
+def _read_connect(asked: Asked) -> Any:
+    return _selected(ConnectJsonCodec(asked.needed(), config=asked.own, key=asked.is_key), asked)
+
+
+def _write_connect(asked: Asked) -> Any:
+    if asked.schema is not None:
+        return _read_connect(asked)
+    return DerivedEncoder(functools.partial(ConnectJsonCodec, config=asked.own, key=asked.is_key))
+
+
+def _ksql_codec(asked: Asked) -> Any:
+    return _selected(KsqlCodec(asked.format, asked.needed(), key=asked.is_key), asked)
+
+
+def _write_framed(asked: Asked) -> Any:
+    raise ConfigError(f"{asked.part}.format={asked.format.lower()} needs schemaRegistryAddress")
+
+
+class _Format(NamedTuple):
+    """How a format is read, and written without a registry; by default as one of a plugin, which is framed always."""
+
+    read: Callable[[Asked], Any] = _read_framed
+    write: Callable[[Asked], Any] = _write_framed
+    options: tuple[str, ...] = ()
+    has_messages: bool = False
+    #: What encoders with a registry are made with.
+    written: Mapping[str, Any] = {}
+
+
+_FORMATS = {
+    "AVRO": _Format(_read_avro, _write_avro, avro.OPTIONS),
+    "PROTOBUF": _Format(_read_protobuf, _write_protobuf, protobuf.OPTIONS, True, protobuf.SIGNED),
+    "JSON_SR": _Format(_read_json_schema, _write_json_schema),
+    "JSON": _Format(_read_json, _write_json),
+    # With settings of Kafka Connect's converter.
+    "CONNECT_JSON": _Format(
+        _read_connect, _write_connect, ("schemas.enable", "decimal.format", "replace.null.with.default")
+    ),
+    "DELIMITED": _Format(_ksql_codec, _ksql_codec),
+    "KAFKA": _Format(_ksql_codec, _ksql_codec),
 }
-#: Those of any format.
-FORMAT_OPTIONS = tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
+_BYTES = "BYTES"
+#: The options of any format.
+FORMAT_OPTIONS = tuple(dict.fromkeys(name for each in _FORMATS.values() for name in each.options))
+
+
+def _find(format: str) -> _Format:
+    return _FORMATS.get(format) or _Format()
 
 
 def format_of(given: Given, part: str) -> str | None:
@@ -44,16 +191,17 @@ def format_of(given: Given, part: str) -> str | None:
             raise ConfigError(f"{part}.{others[0]} needs {part}.format, such as avro")
         return None
     name = text.strip().upper()
-    if name not in FORMATS:
-        raise ConfigError(f"{part}.format={text!r} is not one of {', '.join(map(str.lower, FORMATS))}")
-    known = {"format", "schema", "subject", "fields", "message", *FORMATS[name]}
+    if name not in (*_FORMATS, _BYTES) and find_schema_format(name) is None:
+        known = ", ".join(map(str.lower, (*_FORMATS, _BYTES)))
+        raise ConfigError(f"{part}.format={text!r} is not one of {known}")
+    options = {"format", "schema", "subject", "fields", "message", *_find(name).options}
     for other in given.names(f"{part}."):
-        if other not in known:
+        if other not in options:
             raise ConfigError(f"{part}.{other} is no option of {name.lower()}")
-    return None if name == "BYTES" else name
+    return None if name == _BYTES else name
 
 
-def place_of(given: Given, part: str, format: str, topics: Sequence[str]) -> Place | None:
+def _place(given: Given, part: str, format: str, topics: Sequence[str]) -> Place | None:
     """Return where the schemas of keys or values are registered, None without a registry."""
     subject, address = given.text(f"{part}.subject"), given.text("schemaRegistryAddress")
     if find_schema_format(format) is None or format == "JSON":
@@ -74,7 +222,10 @@ def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -
     format = format_of(given, part)
     if format is None:
         return None
-    codec = _codec(given, part, format, place_of(given, part, format, topics))
+    asked = Asked.of(given, part, format, topics)
+    if asked.place is None:
+        asked.needed()
+    codec = _find(format).read(asked)
     kind = codec.arrow_type
     if part == "key" and kind is not None and not pa.types.is_struct(kind):
         # What is wrong with it has no place.
@@ -85,42 +236,18 @@ def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -
         raise ConfigError(f"{part}: {error}") from None
 
 
-def _codec(given: Given, part: str, format: str, place: Place | None) -> Any:
-    schema, message = given.text(f"{part}.schema"), given.text(f"{part}.message")
-    text = given.text(f"{part}.fields")
-    fields = None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-    own = {name: value for name, value in given.names(f"{part}.").items() if name in FORMATS[format]}
-    if message is not None and format != "PROTOBUF":
-        raise ConfigError(f"{part}.message is an option of protobuf")
-    if place is None and schema is None:
-        raise ConfigError(f"{part}.schema is needed, or schemaRegistryAddress")
-    is_key = part == "key"
-    match format:
-        case "AVRO":
-            return avro.avro_codec(schema, own, place, fields)
-        case "PROTOBUF":
-            return protobuf.protobuf_codec(schema, message, own, place, fields)
-        case "JSON_SR":
-            return _json_schema_codec(schema, place, fields)
-        case "JSON":
-            codec: Any = JsonCodec(json_type(str(schema), part))
-        case "CONNECT_JSON":
-            codec = ConnectJsonCodec(schema, config=own, key=is_key)
-        case _:
-            codec = KsqlCodec(format, str(schema), key=is_key)
-    return codec if fields is None else codec.select(fields)
+def encoder(given: Given, part: str, format: str, topics: Sequence[str]) -> Any:
+    """Return what encodes keys or values: what `kcodec.kafka.write` takes."""
+    asked = Asked.of(given, part, format, topics)
+    if asked.fields is not None:
+        raise ConfigError(f"{part}.fields: select the columns that are to be written")
+    known = _find(format)
+    if asked.place is not None:
+        return framed_writer(format, *asked.place, asked.schema, known.written, asked.message)
+    return known.write(asked)
 
 
-def _json_schema_codec(schema: str | None, place: Place | None, fields: list[str] | None) -> Any:
-    from kcodec_spark.framed import framed_serde
-
-    chosen: dict[str, Any] = {} if fields is None else {"fields": tuple(fields)}
-    if place is None:
-        return JsonSchemaCodec(str(schema), **chosen)
-    return framed_serde("JSON_SR", *place, schema, chosen)
-
-
-def json_type(text: str, part: str) -> pa.DataType:
+def _json_type(text: str, part: str) -> pa.DataType:
     """Return the Arrow type of a type of Spark, as DDL or as JSON."""
     if text.lstrip()[:1] not in ("{", '"'):
         try:

@@ -3,19 +3,17 @@
 import functools
 import itertools
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec, kafka
+from kcodec import kafka
 from kcodec.errors import ConfigError
 from kcodec.kafka.settings import Settings
-from kcodec_spark.avro import derived_writer
-from kcodec_spark.kafka.formats import FORMAT_OPTIONS, FORMATS, format_of, json_type, place_of
+from kcodec_spark.kafka.formats import FORMAT_OPTIONS, encoder, format_of
 from kcodec_spark.kafka.options import Given
-from kcodec_spark.protobuf import SIGNED
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
@@ -25,24 +23,6 @@ __all__ = ["Sink", "load", "make"]
 #: What the columns of these names are, as in Spark's own sink; a value without a column of its own is all others.
 _PARTS = ("key", "value", "headers", "topic", "partition")
 _KEPT = 32
-
-
-class _Typed:
-    """Encodes by a codec that is made for the type of the first column."""
-
-    def __init__(self, make: Callable[[pa.DataType], Any]) -> None:
-        self._make = make
-        self._made: dict[pa.DataType, Any] = {}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Typed, (self._make,)
-
-    def encode(self, column: pa.Array) -> Any:
-        """Encode a column."""
-        if column.type not in self._made:
-            self._made[column.type] = self._make(column.type)
-        made = self._made[column.type]
-        return made(column) if callable(made) else made.encode(column)
 
 
 @dataclass(frozen=True)
@@ -104,7 +84,7 @@ def make(options: Mapping[str, str], schema: "StructType") -> bytes:
         raise ConfigError("key.format: there is no column key")
     _check_types(kinds, formats)
     key, value = (
-        None if name is None else _encoding(given, part, name, topics) for part, name in formats.items()
+        None if name is None else encoder(given, part, name, topics) for part, name in formats.items()
     )
     return pickle.dumps(Sink(topic, given.config, key, value, tuple(taken), fields))
 
@@ -126,42 +106,3 @@ def _check_types(kinds: "Mapping[str, DataType]", formats: Mapping[str, str | No
         kind = kinds.get(name)
         if kind is not None and kind.simpleString() not in known:
             raise ConfigError(f"column {name} is {kind.simpleString()}, not {' or '.join(known)}")
-
-
-def _encoding(given: Given, part: str, format: str, topics: list[str]) -> Any:
-    """Return what encodes keys or values: what `kcodec.kafka.write` takes."""
-    place = place_of(given, part, format, topics)
-    schema, message = given.text(f"{part}.schema"), given.text(f"{part}.message")
-    if given.text(f"{part}.fields") is not None:
-        raise ConfigError(f"{part}.fields: select the columns that are to be written")
-    if place is not None:
-        from kcodec_spark.framed import framed_writer
-
-        return framed_writer(format, *place, schema, SIGNED if format == "PROTOBUF" else {}, message)
-    own = {name: value for name, value in given.names(f"{part}.").items() if name in FORMATS[format]}
-    connect = functools.partial(ConnectJsonCodec, config=own, key=part == "key")
-    if schema is None:
-        match format:
-            case "AVRO":
-                return _Typed(_derived_avro)
-            case "JSON":
-                return _Typed(JsonCodec)
-            case "CONNECT_JSON":
-                return _Typed(connect)
-        raise ConfigError(f"{part}.schema is needed, or schemaRegistryAddress")
-    match format:
-        case "AVRO":
-            return AvroCodec(schema)
-        case "PROTOBUF":
-            return ProtobufCodec(schema, message, **SIGNED)
-        case "JSON_SR":
-            return JsonSchemaCodec(schema)
-        case "JSON":
-            return JsonCodec(json_type(schema, part))
-        case "CONNECT_JSON":
-            return connect(schema)
-    return KsqlCodec(format, schema, key=part == "key")
-
-
-def _derived_avro(kind: pa.DataType) -> Any:
-    return derived_writer({}, pa.field("value", kind, False))
