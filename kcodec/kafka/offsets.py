@@ -2,9 +2,10 @@
 
 import itertools
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 _EARLIEST, _LATEST = -2, -1
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _WORDS = {"earliest": _EARLIEST, "latest": _LATEST}
 
 #: An offset of each partition of each topic.
@@ -101,7 +103,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _number(value: Any) -> int:
     try:
-        return int(value)
+        return int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
         raise ConfigError(f"{value!r} is not the number of a partition") from None
 
@@ -237,11 +239,7 @@ def _resolved(
     latest: Mapping[TopicPartition, int],
     isolation: str,
 ) -> dict[TopicPartition, int]:
-    times = {
-        key: max(int(value.timestamp() * 1000), 0)
-        for key, value in wanted.items()
-        if isinstance(value, datetime)
-    }
+    times = {key: _milliseconds(value) for key, value in wanted.items() if isinstance(value, datetime)}
     at_times = cluster.offsets(times, isolation) if times else {}
 
     def one(key: TopicPartition, value: Any) -> int:
@@ -254,6 +252,11 @@ def _resolved(
         return {_EARLIEST: earliest[key], _LATEST: latest[key]}.get(value, int(value))
 
     return {key: one(key, value) for key, value in wanted.items()}
+
+
+def _milliseconds(when: datetime) -> int:
+    """Return the first millisecond that is not before a time, as `datetime.timestamp` cannot say exactly."""
+    return max(-((_EPOCH - when) // timedelta(milliseconds=1)), 0)
 
 
 def split_ranges(

@@ -1,6 +1,8 @@
 """Ranges: split, limited, and as Spark's own source writes offsets."""
 
 import pickle
+from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,8 @@ from hypothesis import strategies as st
 
 from kcodec.errors import ConfigError
 from kcodec.kafka import Range, limit_ranges, positions_json, read_positions, split_ranges
+from kcodec.kafka.cluster import TopicPartition
+from kcodec.kafka.offsets import plan_ranges, topics_of
 
 RANGES = st.lists(
     st.builds(
@@ -61,3 +65,33 @@ def test_positions(positions):
 def test_positions_that_are_none(text):
     with pytest.raises(ConfigError, match=r"offsets are|is not the number of a partition"):
         read_positions(text)
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+ZONES = st.builds(lambda hours: timezone(timedelta(hours=hours)), st.integers(-12, 14))
+
+
+@given(
+    st.datetimes(datetime(1969, 1, 1), datetime(2200, 1, 1), timezones=ZONES),
+    st.integers(0, 1000).map(lambda part: part if part < 1000 else 0),
+)
+def test_times_are_the_first_milliseconds_from_them_on(when, micros):
+    when = when.replace(microsecond=when.microsecond // 1000 * 1000 + micros)
+    asked = []
+
+    def offsets(wanted, isolation):
+        asked.extend(at for at in wanted.values() if at >= 0)
+        return {place: ({-2: 0, -1: 100}.get(at, 7), -1) for place, at in wanted.items()}
+
+    cluster = SimpleNamespace(offsets=offsets, settings=None)
+    ranges, lost = plan_ranges(cluster, [TopicPartition("t", 0)], when, "latest", "read_committed")
+    assert (ranges, lost) == ([Range("t", 0, 7, 100)], [])
+    (found,) = asked
+    millisecond = timedelta(milliseconds=1)
+    assert found == 0 if when < EPOCH else when <= EPOCH + found * millisecond < when + millisecond
+
+
+@pytest.mark.parametrize("number", [0.5, "0.5", None, "x"])
+def test_partitions_that_are_none(number):
+    with pytest.raises(ConfigError, match="is not the number of a partition"):
+        topics_of(lambda names: {"t": [0]}, {"t": [number]})
