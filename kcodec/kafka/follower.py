@@ -109,6 +109,7 @@ class Follower:
         self._high: dict[TopicPartition, int] = {}
         self._fetcher = Fetcher(cluster, ranges, isolation, is_endless=True)
         self._batches = self._ready([])
+        self._failure: Exception | None = None
         self._next_look = time.monotonic() + cluster.settings.metadata_age_ms / 1000
 
     def _ranges(self, partitions: list[TopicPartition], start: Any) -> list[Range]:
@@ -172,12 +173,23 @@ class Follower:
         Raises
         ------
         KafkaError, RecordError
-            As `read` does while it is read.
+            As `read` does while it is read, and again whenever it is called then, so that what stands behind a record
+            that cannot be read is not passed over and committed. To go on, follow again from `positions`, with another
+            ``errors=``.
         """
         end = time.monotonic() + timeout
         while True:
-            for batch in self._batches:
-                return batch
+            if self._failure is not None:
+                raise self._failure
+            try:
+                for batch in self._batches:
+                    return batch
+            except BaseException as error:
+                # Others that were fetched with it are lost.
+                self._failure = (
+                    error if isinstance(error, Exception) else KafkaError("reading was interrupted")
+                )
+                raise
             if time.monotonic() >= self._next_look:
                 self._look()
             pieces = self._fetcher.take(max(min(end, self._next_look) - time.monotonic(), 0))

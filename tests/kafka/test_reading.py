@@ -74,6 +74,28 @@ def test_offsets_that_compaction_has_left_out(fast):
         follower.close()
 
 
+def test_following_does_not_pass_over_what_cannot_be_read(fast):
+    with FakeCluster({"t": 2}) as cluster:
+        for place in (PLACE, ("t", 1)):
+            for value in (b'{"id":1}', b'{"id":', b'{"id":3}'):
+                cluster.append(place, write_batches(pa.table({"value": [value]})))
+        options = {"servers": cluster.address, "value": kcodec.JsonCodec("id BIGINT"), "config": fast}
+        follower = follow("t", start={"t": {0: 0, 1: 2}}, **options)
+        found = []
+        with pytest.raises(RecordError) as caught:
+            found.extend(each.num_rows for each in follower)
+        assert caught.value.position == 1
+        assert follower.positions["t"][0] == 0
+        cluster.append(PLACE, write_batches(pa.table({"value": [b"{}"]})))
+        with pytest.raises(RecordError):
+            follower.poll(0.1)
+        follower.close()
+        with follow("t", start=follower.positions, errors="null", **options) as rest:
+            while rest.positions != {"t": {0: 4, 1: 3}}:
+                found.append(rest.poll(10).num_rows)
+        assert sum(found) == 5
+
+
 def test_partitions_that_are_added_are_followed(fast):
     """From their first offset, also where a pattern found no topic at first."""
     settings = {**fast, "metadata.max.age.ms": 50}
