@@ -188,11 +188,20 @@ class Producer:
         """End all threads; what was not flushed is not written, or perhaps it is."""
         self.stop()
         self.cluster.close()
-        for sender in itertools.chain(*self._senders.values()):
-            sender.thread.join(5)
+        self._join(5)
+
+    def settle(self) -> None:
+        """Send nothing more, and wait until brokers have answered what is under way."""
+        self.stop()
+        self._join(self.settings.request_timeout_ms / 1000)
+
+    def _join(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        for sender in list(itertools.chain(*self._senders.values())):
+            sender.thread.join(max(end - time.monotonic(), 0))
 
     def stop(self) -> None:
-        """Have all threads end when they have done what they are at."""
+        """Have all threads end when brokers have answered what is under way."""
         with self.lock:
             self.stopped = True
             self._room.notify_all()
@@ -309,10 +318,10 @@ class _Sender:
         try:
             while True:
                 with producer.lock:
-                    found, lost = self._next()
-                    if producer.stopped:
-                        return
+                    found, lost = ([], []) if producer.stopped else self._next()
                     if not found and not lost and not self.requests:
+                        if producer.stopped:
+                            return
                         self.work.wait(self._pause())
                         continue
                 if lost:
@@ -441,14 +450,15 @@ class _Sender:
             self.channel.close()
         producer = self.producer
         with producer.lock:
+            under_way = [*self.requests, (None, found)]
+            self.requests.clear()
             if producer.stopped:
                 return
             if error.code is not None and not is_retriable(error.code):
                 producer.fail(error)
-            for _, batches in [*self.requests, (None, found)]:
+            for _, batches in under_way:
                 for log, batch in batches:
                     producer.returned(log, batch, error)
-            self.requests.clear()
 
 
 def _request(producer: Producer, found: list[tuple[_Log, Batch]]) -> list[Any]:

@@ -162,9 +162,11 @@ def _abort(producer: Producer) -> None:
     """End a transaction that failed, if the brokers can still be asked; otherwise it ends by its time-out."""
     from contextlib import suppress
 
-    with suppress(Exception):
-        producer.stop()
-        producer.end_transaction(False)
+    if producer.transactional_id is not None:
+        with suppress(Exception):
+            # A batch that came behind the marker of the end would be of a transaction that nobody ends.
+            producer.settle()
+            producer.end_transaction(False)
 
 
 def _at_row(error: EncodeError, row: int) -> EncodeError:

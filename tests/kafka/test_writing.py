@@ -340,6 +340,26 @@ def test_transactions(fast):
         assert (len(tries), ended) == (4, [True, False, True])
 
 
+def test_transactions_are_aborted_behind_what_is_under_way(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+        ended = []
+
+        def ends(body):
+            ended.append((body["committed"], len(cluster.logs["t", 0])))
+
+        def slow(body):
+            time.sleep(0.3)
+
+        broker.hooks.update(Produce=slow, EndTxn=ends)
+        serde = kcodec.Serde("AVRO", "memory://kafka-aborted", topic="t", schema='"int"')
+        place = {"servers": cluster.address, "config": {**fast, **SMALL}, "transactional_id": "me"}
+        with pytest.raises(EncodeError):
+            write(pa.table({"value": [*range(70_000), 1 << 40]}), "t", value=serde, **place)
+        time.sleep(0.5)
+        assert ended == [(False, len(cluster.logs["t", 0]))]
+
+
 def test_what_is_written_waits_for_brokers(fast):
     """Who writes faster than brokers take it has to wait: memory is bounded."""
     with FakeCluster({"t": 1}) as cluster:
