@@ -9,7 +9,7 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
-from kcodec.wire.cursor cimport load_le64, pack, pack8, popcount64
+from kcodec.wire.cursor cimport load_le64, pack8, pack_bytes, popcount64
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
 import pyarrow as pa
@@ -359,7 +359,7 @@ cdef void pack_map(uint8_t *source, uint8_t *bits, int64_t first, int64_t length
     cdef int64_t at
     cdef int64_t whole = (length & ~<int64_t>7) - first
     cdef int64_t tail = length & 7
-    pack(bits + (first >> 3), source, whole)
+    pack_bytes(bits + (first >> 3), source, whole)
     if tail:
         memmove(source, source + whole, tail)
         for at in range(tail, 8):

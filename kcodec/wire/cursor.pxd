@@ -26,7 +26,7 @@ cdef extern from "bits.h" nogil:
     bint multiply_overflows "kc_mul64"(int64_t a, int64_t b, int64_t *product)
     void copy32 "kc_copy32"(void *target, const void *source)
     uint8_t pack8 "kc_pack8"(const uint8_t *source)
-    void pack "kc_pack"(uint8_t *bits, const uint8_t *source, int64_t count)
+    void pack_bytes "kc_pack"(uint8_t *bits, const uint8_t *source, int64_t count)
     void unpack8 "kc_unpack8"(uint8_t *target, uint8_t bits)
     # Ask for memory that will be read soon; any address will do.
     void prefetch "KC_PREFETCH"(const void *address)
