@@ -35,10 +35,12 @@ cdef inline const uint8_t *find_value(Block *block, const Op *op, int64_t lane) 
 
 
 cdef inline const Op *next_field(Block *block, const Op *container, const Op *op) noexcept nogil:
-    """Return the field that comes next in the first row, or `op`, the one expected, if none is found."""
+    """Return the field that comes next in the first row: `op` or the one expected behind it, if none is found."""
+    cdef const Op *behind = container + container.next - 1
     cdef int64_t lane = first_lane(block)
     cdef const uint8_t *p = block.at[lane]
-    if op != container + container.next - 1 and not is_read(block, op) \
-            and is_key(op, p + 1 + (p[1] == 32), block.end[lane], 0):
+    while op == behind or is_read(block, op):
+        op = container + 1 if op == behind else op + op.next
+    if is_key(op, p + 1 + (p[1] == 32), block.end[lane], 0):
         return op
     return seek_field(block, container, op, lane)

@@ -129,17 +129,13 @@ cdef const uint8_t *seek(Block *block, const Op *container, const Op *op, int64_
 
 
 cdef const Op *seek_field(Block *block, const Op *container, const Op *op, int64_t lane) noexcept nogil:
-    """Return the field that comes next in a row, or `op` or the one expected behind it, if none is found."""
+    """Return the field that comes next in a row, or `op`, which is not where it is expected, if none is found."""
     cdef Context *context = block.context
-    cdef const Op *behind = container + container.next - 1
     cdef const Op *next = NULL
     cdef const Op *found
     cdef const uint8_t *end = block.end[lane]
-    cdef const uint8_t *p = block.at[lane]
-    while op == behind or is_read(block, op):
-        op = container + 1 if op == behind else op + op.next
-    if is_key(op, p + 1 + (p[1] == 32), end, 0) or seek(block, container, op, lane) != NULL \
-            or block.miss != NOT_HERE or block.found == NULL:
+    cdef const uint8_t *p
+    if seek(block, container, op, lane) != NULL or block.miss != NOT_HERE or block.found == NULL:
         return op
     next = block.found
     p = block.next
