@@ -96,6 +96,12 @@ static inline int kc_mul64(int64_t a, int64_t b, int64_t *product) {
 /* A move of a fixed size is two instructions where memcpy of a variable one is a call. */
 static inline void kc_copy32(void *to, const void *from) { memcpy(to, from, 32); }
 
+/* The top bit of each byte that is the same in two words. What stands above the first of them may be wrong. */
+static inline uint64_t kc_equal8(uint64_t a, uint64_t b) {
+    const uint64_t other = a ^ b;
+    return (other - UINT64_C(0x0101010101010101)) & ~other & UINT64_C(0x8080808080808080);
+}
+
 /* One bit per byte of eight bytes that are each 0 or 1, the first in the lowest bit. */
 static inline uint8_t kc_pack8(const uint8_t *p) {
     return (uint8_t)((kc_load_le64(p) * UINT64_C(0x0102040810204080)) >> 56);

@@ -25,6 +25,7 @@ cdef extern from "bits.h" nogil:
     void store_be64 "kc_store_be64"(void *target, uint64_t value)
     bint multiply_overflows "kc_mul64"(int64_t a, int64_t b, int64_t *product)
     void copy32 "kc_copy32"(void *target, const void *source)
+    uint64_t equal8 "kc_equal8"(uint64_t a, uint64_t b)
     uint8_t pack8 "kc_pack8"(const uint8_t *source)
     void pack_bytes "kc_pack"(uint8_t *bits, const uint8_t *source, int64_t count)
     void unpack8 "kc_unpack8"(uint8_t *target, uint8_t bits)

@@ -47,11 +47,8 @@ static KC_INLINE const uint8_t *kc_json_space(const uint8_t *at, const uint8_t *
 /* The top bit of each byte that ends a run of plain text: a quote, a backslash, a control character. What stands above
  * the first of them may be wrong. */
 static inline uint64_t kc_json_special8(uint64_t word) {
-    const uint64_t quote = word ^ (KC_JSON_ONES * '"');
-    const uint64_t slash = word ^ (KC_JSON_ONES * '\\');
-    const uint64_t found = ((quote - KC_JSON_ONES) & ~quote) | ((slash - KC_JSON_ONES) & ~slash) |
-                           ((word - KC_JSON_ONES * 0x20) & ~word);
-    return found & KC_JSON_TOPS;
+    return kc_equal8(word, KC_JSON_ONES * '"') | kc_equal8(word, KC_JSON_ONES * '\\') |
+           ((word - KC_JSON_ONES * 0x20) & ~word & KC_JSON_TOPS);
 }
 
 /* Copy plain text; return where it ends, which may be behind `end`. 16 bytes more than the text may be written. Without

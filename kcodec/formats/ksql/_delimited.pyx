@@ -12,7 +12,7 @@ from libc.string cimport memchr, memcmp, memcpy, memmove
 
 from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._rows cimport Rows, Slice
-from kcodec.wire.cursor cimport ctz64, load_le64
+from kcodec.wire.cursor cimport ctz64, equal8, load_le64
 from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
 from kcodec.wire.utf8 cimport utf8_valid
 
@@ -47,12 +47,6 @@ cdef inline bint is_delimiter(const Delimiter *delimiter, const uint8_t *at, con
     )
 
 
-cdef inline uint64_t matches(uint64_t word, uint64_t bytes) noexcept nogil:
-    """Return the top bit of the first byte that is the same in both; above it there may be others."""
-    word ^= bytes
-    return (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL
-
-
 cdef inline const uint8_t *cell_end(const Slice *slice, const uint8_t *at, const Delimiter *delimiter) noexcept nogil:
     """Return where a cell without quotes ends: at a delimiter or a line end, or with the record."""
     cdef uint64_t word
@@ -60,8 +54,8 @@ cdef inline const uint8_t *cell_end(const Slice *slice, const uint8_t *at, const
     while at < slice.end:
         if slice.limit - at >= 8:
             word = load_le64(at)
-            found = matches(word, delimiter.starts) | matches(word, 0x0A0A0A0A0A0A0A0AULL) \
-                | matches(word, 0x0D0D0D0D0D0D0D0DULL)
+            found = equal8(word, delimiter.starts) | equal8(word, 0x0A0A0A0A0A0A0A0AULL) \
+                | equal8(word, 0x0D0D0D0D0D0D0D0DULL)
             if found == 0:
                 at += 8
                 continue
