@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._c_data cimport ArrowArray
-from kcodec.wire.cursor cimport pack8, read_varint32, unzigzag32
+from kcodec.wire.cursor cimport pack_bytes, read_varint32, unzigzag32
 
 import pyarrow as pa
 
@@ -106,8 +106,7 @@ cdef int64_t pack(uint8_t *bits, uint8_t *valid, int64_t rows) noexcept nogil:
         ones += valid[row]
     if ones < rows:
         memset(valid + rows, 0, 8)
-        for row in range(0, rows, 8):
-            bits[row >> 3] = pack8(valid + row)
+        pack_bytes(bits, valid, (rows + 7) & ~<int64_t>7)
     return rows - ones
 
 
