@@ -197,7 +197,9 @@ class Producer:
 
     def _join(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        for sender in list(itertools.chain(*self._senders.values())):
+        with self.lock:
+            senders = list(itertools.chain(*self._senders.values()))
+        for sender in senders:
             sender.thread.join(max(end - time.monotonic(), 0))
 
     def stop(self) -> None:
@@ -318,7 +320,7 @@ class _Sender:
         try:
             while True:
                 with producer.lock:
-                    found, lost = ([], []) if producer.stopped else self._next()
+                    found, lost = self._next()
                     if not found and not lost and not self.requests:
                         if producer.stopped:
                             return
@@ -336,6 +338,8 @@ class _Sender:
 
     def _next(self) -> tuple[list[tuple[_Log, Batch]], list[_Log]]:
         """Take the next batches that can be sent, one of each partition; also return who has to be looked for."""
+        if self.producer.stopped:
+            return [], []
         settings = self.producer.settings
         now = time.monotonic()
         lost = [log for log in self.logs if log.not_before and now >= log.not_before]
