@@ -22,7 +22,7 @@ from kcodec_spark.types import to_arrow_type
 __all__ = ["FORMAT_OPTIONS", "encoder", "format_of", "payload"]
 
 
-class Asked(NamedTuple):
+class _Asked(NamedTuple):
     """What options say of keys or values."""
 
     part: str
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     own: Mapping[str, str]
 
     @classmethod
-    def of(cls, given: Given, part: str, format: str, topics: Sequence[str]) -> "Asked":
+    def of(cls, given: Given, part: str, format: str, topics: Sequence[str]) -> "_Asked":
         """Read options; `topics` are those that are named."""
         known = _find(format)
         message, fields = given.text(f"{part}.message"), given.text(f"{part}.fields")
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
         return self.schema
 
 
-class DerivedEncoder:
+class _DerivedEncoder:
     """Encodes by a codec that is made for the type of the first column."""
 
     def __init__(self, make: Callable[[pa.DataType], Any]) -> None:
@@ -71,7 +71,7 @@ class DerivedEncoder:
         self._made: dict[pa.DataType, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DerivedEncoder, (self._make,)
+        return _DerivedEncoder, (self._make,)
 
     def encode(self, column: pa.Array) -> Any:
         """Encode a column."""
@@ -81,81 +81,71 @@ class DerivedEncoder:
         return made(column) if callable(made) else made.encode(column)
 
 
-def _fields(asked: Asked) -> dict[str, Any]:
+def _fields(asked: _Asked) -> dict[str, Any]:
     return {} if asked.fields is None else {"fields": tuple(asked.fields)}
 
 
-def _selected(codec: Any, asked: Asked) -> Any:
+def _selected(codec: Any, asked: _Asked) -> Any:
     return codec if asked.fields is None else codec.select(asked.fields)
 
 
-def _read_framed(asked: Asked) -> Any:
+def _framed(asked: _Asked) -> Any:
     if asked.place is None:
         raise ConfigError(f"{asked.part}.format={asked.format.lower()} needs schemaRegistryAddress")
     return framed_serde(asked.format, *asked.place, asked.schema, _fields(asked))
 
 
-def _read_avro(asked: Asked) -> Any:
+def _read_avro(asked: _Asked) -> Any:
     return avro.avro_codec(asked.schema, asked.own, asked.place, asked.fields)
 
 
-def _write_avro(asked: Asked) -> Any:
-    return DerivedEncoder(_derived_avro) if asked.schema is None else AvroCodec(asked.schema)
+def _write_avro(asked: _Asked) -> Any:
+    return _DerivedEncoder(_derived_avro) if asked.schema is None else AvroCodec(asked.schema)
 
 
 def _derived_avro(kind: pa.DataType) -> Any:
     return avro.derived_writer({}, pa.field("value", kind, False))
 
 
-def _read_protobuf(asked: Asked) -> Any:
+def _read_protobuf(asked: _Asked) -> Any:
     return protobuf.protobuf_codec(asked.schema, asked.message, asked.own, asked.place, asked.fields)
 
 
-def _write_protobuf(asked: Asked) -> Any:
+def _write_protobuf(asked: _Asked) -> Any:
     return ProtobufCodec(asked.needed(), asked.message, **protobuf.SIGNED)
 
 
-def _read_json_schema(asked: Asked) -> Any:
-    if asked.place is not None:
-        return _read_framed(asked)
-    return JsonSchemaCodec(asked.needed(), **_fields(asked))
+def _json_schema(asked: _Asked) -> Any:
+    return JsonSchemaCodec(asked.needed(), **_fields(asked)) if asked.place is None else _framed(asked)
 
 
-def _write_json_schema(asked: Asked) -> Any:
-    return JsonSchemaCodec(asked.needed())
-
-
-def _read_json(asked: Asked) -> Any:
+def _read_json(asked: _Asked) -> Any:
     return _selected(JsonCodec(_json_type(asked.needed(), asked.part)), asked)
 
 
-def _write_json(asked: Asked) -> Any:
-    return DerivedEncoder(JsonCodec) if asked.schema is None else _read_json(asked)
+def _write_json(asked: _Asked) -> Any:
+    return _DerivedEncoder(JsonCodec) if asked.schema is None else _read_json(asked)
 
 
-def _read_connect(asked: Asked) -> Any:
+def _read_connect(asked: _Asked) -> Any:
     return _selected(ConnectJsonCodec(asked.needed(), config=asked.own, key=asked.is_key), asked)
 
 
-def _write_connect(asked: Asked) -> Any:
+def _write_connect(asked: _Asked) -> Any:
     if asked.schema is not None:
         return _read_connect(asked)
-    return DerivedEncoder(functools.partial(ConnectJsonCodec, config=asked.own, key=asked.is_key))
+    return _DerivedEncoder(functools.partial(ConnectJsonCodec, config=asked.own, key=asked.is_key))
 
 
-def _ksql_codec(asked: Asked) -> Any:
+def _ksql(asked: _Asked) -> Any:
     return _selected(KsqlCodec(asked.format, asked.needed(), key=asked.is_key), asked)
-
-
-def _write_framed(asked: Asked) -> Any:
-    raise ConfigError(f"{asked.part}.format={asked.format.lower()} needs schemaRegistryAddress")
 
 
 class _Format(NamedTuple):
     """How a format is read, and written without a registry; by default as one of a plugin, which is framed always."""
 
-    read: Callable[[Asked], Any] = _read_framed
-    write: Callable[[Asked], Any] = _write_framed
+    read: Callable[[_Asked], Any] = _framed
+    write: Callable[[_Asked], Any] = _framed
     options: tuple[str, ...] = ()
     has_messages: bool = False
     #: What encoders with a registry are made with.
@@ -165,14 +155,14 @@ class _Format(NamedTuple):
 _FORMATS = {
     "AVRO": _Format(_read_avro, _write_avro, avro.OPTIONS),
     "PROTOBUF": _Format(_read_protobuf, _write_protobuf, protobuf.OPTIONS, True, protobuf.SIGNED),
-    "JSON_SR": _Format(_read_json_schema, _write_json_schema),
+    "JSON_SR": _Format(_json_schema, _json_schema),
     "JSON": _Format(_read_json, _write_json),
     # With settings of Kafka Connect's converter.
     "CONNECT_JSON": _Format(
         _read_connect, _write_connect, ("schemas.enable", "decimal.format", "replace.null.with.default")
     ),
-    "DELIMITED": _Format(_ksql_codec, _ksql_codec),
-    "KAFKA": _Format(_ksql_codec, _ksql_codec),
+    "DELIMITED": _Format(_ksql, _ksql),
+    "KAFKA": _Format(_ksql, _ksql),
 }
 _BYTES = "BYTES"
 #: The options of any format.
@@ -222,7 +212,7 @@ def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -
     format = format_of(given, part)
     if format is None:
         return None
-    asked = Asked.of(given, part, format, topics)
+    asked = _Asked.of(given, part, format, topics)
     if asked.place is None:
         asked.needed()
     codec = _find(format).read(asked)
@@ -238,7 +228,7 @@ def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -
 
 def encoder(given: Given, part: str, format: str, topics: Sequence[str]) -> Any:
     """Return what encodes keys or values: what `kcodec.kafka.write` takes."""
-    asked = Asked.of(given, part, format, topics)
+    asked = _Asked.of(given, part, format, topics)
     if asked.fields is not None:
         raise ConfigError(f"{part}.fields: select the columns that are to be written")
     known = _find(format)
