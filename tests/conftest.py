@@ -80,7 +80,12 @@ def pytest_collection_modifyitems(config, items):
 def _precedence(request):
     """Let a worker that does not begin with services, which take longest, leave the processor to those that do."""
     first = os.environ["PYTEST_CURRENT_TEST"]
-    if hasattr(request.config, "workerinput") and not group(first).startswith("services"):
+    # Windows has no such thing.
+    if (
+        hasattr(os, "nice")
+        and hasattr(request.config, "workerinput")
+        and not group(first).startswith("services")
+    ):
         os.nice(10)
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import SPARK
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
@@ -64,19 +65,11 @@ def jvm():
     os.environ.pop(REMOTE, None)
     port = unused_port()
     settings = {
+        **SPARK,
         "spark.driver.memory": "1g",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(port),
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.timeType.enabled": "true",
-        # What is run once is compiled for nothing.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }
     builder = SparkSession.builder.master("local[2]").appName("kcodec")
     for name, value in settings.items():
