@@ -19,6 +19,10 @@ cdef int64_t drop_earlier_duplicates(
 
 cdef bint may_repeat(const Column *map_column, int64_t first, int64_t count, bint wide) noexcept nogil
 
+cdef void empty_column(
+    Column *columns, int32_t at, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
+) noexcept nogil
+
 cdef void empty_rows(
     Column *columns, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
 ) noexcept nogil

@@ -82,22 +82,28 @@ cdef void empty_values(
         place += stop - begin
 
 
+cdef void empty_column(
+    Column *columns, int32_t at, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
+) noexcept nogil:
+    """Take what some of the last rows, which start at `first`, hold out of texts or lists."""
+    cdef Column *column = &columns[at]
+    if wide and column.kind != MAP:
+        empty_values(columns, at, <int64_t *>column.offsets + first, count, dropped, dropped_count, wide)
+    else:
+        empty_values(columns, at, <int32_t *>column.offsets + first, count, dropped, dropped_count, wide)
+
+
 cdef void empty_rows(
     Column *columns, int64_t first, int64_t count, const int64_t *dropped, int64_t dropped_count, bint wide
 ) noexcept nogil:
-    """Take what some of the last rows, which start at `first`, hold out of texts and lists."""
+    """Take what some of the last rows, which start at `first`, hold out of all texts and lists."""
     cdef int32_t at = 0
-    cdef Column *column
     while at < columns[0].end:
-        column = &columns[at]
-        if column.offsets == NULL:
+        if columns[at].offsets == NULL:
             at += 1
             continue
-        if wide and column.kind != MAP:
-            empty_values(columns, at, <int64_t *>column.offsets + first, count, dropped, dropped_count, wide)
-        else:
-            empty_values(columns, at, <int32_t *>column.offsets + first, count, dropped, dropped_count, wide)
-        at = column.end
+        empty_column(columns, at, first, count, dropped, dropped_count, wide)
+        at = columns[at].end
 
 
 cdef inline const uint8_t *bytes_of(const Column *keys, int64_t item, bint wide, int64_t *size) noexcept nogil:

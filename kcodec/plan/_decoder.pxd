@@ -52,6 +52,7 @@ cdef class Decoder:
     cdef int64_t row           # its first
     cdef int64_t count         # of its rows
     cdef int64_t next          # how many of these are read
+    cdef int64_t together      # how many are stored, but for those of which `read_together` knew better
     cdef int64_t payload       # bytes that they hold
     cdef int64_t extra         # room beyond these that blocks get
     cdef bint checked          # its texts are checked as they are read, to find the guilty one

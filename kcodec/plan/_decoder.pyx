@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp
 
-from kcodec.columns._builder cimport Builder, set_null
+from kcodec.columns._builder cimport Builder, hide, set_null
 from kcodec.columns._rows cimport Int32Buffer, Rows, Slice
 from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport likely, load_le64, unlikely
@@ -203,7 +203,10 @@ cdef class Decoder:
                     self.checked = True
                     self.next = 0
                     break
-                set_null(self.builder.columns, 0, row, self.builder.wide)
+                if self.next < self.together:
+                    hide(self.builder.columns, row)
+                else:
+                    set_null(self.builder.columns, 0, row, self.builder.wide)
                 self.next += 1
                 answer = self.fail_row(row, slice, program)
                 if answer != GO_ON:
@@ -220,7 +223,8 @@ cdef class Decoder:
                 answer = self.advance()
             if answer == DONE:
                 if self.failures.count:
-                    faults = self.failures.faults(self.compiled, self.prefix_size)
+                    noted = self.failures.faults(self.compiled, self.prefix_size)
+                    faults = sorted([*noted, *faults]) if faults else noted
                 return self.builder.finish(), faults
             if answer == GROW:
                 self.builder.grow(

@@ -3,9 +3,9 @@
  * The varint at `at[lane]`, for each of some lanes, becomes `out[index[lane]]`, and `at[lane]` moves behind it. Of a
  * varint that may be absent there is a byte before: 0 or 2, one of which means that there is none; `valid[index[lane]]`
  * becomes 1 or 0. Nine bytes behind each payload's end may be read. Of payloads that are not as expected `odd[lane]`
- * becomes 1 and `at[lane]` stays: the caller finds out what it is; the answer is how many they are. `ahead` bytes further
- * on memory is asked for that will be read later; `pext` is what kc_has_pext answers. They stand apart so that all they
- * work with is in registers. */
+ * becomes 1, `at[lane]` stays, and `order` gets the lane: the caller finds out what it is; the answer is how many they
+ * are. `ahead` bytes further on memory is asked for that will be read later; `pext` is what kc_has_pext answers. They
+ * stand apart so that all they work with is in registers. */
 #ifndef KCODEC_VARINT_LANES_H
 #define KCODEC_VARINT_LANES_H
 
@@ -13,7 +13,8 @@
 
 static KC_APART int64_t kc_read_longs(
     const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int64_t *out,
-    int64_t factor, int64_t ahead, int pext, uint8_t *odd
+    int64_t factor, int64_t ahead, int pext, uint8_t *odd,
+    int64_t *order
 ) {
     int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -32,7 +33,7 @@ static KC_APART int64_t kc_read_longs(
         }
         if (KC_UNLIKELY(p > end[lane]) || KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) {
             odd[lane] = 1;
-            rejected++;
+            order[rejected++] = lane;
             continue;
         }
         at[lane] = p;
@@ -42,7 +43,8 @@ static KC_APART int64_t kc_read_longs(
 
 static KC_APART int64_t kc_read_ints(
     const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int32_t *out,
-    int pext, uint8_t *odd
+    int pext, uint8_t *odd,
+    int64_t *order
 ) {
     int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -54,7 +56,7 @@ static KC_APART int64_t kc_read_ints(
         p += ((uint64_t)kc_ctz64(stops | UINT64_C(1) << 63) >> 3) + 1;
         if (KC_UNLIKELY(stops == 0) || KC_UNLIKELY(raw > UINT32_MAX) || KC_UNLIKELY(p > end[lane])) {
             odd[lane] = 1;
-            rejected++;
+            order[rejected++] = lane;
             continue;
         }
         out[index[lane]] = (int32_t)kc_unzigzag(raw);
@@ -65,7 +67,8 @@ static KC_APART int64_t kc_read_ints(
 
 static KC_APART int64_t kc_read_nullable_longs(
     const uint8_t **at, const uint8_t **end, const int64_t *lanes, int64_t count, const int64_t *index, int64_t *out,
-    uint8_t *valid, int64_t null_branch, int64_t factor, int pext, uint8_t *odd
+    uint8_t *valid, int64_t null_branch, int64_t factor, int pext, uint8_t *odd,
+    int64_t *order
 ) {
     int64_t rejected = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -87,7 +90,7 @@ static KC_APART int64_t kc_read_nullable_longs(
         if (KC_UNLIKELY(at[lane][0] & 0xFD) || KC_UNLIKELY(p > end[lane]) ||
             KC_UNLIKELY(kc_mul64(kc_unzigzag(raw), factor, &out[index[lane]]))) {
             odd[lane] = 1;
-            rejected++;
+            order[rejected++] = lane;
             continue;
         }
         valid[index[lane]] = (uint8_t)present;

@@ -39,7 +39,6 @@ cdef enum:
 cdef class AvroDecoder(Decoder):
     cdef Context context
     cdef BlockMemory memory
-    cdef int64_t together     # rows of the block in hand that have been read together, the first ones
     cdef bint calls           # paths may go through several ops
 
     def __init__(self, values, programs, selector, starts, trailing):
@@ -98,20 +97,22 @@ cdef class AvroDecoder(Decoder):
             return
         self.reject_text()
         if unlikely(block.rejected):
-            self.empty_odd()
+            self.empty_unknown()
         self.together = block.count
         self.checked = self.context.checked = True
 
-    cdef void empty_odd(self) noexcept nogil:
-        """Take all that odd rows hold out of the columns."""
+    cdef void empty_unknown(self) noexcept nogil:
+        """Take out of the columns all that rows hold that will be read once more from their beginning."""
         cdef Block *block = self.memory.block
-        cdef int64_t odd[LANES]
+        cdef int64_t rows[LANES]
         cdef int64_t count = 0
         cdef int64_t row
         for row in range(block.count):
-            odd[count] = row
-            count += block.odd[row]
-        empty_rows(self.builder.columns, self.row, block.count, odd, count, self.builder.wide)
+            if block.odd[row] and block.failed[row] < 0:
+                rows[count] = row
+                count += 1
+        if count:
+            empty_rows(self.builder.columns, self.row, block.count, rows, count, self.builder.wide)
 
     cdef void reject_text(self) noexcept nogil:
         """Reject the rows of the block that have text which is not UTF-8."""
@@ -123,6 +124,7 @@ cdef class AvroDecoder(Decoder):
                 for row in range(block.count):
                     if not self.builder.valid_text(at, self.row + row, self.row + row + 1):
                         reject(block, row)
+                        block.failed[row] = -1
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Status status
@@ -137,8 +139,14 @@ cdef class AvroDecoder(Decoder):
     cdef Status read_at(self, int64_t index, const Slice *slice, int32_t program) noexcept nogil:
         """Read the row in hand to an index."""
         cdef Context *context = &self.context
+        cdef Block *block = self.memory.block
         cdef const uint8_t *p = payload_of(self, self.row + self.next, slice, &context.end)
-        context.ops = <const Op *>self.tables[program]
+        cdef const Op *op = <const Op *>self.tables[program]
+        cdef const Op *stop = op + self.stops[program]
+        context.ops = op
+        if self.next < self.together and block.failed[self.next] >= 0:
+            op += block.failed[self.next]
+            p = block.failed_at[self.next]
         context.limit = slice.limit
         context.depth = 0
         begin_row(&context.budget)
@@ -147,9 +155,9 @@ cdef class AvroDecoder(Decoder):
         if unlikely(p == NULL):
             p = fail(context, TRUNCATED, NULL, slice.end, index)
         elif self.builder.wide:
-            p = run(context, context.ops, context.ops + self.stops[program], index, 1, p, <int64_t *>NULL)
+            p = run(context, op, stop, index, 1, p, <int64_t *>NULL)
         else:
-            p = run(context, context.ops, context.ops + self.stops[program], index, 1, p, <int32_t *>NULL)
+            p = run(context, op, stop, index, 1, p, <int32_t *>NULL)
         if unlikely(p != NULL and p != slice.end and not self.trailing):
             p = fail(context, TRAILING_BYTES, NULL, p, index)
         return OK if p != NULL else context.status

@@ -19,10 +19,10 @@ attempt ends, and the row loop runs the block again. So what has been stored unt
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from kcodec.columns._builder cimport BLOB, FIXED, LIST, MAP, TEXT, Builder, Column, offset_at, offset_t, set_null
-from kcodec.columns._compact cimport drop_earlier_duplicates, may_repeat, set_offset
+from kcodec.columns._compact cimport drop_earlier_duplicates, empty_column, may_repeat, set_offset
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._leaf cimport read_leaf
@@ -170,6 +170,7 @@ cdef bint read_all(
             if begin < 0 or begin > slices[lane].end - slices[lane].start:
                 reject(block, lane)
                 leave_out(block, lane)
+                block.failed[lane] = -1
                 continue
             block.at[lane] = slices[lane].start + begin
             block.end[lane] = slices[lane].end
@@ -207,7 +208,7 @@ cdef bint read_all(
                 ) < 0:
                     return False
                 heads[at] = op
-            count = without_odd(block, block.lanes, count)
+            count = without_odd(block, block.lanes, count, 0)
             op = heads[0]
             if op == programs[used[0]] + stops[used[0]]:
                 for at in range(1, used_count):
@@ -225,9 +226,16 @@ cdef bint read_all(
             for at in range(used_count):
                 heads[at] += heads[at].next
     if not trailing:
-        for lane in range(count):
-            if unlikely(block.at[block.lanes[lane]] != block.end[block.lanes[lane]]):
-                reject(block, block.lanes[lane])
+        for at in range(count):
+            lane = block.lanes[at]
+            if unlikely(block.at[lane] != block.end[lane]):
+                reject(block, lane)
+                block.failed[lane] = stops[program]
+                block.failed_at[lane] = block.at[lane]
+    if used_count > 1:
+        # A list was read as that of another row's program.
+        for at in range(block.rejected):
+            block.failed[block.order[at]] = -1
     at = 0
     while at < builder.count:
         column = &columns[at]
@@ -266,6 +274,11 @@ cdef bint in_order(Block *block, const Column *columns, const Op *op) noexcept n
                 return False
             block.noted[op.column + at] = IN_PLACE
     return True
+
+
+cdef inline bint takes_steps(const Op *op) noexcept nogil:
+    """Return whether a row may be on its way through an op when it is rejected."""
+    return op.next > 1 or op.code == DO_ENUM or op.code == DO_UNION
 
 
 cdef int64_t run_lanes(
@@ -307,15 +320,19 @@ cdef int64_t run_lanes(
         column = <Column *>(<char *>columns + op.place)
         data = column.data
         valid = column.valid
+        if block.depth == 1 and takes_steps(op):
+            memcpy(block.before, block.at, block.count * sizeof(uint8_t *))
         if op.code == DO_STRING or op.code == DO_BYTES:
             read_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
         elif op.code == DO_LONG:
             block.rejected += read_longs(
-                ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext, block.odd
+                ats, ends, lanes, count, index, <int64_t *>data, op.factor, ahead, block.pext, block.odd,
+                block.order + block.rejected
             )
         elif op.code == DO_INT:
             block.rejected += read_ints(
-                ats, ends, lanes, count, index, <int32_t *>data, block.pext, block.odd
+                ats, ends, lanes, count, index, <int32_t *>data, block.pext, block.odd,
+                block.order + block.rejected
             )
         elif op.code == DO_INT_TO_LONG:
             factor = op.factor
@@ -360,7 +377,8 @@ cdef int64_t run_lanes(
                 ats[lane] = p + 1 + (present << 3)
         elif op.code == DO_NULLABLE_LONG:
             block.rejected += read_nullable_longs(
-                ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext, block.odd
+                ats, ends, lanes, count, index, <int64_t *>data, valid, op.size, op.factor, block.pext, block.odd,
+                block.order + block.rejected
             )
         elif op.code == DO_NULLABLE_TEXT:
             read_nullable_texts(block, column, op, lanes, count, index, of_rows, all_rows, tag)
@@ -452,11 +470,24 @@ cdef int64_t run_lanes(
                     continue
                 ats[lane] = p
         if unlikely(block.rejected != rejected):
+            if block.depth == 1:
+                keep_place(block, op, ops, rejected)
+            count = without_odd(block, lanes, count, rejected)
             rejected = block.rejected
-            count = without_odd(block, lanes, count)
         op += op.next
     block.depth -= 1
     return count
+
+
+cdef void keep_place(Block *block, const Op *op, const Op *ops, int64_t since) noexcept nogil:
+    """Note which op rows were rejected by, but for the first so many, and where it begins."""
+    cdef bint stepped = takes_steps(op)
+    cdef int64_t turn
+    cdef int64_t lane
+    for turn in range(since, block.rejected):
+        lane = block.order[turn]
+        block.failed[lane] = <int32_t>(op - ops)
+        block.failed_at[lane] = block.before[lane] if stepped else block.at[lane]
 
 
 cdef void read_decimals(
@@ -601,6 +632,13 @@ cdef bint read_lists(
                         length = offset_at(column, block.row + lane + 1, offset_t is int64_t) - items[lane]
                         memset(&block.texts[child][items[lane] - begin], 0, length * sizeof(Text))
             place(&columns[child], block.texts[child], begin, total, tag)
+    if unlikely(block.rejected != rejected):
+        # Their items are written in part.
+        chosen_count = 0
+        for at in range(count):
+            active[chosen_count] = lanes[at]
+            chosen_count += block.odd[lanes[at]]
+        empty_column(columns, op.column, block.row, block.count, active, chosen_count, offset_t is int64_t)
     if op.code == DO_MAP and may_repeat(column, block.row, block.count, offset_t is int64_t):
         for at in range(count):
             lane = lanes[at]

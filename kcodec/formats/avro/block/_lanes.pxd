@@ -1,6 +1,7 @@
 """A block of rows of Avro that is read a column at a time."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memmove
 
 from kcodec.formats.avro._context cimport Context
 from kcodec.formats.avro._program cimport Text
@@ -15,6 +16,7 @@ cdef enum:
     DEPTH = 32       # levels of nulls and unions
     PROGRAMS = 16    # programs of a block, at most
     NOTHING = 256    # bytes of 0
+    FEW = 8          # with more rows that are rejected at a time, all lanes are looked at
 
 
 cdef struct Block:
@@ -26,7 +28,11 @@ cdef struct Block:
     int64_t rows[LANES]            # index of each
     int64_t lanes[LANES]           # those that are read
     uint8_t odd[LANES]             # those that are not as expected
-    int64_t rejected               # grows with each that is found
+    int64_t rejected               # how many they are
+    int64_t order[LANES + 1]       # and which, as they were found
+    const uint8_t *before[LANES]   # where each row was before the op in hand, if that takes several steps
+    int32_t failed[LANES]          # of odd ones, which op of their program tells why, and where it begins; -1: any may
+    const uint8_t *failed_at[LANES]
     # Where all other rows are: loops over every row find no text there.
     uint8_t nothing[NOTHING + SLACK]
     int64_t items[LANES]           # index of the item in hand
@@ -44,8 +50,9 @@ cdef struct Block:
 
 cdef inline void reject(Block *block, int64_t lane) noexcept nogil:
     """Mark a row as not as expected; whatever it is, `without_odd` then leaves the row out."""
+    block.order[block.rejected] = lane
+    block.rejected += 1 - block.odd[lane]
     block.odd[lane] = 1
-    block.rejected += 1
 
 
 cdef inline int64_t take_length(const uint8_t **at, const uint8_t *end, int64_t present) noexcept nogil:
@@ -69,15 +76,30 @@ cdef inline void leave_out(Block *block, int64_t lane) noexcept nogil:
     block.end[lane] = block.nothing + NOTHING
 
 
-cdef inline int64_t without_odd(Block *block, int64_t *lanes, int64_t count) noexcept nogil:
-    """Take rows that were rejected out of some lanes; return how many are left."""
-    cdef int64_t left = 0
+cdef inline int64_t without_odd(Block *block, int64_t *lanes, int64_t count, int64_t since) noexcept nogil:
+    """Take rows that were rejected, but for the first so many, out of some lanes; return how many are left."""
+    cdef int64_t turn
     cdef int64_t lane
     cdef int64_t at
-    for at in range(count):
-        lane = lanes[at]
-        lanes[left] = lane
-        left += 1 - block.odd[lane]
-        if block.odd[lane]:
-            leave_out(block, lane)
-    return left
+    cdef int64_t left = 0
+    cdef int64_t half
+    for turn in range(since, block.rejected):
+        leave_out(block, block.order[turn])
+    if block.rejected - since > FEW:
+        for at in range(count):
+            lane = lanes[at]
+            lanes[left] = lane
+            left += 1 - block.odd[lane]
+        return left
+    for turn in range(since, block.rejected):
+        lane = block.order[turn]
+        at = 0
+        left = count
+        while left > 1:
+            half = left >> 1
+            at += half & -<int64_t>(lanes[at + half] <= lane)
+            left -= half
+        if count and lanes[at] == lane:
+            count -= 1
+            memmove(lanes + at, lanes + at + 1, (count - at) * sizeof(int64_t))
+    return count

@@ -196,8 +196,8 @@ cdef int64_t skip_lanes(
                     continue
                 ats[lane] = p
         if unlikely(block.rejected != rejected):
+            count = without_odd(block, lanes, count, rejected)
             rejected = block.rejected
-            count = without_odd(block, lanes, count)
         op += op.next
     block.depth -= 1
     return count
