@@ -8,30 +8,29 @@ after all, the rows around it are read together again, and it by itself. Rows th
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
+from kcodec.formats.protobuf._context cimport MAX_DEPTH, TRAIL, Context, fail
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
 from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, SLACK, Block
 from kcodec.plan._budget cimport begin_row, set_limits
-from kcodec.plan._decoder cimport Decoder, payload_of, program_of
+from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
+from kcodec.plan._failures cimport Kind
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport has_pext, unlikely
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
 
 __all__ = ["Program", "decode", "encode"]
 
-from operator import itemgetter
-
 import pyarrow as pa
 
 from kcodec.columns.nested import replace_rows
-from kcodec.errors import CapacityError, Fault
+from kcodec.errors import CapacityError
 from kcodec.formats.protobuf import _kernel_py
 from kcodec.formats.protobuf._encode import encode
 from kcodec.formats.protobuf._program import ProtobufProgram as Program
@@ -41,17 +40,6 @@ cdef enum:
     FEW_BYTES = 1 << 12       # if they hold less than that, are read one by one
     MAX_PAUSE = 64            # blocks that are read one by one after bad ones, at most
     BLOCK_BYTES = 1 << 16     # when its payloads hold this much, a block is full
-    FEW_STEPS = 4             # of a path, in rows that fail without being read one by one
-
-
-cdef struct Failure:
-    int64_t row
-    int64_t offset
-    int32_t program
-    int32_t op
-    Status status
-    int32_t trail_size
-    int64_t trail[FEW_STEPS]
 
 
 @cython.final
@@ -62,23 +50,18 @@ cdef class ProtobufDecoder(Decoder):
     cdef int64_t pause              # blocks that are read one by one after one that was not as expected,
     cdef int64_t left               # and those of them that are left
     cdef const Message **messages   # per program
-    cdef bint stop                  # the first row that fails is the last that is read
     cdef Builder aside              # columns that rows are read into to see what is wrong with them,
     cdef int64_t aside_payload      # with room for so many bytes
     cdef int64_t aside_room         # and so much beyond these
-    cdef Failure *failures          # of rows that have not been read one by one
-    cdef int64_t failed
-    cdef int64_t failures_room
     cdef list again                 # rows that the plain twin has read
     cdef list found                 # and what it has found there
 
-    def __init__(self, values, programs, selector, starts, stop):
+    def __init__(self, values, programs, selector, starts):
         cdef ProtobufProgram program
         cdef int64_t words = 0
         cdef int64_t ops = 0
         cdef int32_t at
         Decoder.__init__(self, values, programs, selector, starts, None, 0, True)
-        self.stop = stop
         self.again = []
         self.found = []
         self.in_blocks = True
@@ -108,7 +91,6 @@ cdef class ProtobufDecoder(Decoder):
 
     def __dealloc__(self):
         free(self.block.memory)
-        free(self.failures)
         free(self.context.seen)
         free(self.context.times)
         free(self.messages)
@@ -126,10 +108,11 @@ cdef class ProtobufDecoder(Decoder):
         cdef int64_t row
         cdef int64_t room
         cdef int64_t odd
-        cdef int64_t failed = self.failed
+        cdef int64_t noted = self.failures.count
         cdef int64_t count = self.count - self.next
         if self.next == 0:
             memset(self.block.odd, 0, LANES)
+            memset(self.block.foul, 0, LANES)
             self.left -= self.left > 0
             self.most = min(2 * self.most, LANES)
         if self.left:
@@ -161,7 +144,7 @@ cdef class ProtobufDecoder(Decoder):
                 drop_odd(&self.block, self.builder.columns, self.row, self.next, count)
                 self.pause = 0
                 return count
-            self.failed = failed
+            self.failures.count = noted
             self.context.budget.room = room
             # All rows but the odd ones can be read together.
             odd = 0
@@ -212,7 +195,7 @@ cdef class ProtobufDecoder(Decoder):
         if not (is_final(status) and is_first(context, field)):
             p = payload_of(self, self.row + at, slice, &end)
             status = self.read_aside(p, end, room)
-        return is_final(status) and context.trail_size <= FEW_STEPS and self.add_failure(at, slice, program)
+        return is_final(status) and self.note(self.row + at, slice, program)
 
     cdef Status read_aside(self, const uint8_t *p, const uint8_t *end, int64_t room) noexcept nogil:
         self.context.budget.room = room
@@ -237,27 +220,25 @@ cdef class ProtobufDecoder(Decoder):
         self.aside_room = room
         return True
 
-    cdef bint add_failure(self, int64_t at, const Slice *slice, int32_t program) noexcept nogil:
+    cdef bint note(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         """Note what the context says of the last failure; return whether there is memory."""
         cdef Context *context = &self.context
-        cdef Failure *grown
-        cdef Failure *failure
-        if self.failed == self.failures_room:
-            grown = <Failure *>realloc(self.failures, (2 * self.failures_room + 64) * sizeof(Failure))
-            if grown == NULL:
-                return False
-            self.failures = grown
-            self.failures_room = 2 * self.failures_room + 64
-        failure = &self.failures[self.failed]
-        failure.row = self.row + at
-        failure.offset = (context.at if context.at != NULL else slice.end) - slice.start + self.prefix_size
-        failure.program = program
-        failure.op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
-        failure.status = context.status
-        failure.trail_size = context.trail_size
-        memcpy(failure.trail, context.trail, context.trail_size * sizeof(int64_t))
-        self.failed += 1
-        return True
+        cdef int64_t items[TRAIL]
+        cdef Kind kind
+        cdef int32_t at
+        kind.program = program
+        kind.op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
+        kind.status = context.status
+        kind.level = context.trail_size
+        kind.items = items
+        # They have been noted from the inside out.
+        for at in range(kind.level):
+            items[at] = context.trail[kind.level - 1 - at]
+        return self.failures.note(row, self.offset(slice), &kind)
+
+    cdef int64_t offset(self, const Slice *slice) noexcept nogil:
+        """Return where a row has failed."""
+        return (self.context.at if self.context.at != NULL else slice.end) - slice.start
 
     cdef Status read_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
@@ -275,11 +256,17 @@ cdef class ProtobufDecoder(Decoder):
         p = read_root(context, row, p, end)
         return OK if p != NULL else context.status
 
+    cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
+        if self.stop or not is_final(self.context.status):
+            return FAULT
+        return GO_ON if self.note(row, slice, program) else OUT_OF_MEMORY
+
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         cdef Context *context = &self.context
         cdef Compiled program = self.compiled[chosen]
         cdef const uint8_t *end
         cdef const uint8_t *p
+        cdef int32_t at
         if context.status == REREAD:
             p = payload_of(self, row, slice, &end)
             start = p - slice.start
@@ -296,31 +283,10 @@ cdef class ProtobufDecoder(Decoder):
             # It is the row as a whole that yields too much.
             return program.fault(row, slice.end - slice.start, context.status, -1, "")
         op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
-        offset = context.at - slice.start if context.at != NULL else slice.end - slice.start
-        return located(program, row, offset, context.status, op, context.trail, context.trail_size)
-
-    cdef list noted(self):
-        """Return the facts of the rows that have not been read one by one."""
-        cdef Failure *failure
-        cdef int64_t at
-        faults = []
-        alike = {}
-        for at in range(self.failed):
-            failure = &self.failures[at]
-            # Most rows fail in one of a few ways; what is said of a row costs more than reading it.
-            key = (failure.program, failure.op, failure.status) if failure.trail_size == 0 else None
-            fault = alike.get(key)
-            if fault is None:
-                fault = located(
-                    self.compiled[failure.program], failure.row, failure.offset, failure.status, failure.op,
-                    failure.trail, failure.trail_size,
-                )
-                if key is not None:
-                    alike[key] = fault
-            else:
-                fault = tuple.__new__(Fault, (failure.row, failure.offset, *fault[2:]))
-            faults.append(fault)
-        return faults
+        items = [context.trail[at] for at in range(context.trail_size - 1, -1, -1)]
+        return program.fault(
+            row, self.offset(slice), context.status, op, program.path(op, items) if op >= 0 else ""
+        )
 
 
 cdef bint is_final(Status status) noexcept nogil:
@@ -345,20 +311,10 @@ cdef bint is_first(const Context *context, int32_t field) noexcept nogil:
     return True
 
 
-cdef object located(
-    Compiled program, int64_t row, int64_t offset, Status status, int32_t op, const int64_t *trail, int32_t trail_size
-):
-    """Return the facts of a row that failed at an op, with a trail of the items that it was in, innermost first."""
-    path = program.path(op, [trail[at] for at in range(trail_size - 1, -1, -1)]) if op >= 0 else ""
-    return program.fault(row, offset, status, op, path)
-
-
 def decode(values, programs, *, selector=None, starts=None, trailing=False, stop=False):
     """Decode one message per row; see `kcodec.formats.protobuf.kernel.ProtobufKernel`."""
-    cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts, stop)
+    cdef ProtobufDecoder decoder = ProtobufDecoder(values, programs, selector, starts)
     array, faults = decoder.decode(stop)
-    if decoder.failed:
-        faults = sorted([*decoder.noted(), *faults], key=itemgetter(0)) if faults else decoder.noted()
     if decoder.again and array is not None:
         array = replace_rows(array, decoder.again, pa.concat_arrays(decoder.found))
     return array, faults

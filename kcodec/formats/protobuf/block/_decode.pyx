@@ -14,13 +14,13 @@ when all others are known.
 
 Nothing is reported from here. A row that is not as expected (fields in another order, or twice; members of a oneof
 one after the other; whatever is wrong) is marked as odd, and the row loop reads it. The others are read to their end:
-if all that is odd turns out to be wrong, what it has stored is taken out of the columns again, and they are done.
+if all that is odd turns out to be wrong, those rows become null over what they have stored, and all are done.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, offset_at, set_end, set_null
+from kcodec.columns._builder cimport BITS, BLOB, FIXED, LIST, MAP, TEXT, Column, hide, offset_at, set_end
 from kcodec.columns._compact cimport empty_rows, has_duplicates, may_repeat
 from kcodec.columns._rows cimport Slice
 from kcodec.formats.protobuf._program cimport (
@@ -602,17 +602,16 @@ cdef bint read_block(
 
 cdef void drop_odd(Block *block, Column *columns, int64_t base, int64_t first, int64_t count) noexcept nogil:
     """Make odd rows null; `base` is the index of the first row of the block."""
-    cdef int64_t odd[LANES]
-    cdef int64_t odd_count = 0
+    cdef int64_t foul[LANES]
+    cdef int64_t foul_count = 0
     cdef int64_t row
     for row in range(count):
-        odd[odd_count] = row
-        odd_count += block.odd[first + row]
-    if odd_count == 0:
-        return
-    empty_rows(columns, base + first, count, odd, odd_count, block.context.wide)
-    for row in range(odd_count):
-        set_null(columns, 0, base + first + odd[row], block.context.wide)
+        if block.odd[first + row]:
+            hide(columns, base + first + row)
+            foul[foul_count] = row
+            foul_count += block.foul[first + row]
+    if foul_count:
+        empty_rows(columns, base + first, count, foul, foul_count, block.context.wide)
 
 
 cdef int64_t find_rows(

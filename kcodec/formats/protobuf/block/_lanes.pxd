@@ -30,6 +30,7 @@ cdef struct Block:
     uint8_t *memory
     int64_t used
     uint8_t odd[LANES]   # rows that are not as expected,
+    uint8_t foul[LANES]  # whether that is for text that is not UTF-8,
     int32_t field[LANES]  # and which field of the payload was the first that is not; -1: none in particular
     const uint8_t *rest[LANES]  # behind all fields: where what has not been read of the row starts
     int32_t root         # the field of payloads that is read now

@@ -179,6 +179,7 @@ cdef void check_texts(Block *block, const Lanes *lanes, const Column *column, bi
         end = offset_at(column, lanes.lane[at].index + 1, wide)
         if not utf8_valid(column.data + start, end - start):
             reject(block, &lanes.lane[at])
+            block.foul[lanes.lane[at].row] = 1
         start = end
 
 
