@@ -62,6 +62,7 @@ class _Lexer:
     def __init__(self, text: str, delimiter: str) -> None:
         self.text = text
         self.delimiter = delimiter
+        self.stop = re.compile(rf"[{re.escape(delimiter)}\r\n]")
         self.at = 0
         self.line = 1
 
@@ -96,8 +97,8 @@ class _Lexer:
         """Read a cell up to the delimiter, the end of the line or of the text behind it."""
         begin = self.at
         if not self.text.startswith('"', self.at):
-            while self.at < len(self.text) and self.text[self.at] not in (self.delimiter, "\r", "\n"):
-                self.at += 1
+            stop = self.stop.search(self.text, begin)
+            self.at = stop.start() if stop else len(self.text)
             return begin, self.text[begin : self.at]
         parts, start_line = [], self.line
         self.at += 1
