@@ -2,7 +2,6 @@
 
 import inspect
 import itertools
-import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,11 +10,12 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._threads import map_in_threads
 from kcodec.columns.casts import FINER
+from kcodec.columns.faults import Faults
+from kcodec.columns.frames import framed_rows
 from kcodec.columns.source import arrays, payloads, sound, valid
 from kcodec.columns.types import type_at
 from kcodec.errors import CODES, CapacityError, ConfigError, DecodeError, EncodeError, Fault, one_line
 from kcodec.plan import Limits
-from kcodec.plan.faults import Faults
 
 __all__ = [
     "ERRORS",
@@ -74,9 +74,7 @@ def report(faults: Iterable[Fault]) -> pa.Table:
 def _joint_report(parts: Iterable[Sequence[Fault]]) -> pa.Table:
     """Make the error report of the parts of a column."""
     tables = [
-        pa.Table.from_arrays([*part.columns(), pa.nulls(len(part), pa.int64())], schema=REPORT)
-        if isinstance(part, Faults)
-        else report(part)
+        pa.Table.from_arrays(part.columns(), schema=REPORT) if isinstance(part, Faults) else report(part)
         for part in parts
         if part
     ]
@@ -106,38 +104,15 @@ def name_frames(faults: Sequence[Fault], values: pa.Array) -> Sequence[Fault]:
     """Return faults of decoding, with reasons that say so where a row looks framed: 0, a small id, a payload."""
     if not faults:
         return faults
-    rows = faults.rows if isinstance(faults, Faults) else [fault.row for fault in faults]
+    every = Faults.of(faults)
     found: dict[int, str] = {}
-    for at, may_be in enumerate(_starting_with_zero(values, rows)):
-        value = values[rows[at]].as_buffer() if may_be else None
-        if value is None or value.size < 6:
-            continue
-        magic, schema_id = struct.unpack_from(">BI", value)
-        if not magic and 0 < schema_id < 1 << 24:
-            hint = (
-                f"looks framed: schema id {schema_id}; kcodec.Serde reads that, "
-                "in Spark give subject and schemaRegistryAddress"
-            )
-            found[at] = f"{faults[at].reason} ({hint})"
-    if isinstance(faults, Faults):
-        return faults.with_reasons(found)
-    return [fault._replace(reason=found.get(at, fault.reason)) for at, fault in enumerate(faults)]
-
-
-def _starting_with_zero(values: pa.Array, rows: Sequence[int]) -> list[bool]:
-    """Return of rows whether their first byte is zero, or may be: views are not looked into."""
-    kind = values.type
-    wide = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
-    if not (wide or pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        return [True] * len(rows)
-    _, offsets, data = values.buffers()
-    if not len(rows) or not data:
-        return [False] * len(rows)
-    width = 8 if wide else 4
-    starts = memoryview(offsets).cast("B")[: offsets.size // width * width].cast("q" if wide else "i")
-    content = memoryview(data).cast("B")
-    first = (starts[values.offset + row] for row in rows)
-    return [start < len(content) and content[start] == 0 for start in first]
+    for at, schema_id in framed_rows(values, every.rows):
+        hint = (
+            f"looks framed: schema id {schema_id}; kcodec.Serde reads that, "
+            "in Spark give subject and schemaRegistryAddress"
+        )
+        found[at] = f"{every[at].reason} ({hint})"
+    return every.with_reasons(found)
 
 
 def result(parts: Sequence[pa.Array], chunked: bool, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:

@@ -13,13 +13,16 @@ from kcodec.wire.frame cimport (
 )
 from kcodec.wire.status cimport OK, Status
 
-from kcodec.errors import CODES, Fault
+import pyarrow as pa
+
+from kcodec.columns.faults import Faults
+from kcodec.errors import CODES
 from kcodec.wire._faults import encode_error
 
-__all__ = ["common_frame", "decode_frames", "frame_prefix"]
+__all__ = ["common_frame", "decode_frames", "frame_prefix", "framed_rows"]
 
-#: By number, as in ``wire/status.pxd``.
-_CODES = ("", *CODES)
+#: How rows fail: by number, as in ``wire/status.pxd``.
+_WAYS = (("", "", ""), *(("", code, reason) for code, reason in CODES.items()))
 
 cdef enum:
     NULL_ROW = -1
@@ -260,12 +263,17 @@ def decode_frames(values, indexes: bool):
         if row == rows.length:
             break
         keys.resize(2 * keys.size if keys.count == keys.size // 2 else keys.size, 2 * keys.room)
-    faults = []
+    bad = []
+    kinds = []
     for row in range(rows.length):
         if selector[row] == BAD_FRAME:
             rows.slice(row, &value)
-            code = _CODES[<int>read_row(&value, c_indexes, &key, levels, &size)]
-            faults.append(Fault(row, 0, "", code, CODES[code]))
+            bad.append(row)
+            kinds.append(<int>read_row(&value, c_indexes, &key, levels, &size))
+    faults = []
+    if bad:
+        first = pa.repeat(pa.scalar(0, pa.int64()), len(bad))
+        faults = Faults(pa.array(bad, pa.int64()), first, pa.array(kinds, pa.int64()), _WAYS)
     return chosen, places, keys.values(c_indexes), faults
 
 
@@ -296,6 +304,21 @@ def common_frame(values, indexes: bool):
         return None
     keys.number(&key, levels)
     return prefix[:size], keys.values(indexes)[0]
+
+
+def framed_rows(values, const int64_t[::1] numbers) -> list:
+    """Find rows that look framed; see `kcodec.columns.frames.framed_rows`."""
+    cdef Rows rows = Rows(values)
+    cdef Slice value
+    cdef int64_t at
+    found = []
+    for at in range(numbers.shape[0]):
+        rows.slice(numbers[at], &value)
+        if value.start == NULL or value.end - value.start < 6 or value.start[0] != 0:
+            continue
+        if 0 < load_be32(value.start + 1) < 1 << 24:
+            found.append((at, load_be32(value.start + 1)))
+    return found
 
 
 def frame_prefix(key, indexes) -> bytes:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec.errors import CODES, Fault
 from kcodec.wire._framing_py import read_frame, read_indexes, written_indexes
 
-__all__ = ["common_frame", "decode_frames", "frame_prefix"]
+__all__ = ["common_frame", "decode_frames", "frame_prefix", "framed_rows"]
 
 #: Rows of which a column's common frame is taken.
 SAMPLES = 16
@@ -51,6 +51,17 @@ def common_frame(values: pa.Array, indexes: bool) -> tuple[bytes, Any] | None:
     prefix = rows[present][: memoryview(ends).cast("i")[0]]
     looked_at = rows[present + 1 :: 1 + len(rows) // SAMPLES]
     return (prefix, keys[0]) if all(row is None or row.startswith(prefix) for row in looked_at) else None
+
+
+def framed_rows(values: pa.Array, numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Find rows that look framed; see `kcodec.columns.frames.framed_rows`."""
+    found = []
+    for at, number in enumerate(numbers):
+        # Binary first: columns of strings may hold bytes that are no text.
+        value = values.slice(number, 1).cast(pa.large_binary())[0].as_py()
+        if value and len(value) > 5 and not value[0] and 0 < int.from_bytes(value[1:5], "big") < 1 << 24:
+            found.append((at, int.from_bytes(value[1:5], "big")))
+    return found
 
 
 def frame_prefix(key: int | bytes, indexes: Sequence[int]) -> bytes:

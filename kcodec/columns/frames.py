@@ -8,7 +8,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import Fault
 
-__all__ = ["KeyedFrames", "common_frame", "decode_frames", "frame_prefix", "payload_start"]
+__all__ = ["KeyedFrames", "common_frame", "decode_frames", "frame_prefix", "framed_rows", "payload_start"]
 
 
 class KeyedFrames(NamedTuple):
@@ -22,7 +22,7 @@ class KeyedFrames(NamedTuple):
     selector: bytearray
     starts: bytearray
     keys: list[Any]
-    faults: list[Fault]
+    faults: Sequence[Fault]
 
 
 def decode_frames(values: pa.Array, indexes: bool = False) -> KeyedFrames:
@@ -48,6 +48,22 @@ def common_frame(values: pa.Array, indexes: bool = False) -> tuple[bytes, Any] |
     """
     frame: tuple[bytes, Any] | None = kernel("columns._frames").common_frame(values, indexes)
     return frame
+
+
+def framed_rows(values: pa.Array, rows: pa.Array) -> list[tuple[int, int]]:
+    r"""Find, among rows whose numbers are given, those that look framed: 0, a small id, a payload.
+
+    Returns the position among the numbers, and the id, of each.
+
+    Examples
+    --------
+    >>> values = pa.array([b"\x00\x00\x00\x00\x07abc", b"{}", b"\x00\x00\x00\x00\x09abc"])
+    >>> framed_rows(values, pa.array([1, 2]))
+    [(1, 9)]
+    """
+    numbers = memoryview(rows.buffers()[1]).cast("B").cast("q")[rows.offset : rows.offset + len(rows)]
+    found: list[tuple[int, int]] = kernel("columns._frames").framed_rows(values, numbers)
+    return found
 
 
 def payload_start(starts: Any, row: int) -> int:

@@ -12,7 +12,7 @@ from kcodec.wire.cursor cimport likely, unlikely
 
 import pyarrow as pa
 
-from kcodec.plan.faults import Faults
+from kcodec.columns.faults import Faults
 
 
 cdef class Failures:

@@ -1,6 +1,6 @@
 """Where the schema ids of a column are: in a prefix, in headers, or in the configuration."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -37,7 +37,7 @@ class Framed:
         keys: list[Key],
         selector: Any,
         starts: Any,
-        faults: Iterable[Fault] = (),
+        faults: Sequence[Fault] = (),
         headers: int | None = None,
         used: list[Key] | None = None,
     ) -> None:
@@ -45,7 +45,7 @@ class Framed:
         self.keys = keys
         self.selector = selector
         self.starts = starts
-        self.faults = list(faults)
+        self.faults = faults
         self.headers = len(keys) if headers is None else headers
         # Not cached properties: before Python 3.12 these have a lock, which may be held when the process is forked.
         self._used = used
@@ -55,6 +55,8 @@ class Framed:
 
     @property
     def _indices(self) -> pa.Array:
+        if self.selector is None:
+            return pa.repeat(pa.scalar(0, pa.int32()), len(self))
         return _column(self.selector, len(self))
 
     @property
@@ -64,22 +66,18 @@ class Framed:
             self._used = [self.keys[index] for index in pc.unique(self._indices).to_pylist() if index >= 0]
         return self._used
 
-    def number(self, row: int) -> int:
-        """Return the number of a row's key; negative if it has none."""
-        return 0 if self.selector is None else int(memoryview(self.selector).cast("B").cast("i")[row])
+    def numbers(self, rows: pa.Array) -> pa.Array:
+        """Return the numbers of the keys that some rows have."""
+        return self._indices.take(rows)
 
     def in_header(self, index: int) -> bool:
         """Return whether a key stood in a header."""
         return index >= self.headers
 
-    def rows(self, numbers: Iterable[int]) -> list[int]:
+    def rows(self, numbers: Sequence[int]) -> pa.Array:
         """Return the rows whose keys have some numbers, in order."""
-        wanted = list(numbers)
-        if not wanted:
-            return []
-        found = pc.is_in(self._indices, value_set=pa.array(wanted, pa.int32()))
-        rows: list[int] = pc.indices_nonzero(found).to_pylist()
-        return rows
+        found = pc.is_in(self._indices, value_set=pa.array(numbers, pa.int32()))
+        return pc.indices_nonzero(found).cast(pa.int64())
 
 
 def framed_chunks(

@@ -2,10 +2,11 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kcodec._fork import fork_safe_lock
+from kcodec.columns.faults import Faults
 from kcodec.errors import Fault
 
 __all__ = ["Meter", "SerdeMetrics", "logger"]
@@ -74,9 +75,9 @@ class Meter:
         name = key if isinstance(key, int) else key.hex()
         logger.info("fetched schema %s from %s", name, url, extra={"schema_id": name})
 
-    def read(self, rows: int, ids: Iterable[int | bytes], faults: Iterable[Fault]) -> None:
+    def read(self, rows: int, ids: Iterable[int | bytes], faults: Sequence[Fault]) -> None:
         """Count a batch."""
-        codes = Counter(fault.code for fault in faults)
+        codes = faults.codes() if isinstance(faults, Faults) else Counter(fault.code for fault in faults)
         bad = codes.total()
         ids = set(ids)
         with self._lock:

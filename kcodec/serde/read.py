@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
 from kcodec.codec import Run, Step
+from kcodec.columns.faults import Faults, joined
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
@@ -258,7 +259,7 @@ class ColumnReader:
         decoder: SchemaDecoder | None,
         errors: str,
         stop: bool,
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         try:
             return self._decode_rows(framed, sources, decoder, stop)
         except OtherPrefix:
@@ -269,32 +270,43 @@ class ColumnReader:
 
     def _decode_rows(
         self, framed: Framed, sources: dict[Key, Source], decoder: SchemaDecoder | None, stop: bool
-    ) -> tuple[pa.Array, list[Fault]]:
+    ) -> tuple[pa.Array, Sequence[Fault]]:
         used = set(framed.used)
         found = [sources[key] if key in used else None for key in framed.keys]
-        faults = list(framed.faults)
-        refused = {
-            number: source for number, source in enumerate(found) if source is not None and source.code
-        }
-        for row in framed.rows(refused):
-            number = framed.number(row)
-            source = refused[number]
-            offset = None if framed.in_header(number) else 0
-            faults.append(Fault(row, offset, "", source.code, source.reason, source.schema_id))
+        parts = [framed.faults, _refused(framed, found)]
         programs = [None if source is None else source.program for source in found]
         if decoder is not None and any(program is not None for program in programs):
             array, bad = decoder.decode(
                 framed.values, programs, selector=framed.selector, starts=framed.starts, stop=stop
             )
-            ids = [None if source is None else source.schema_id for source in found]
-            faults += [fault._replace(schema_id=ids[framed.number(fault.row)]) for fault in bad]
+            if bad:
+                bad = Faults.of(bad)
+                parts.append(bad.with_ids(_ids(found).take(framed.numbers(bad.rows))))
         else:
             array = pa.nulls(len(framed), pa.null() if decoder is None else decoder.arrow_type)
-        faults.sort(key=lambda fault: fault.row)
+        faults = joined(parts)
         unknown = ("unknown_schema_id", "registry_error")
         known = [schema_key(key) for key in used if sources[key].code not in unknown]
         self.meter.read(len(framed), known, faults[:1] if stop else faults)
         return array, faults
+
+
+def _ids(sources: list[Source | None]) -> pa.Array:
+    return pa.array([None if source is None else source.schema_id for source in sources], pa.int64())
+
+
+def _refused(framed: Framed, sources: list[Source | None]) -> Sequence[Fault]:
+    """Return the rows that cannot be read for what their key names."""
+    refused = [number for number, source in enumerate(sources) if source is not None and source.code]
+    if not refused:
+        return []
+    rows = framed.rows(refused)
+    numbers = framed.numbers(rows)
+    offsets = pa.array(
+        [None if framed.in_header(number) else 0 for number in range(len(sources))], pa.int64()
+    )
+    ways = [("", "", "") if source is None else ("", source.code, source.reason) for source in sources]
+    return Faults(rows, offsets.take(numbers), numbers.cast(pa.int64()), ways, _ids(sources).take(numbers))
 
 
 def _unread(key: Key, code: str, reason: str) -> Source:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcodec._impl import IMPLEMENTATIONS, kernel
-from kcodec.columns.frames import decode_frames, frame_prefix, payload_start
+from kcodec.columns.frames import decode_frames, frame_prefix, framed_rows, payload_start
 from kcodec.errors import CODES, EncodeError, Fault
 from kcodec.wire import encode_message_indexes
 
@@ -40,6 +40,25 @@ def test_each_layout(kind):
     rows = [framed(7, b"a" * 20), None, framed(1 << 20), b"\1" + GUID + b"x", framed(7, b"b"), None]
     values = pa.array(rows, kind)
     assert both(values) == ([0, -1, 1, 2, 0, -1], [5, 0, 5, 17, 5, 0], [7, 1 << 20, GUID], [])
+
+
+@pytest.mark.parametrize("impl", IMPLEMENTATIONS)
+@pytest.mark.parametrize("kind", [*LAYOUTS, *TEXTS], ids=str)
+def test_rows_that_look_framed(kind, impl, monkeypatch):
+    monkeypatch.setenv("KCODEC_IMPL", impl)
+    rows = [
+        b"{}",
+        framed(7, b"a"),
+        None,
+        framed(7),
+        framed(0, b"a"),
+        framed(1 << 24, b"a"),
+        b"",
+        framed(9, b"bc"),
+    ]
+    values = pa.array(rows, pa.binary()).cast(kind)
+    assert framed_rows(values, pa.array([9, *range(8)], pa.int64())[1:]) == [(1, 7), (7, 9)]
+    assert framed_rows(values[1:], pa.array([0, 1, 6], pa.int64())) == [(0, 7), (2, 9)]
 
 
 def test_fixed_width():

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
+from kcodec.columns.faults import Faults
 from kcodec.errors import CODES, Fault
 from kcodec.formats.connect._envelope_py import fault as envelope_fault
 from kcodec.formats.connect.arrow import widen
@@ -15,7 +16,6 @@ from kcodec.formats.connect.rows import RowConverter
 from kcodec.formats.connect.target import MAX_TEXTS, NO_SCHEMA, NullTarget, Reading, Target
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
-from kcodec.plan.faults import Faults
 
 __all__ = ["RunReader"]
 

@@ -1,0 +1,163 @@
+"""Rows that failed, as columns: made for reports of many."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
+
+import pyarrow as pa
+
+from kcodec._lazy import compute as pc
+from kcodec.errors import Fault
+
+__all__ = ["Faults", "joined"]
+
+#: Path, code and reason of a row that failed.
+Way = tuple[str, str, str]
+
+
+class Faults(Sequence[Fault]):
+    """Rows that failed, in order; each is made a `Fault` when it is asked for.
+
+    Parameters
+    ----------
+    rows, offsets : pyarrow.Int64Array
+        Of each the row's number and the byte in it, null if none is meant.
+    kinds : pyarrow.Int64Array
+        Of each the position in `ways`.
+    ways : sequence of (str, str, str)
+        Path, code and reason.
+    ids : pyarrow.Int64Array, optional
+        Of each the schema id of its frame.
+
+    Examples
+    --------
+    >>> column = pa.array([0, 0])
+    >>> faults = Faults(pa.array([3, 8]), column, column, [("id", "truncated", "the input ends inside this value")])
+    >>> len(faults), faults[1].row, faults.columns()[2].to_pylist()
+    (2, 8, ['id', 'id'])
+    """
+
+    def __init__(
+        self,
+        rows: pa.Array,
+        offsets: pa.Array,
+        kinds: pa.Array,
+        ways: Sequence[Way],
+        ids: pa.Array | None = None,
+    ) -> None:
+        self.rows = rows
+        self._offsets = offsets
+        self._kinds = kinds
+        self._ways = ways
+        self._ids = pa.nulls(len(rows), pa.int64()) if ids is None else ids
+
+    @classmethod
+    def of(cls, faults: Sequence[Fault]) -> "Faults":
+        """Return rows that failed as columns."""
+        if isinstance(faults, Faults):
+            return faults
+        ways: dict[Way, int] = {}
+        kinds = [ways.setdefault((fault.path, fault.code, fault.reason), len(ways)) for fault in faults]
+        numbers = ([fault.row for fault in faults], [fault.offset for fault in faults], kinds)
+        rows, offsets, places = (pa.array(each, pa.int64()) for each in numbers)
+        ids = pa.array([fault.schema_id for fault in faults], pa.int64())
+        return cls(rows, offsets, places, list(ways), ids)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Fault: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Fault]: ...
+    def __getitem__(self, at: int | slice) -> Fault | list[Fault]:
+        if isinstance(at, slice):
+            return [self[i] for i in range(*at.indices(len(self)))]
+        row, offset, kind, schema_id = (column[at].as_py() for column in self._columns)
+        path, code, reason = self._ways[kind]
+        return Fault(row, offset, path, code, reason, schema_id)
+
+    def __iter__(self) -> Iterator[Fault]:
+        for row, offset, kind, schema_id in zip(*map(_numbers, self._columns), strict=True):
+            path, code, reason = self._ways[kind]
+            yield Fault(row, offset, path, code, reason, schema_id)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    @property
+    def _columns(self) -> tuple[pa.Array, pa.Array, pa.Array, pa.Array]:
+        return self.rows, self._offsets, self._kinds, self._ids
+
+    def placed(self, before: int) -> "Faults":
+        """Return the same of rows with so many before them."""
+        if not before:
+            return self
+        return Faults(pc.add(self.rows, before), self._offsets, self._kinds, self._ways, self._ids)
+
+    def told(self, way: Callable[[str, str, str], Way]) -> "Faults":
+        """Return the same with path, code and reason as a function makes them."""
+        return Faults(self.rows, self._offsets, self._kinds, [way(*each) for each in self._ways], self._ids)
+
+    def with_reasons(self, reasons: Mapping[int, str]) -> "Faults":
+        """Return the same with other reasons for some, by their position."""
+        if not reasons:
+            return self
+        ways, kinds = list(self._ways), list(_numbers(self._kinds))
+        for at, reason in reasons.items():
+            path, code, _ = ways[kinds[at]]
+            kinds[at] = len(ways)
+            ways.append((path, code, reason))
+        return Faults(self.rows, self._offsets, pa.array(kinds, pa.int64()), ways, self._ids)
+
+    def with_ids(self, ids: pa.Array) -> "Faults":
+        """Return the same with schema ids."""
+        return Faults(self.rows, self._offsets, self._kinds, self._ways, ids)
+
+    def codes(self) -> Counter[str]:
+        """Count the rows of each code."""
+        counted: Counter[str] = Counter()
+        for kind, count in Counter(_numbers(self._kinds)).items():
+            counted[self._ways[kind][1]] += count
+        return counted
+
+    def columns(self) -> list[pa.Array]:
+        """Return the columns of a report: rows, offsets, paths, codes, reasons, schema ids."""
+        told = [pa.array([way[i] for way in self._ways], pa.string()).take(self._kinds) for i in range(3)]
+        return [self.rows, self._offsets, *told, self._ids]
+
+
+def joined(parts: Iterable[Sequence[Fault]]) -> Sequence[Fault]:
+    """Return the rows of several parts in order; no row is in two of them.
+
+    >>> one = Fault(8, 0, "", "truncated", "the input ends inside this value")
+    >>> [fault.row for fault in joined([[one], [], [one._replace(row=3)]])]
+    [3, 8]
+    """
+    some = [part for part in parts if part]
+    if len(some) < 2:
+        return some[0] if some else []
+    ways: list[Way] = []
+    columns: list[Any] = []
+    for part in map(Faults.of, some):
+        rows, offsets, kinds, ids = part._columns
+        columns.append((rows, offsets, pc.add(kinds, len(ways)), ids))
+        ways += part._ways
+    rows, offsets, kinds, ids = (pa.concat_arrays(each) for each in zip(*columns, strict=True))
+    order = pc.array_sort_indices(rows)
+    return Faults(rows.take(order), offsets.take(order), kinds.take(order), ways, ids.take(order))
+
+
+def _numbers(column: pa.Array) -> Sequence[Any]:
+    """Return what a column of integers holds, without an object of Arrow for each."""
+    if column.null_count == len(column):
+        return [None] * len(column)
+    if column.null_count:
+        found: list[int | None] = column.to_pylist()
+        return found
+    return memoryview(column.buffers()[1]).cast("B").cast("q")[column.offset : column.offset + len(column)]
