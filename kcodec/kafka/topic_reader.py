@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.columns import Columns
@@ -163,7 +164,7 @@ def read(
         )
         batches = _batches(Fetcher(cluster, ranges, isolation), made, report)
         first = None if made.schema is not None else next(batches, None)
-        reader = pa.RecordBatchReader.from_batches(made.fix_schema(), _chained(first, batches))
+        reader = stream(made.fix_schema(), _chained(first, batches))
     except BaseException:
         cluster.close()
         raise

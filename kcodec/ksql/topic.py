@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from kcodec import kafka
 from kcodec import registry as registries
+from kcodec.columns.stream import stream
 from kcodec.errors import EncodeError
 from kcodec.kafka.cluster import Cluster
 from kcodec.kafka.columns import Columns
@@ -92,7 +93,7 @@ def read(
     )
     reader, report = found if errors == "report" else (found, None)
     batches = (_rows(records, batch, errors, report) for batch in reader)
-    rows = pa.RecordBatchReader.from_batches(records.schema, batches)
+    rows = stream(records.schema, batches)
     return rows if report is None else (rows, report)
 
 
@@ -273,7 +274,7 @@ def _written(records: Records, data: Any) -> pa.RecordBatchReader:
         raise TypeError(f"{type(data).__name__} is no table")
     # No rows: what is wrong with the columns shows before a topic is asked for.
     schema = records.write(rows.schema.empty_table()).schema
-    return pa.RecordBatchReader.from_batches(schema, _batches(records, rows))
+    return stream(schema, _batches(records, rows))
 
 
 def _batches(records: Records, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

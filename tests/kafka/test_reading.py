@@ -155,9 +155,13 @@ def test_a_damaged_batch_costs_that_batch(fast, errors):
         cluster.logs[PLACE][1] = (10, last, data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
         place = {"servers": cluster.address, "columns": ["offset"], "config": fast, "errors": errors}
         if errors == "raise":
+            reader = read("t", **place)
             with pytest.raises(RecordError, match="crc_mismatch: t-0, offset 10, batch, byte 17") as info:
-                read("t", **place).read_all()
+                reader.read_all()
             assert (info.value.position, info.value.column) == (10, None)
+            # What stands behind it has not been read: that is no end.
+            with pytest.raises(RecordError, match="offset 10"):
+                reader.read_next_batch()
             return
         found = read("t", **place)
         reader, report = found if errors == "report" else (found, None)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec.codec import report
+from kcodec.columns.stream import stream
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault
 from kcodec.protocol.batch.compression import CompressionError, Expanded, SizeLimitError
 from kcodec.protocol.batch.partition_files import open_file
@@ -243,7 +244,7 @@ def stream_batches(source: Any, *, window: int = _READ, **options: Any) -> pa.Re
     if not isinstance(window, int) or window < 1:
         raise ConfigError(f"window={window!r} is not a number of bytes")
     chunks = chunks_of(source, BatchSource(chosen), window)
-    return pa.RecordBatchReader.from_batches(record_schema(chosen.views), chunks)
+    return stream(record_schema(chosen.views), chunks)
 
 
 def chunks_of(source: Any, batches: BatchSource, window: int = _READ) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.codec import report
+from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError
 from kcodec.protocol.batch.indexes import read_offset_index, read_time_index, read_transaction_index
 from kcodec.protocol.batch.partition_files import LOGS, open_file, suffix_of
@@ -118,7 +119,7 @@ def stream_segment(
     if suffix_of(path) not in LOGS:
         raise ConfigError(f"{path} is not a log: read_segment reads it")
     source = _records(path, isolation, filesystem, chosen)
-    return pa.RecordBatchReader.from_batches(record_schema(chosen.views), _chunks(source, path, filesystem))
+    return stream(record_schema(chosen.views), _chunks(source, path, filesystem))
 
 
 def _check_isolation(isolation: str) -> None:
