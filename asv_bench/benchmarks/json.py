@@ -82,7 +82,7 @@ class Leaves:
 class BadRows:
     """Documents of which some are cut short."""
 
-    params = ([0, 1, 50],)
+    params = ([0, 1, 10, 50],)
     param_names = ("percent",)
 
     def setup(self, percent: int) -> None:
