@@ -33,6 +33,7 @@ PROPERTIES = {
         "test_decode_of_any_bytes",
         "test_resolution_of_any_bytes",
         "test_blocks_of_many_programs",
+        "test_bad_rows_of_any_schema",
         "test_encode_of_decoded_columns",
     ),
     "formats/connect/test_parity.py": ("test_the_implementations_agree",),
