@@ -262,6 +262,19 @@ static KC_INLINE void kc_copy64(uint8_t *to, const uint8_t *from) {
     kc_copy32(to + 32, from + 32);
 }
 
+static KC_INLINE const uint8_t *kc_json_plain_inline(
+    const uint8_t *at, const uint8_t *end, uint8_t *target, uint64_t (*specials)(const uint8_t *)
+) {
+    do {
+        const uint64_t found = specials(at);
+        kc_copy64(target, at);
+        if (found) return at + kc_ctz64(found);
+        at += 64;
+        target += 64;
+    } while (at < end);
+    return at;
+}
+
 /* Escapes are found 64 bytes at a time, so that none waits until the one before is read. */
 static KC_INLINE const uint8_t *kc_json_text_inline(
     const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length, uint64_t (*specials)(const uint8_t *)
@@ -309,6 +322,10 @@ KC_JSON_HASWELL static inline uint64_t kc_json_specials64_haswell(const uint8_t 
         _mm256_cmpeq_epi8(_mm256_max_epu8(two, control), control)
     ));
     return low | (uint64_t)high << 32;
+}
+
+KC_JSON_HASWELL static const uint8_t *kc_json_plain_haswell(const uint8_t *at, const uint8_t *end, uint8_t *target) {
+    return kc_json_plain_inline(at, end, target, kc_json_specials64_haswell);
 }
 
 KC_JSON_HASWELL static const uint8_t *kc_json_text_haswell(
@@ -366,6 +383,14 @@ KC_JSON_ICELAKE static const uint8_t *kc_json_text_icelake(
     return NULL;
 }
 #endif
+
+/* Copy plain text that is long as `kc_json_plain` does, but 64 bytes more than it may be written. */
+static inline const uint8_t *kc_json_plain_long(const uint8_t *at, const uint8_t *end, uint8_t *target) {
+#if defined(KC_JSON_HASWELL)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return kc_json_plain_haswell(at, end, target);
+#endif
+    return kc_json_plain_inline(at, end, target, kc_json_specials64);
+}
 
 /* Read a string as `kc_json_string` does, but 64 bytes more than the text may be written; NULL, with nothing noted, if it
  * is wrong. */

@@ -21,6 +21,7 @@ cdef extern from "json.h" nogil:
 
     const uint8_t *json_space "kc_json_space"(const uint8_t *at, const uint8_t *end)
     const uint8_t *json_plain "kc_json_plain"(const uint8_t *at, const uint8_t *end, uint8_t *target)
+    const uint8_t *json_plain_long "kc_json_plain_long"(const uint8_t *at, const uint8_t *end, uint8_t *target)
     int json_plain32 "kc_json_plain32"(const uint8_t *at, uint8_t *target)
     const uint8_t *json_string "kc_json_string"(
         const uint8_t *at, const uint8_t *end, uint8_t *target, int64_t *length, JsonFault *fault
