@@ -24,8 +24,8 @@ from typing import Any
 SUITES = ("avro", "json", "connect", "ksql", "protocol", "batches")
 
 
-def cases(suites: list[str]) -> list[tuple[str, str, str, int]]:
-    """List benchmarks: module, class, method, and which of the combinations of parameters."""
+def cases(suites: list[str]) -> list[tuple[str, str, str, str]]:
+    """List benchmarks: module, class, method, and the combination of parameters as text."""
     found = []
     for suite in suites:
         module = importlib.import_module(f"benchmarks.{suite}")
@@ -33,9 +33,13 @@ def cases(suites: list[str]) -> list[tuple[str, str, str, int]]:
             if isinstance(kind, type) and kind.__module__ == module.__name__:
                 methods = [method for method in dir(kind) if method.startswith("time_")]
                 found += [
-                    (suite, name, method, at) for method in methods for at in range(len(combinations(kind)))
+                    (suite, name, method, told(chosen)) for method in methods for chosen in combinations(kind)
                 ]
     return found
+
+
+def told(chosen: tuple) -> str:
+    return ", ".join(map(str, chosen))
 
 
 def combinations(kind: type) -> list[tuple]:
@@ -51,22 +55,22 @@ def serve() -> None:
     ready = ""
     with contextlib.ExitStack() as used:
         for line in sys.stdin:
-            suite, name, method, at = json.loads(line)
+            suite, name, method, text = json.loads(line)
             if line != ready:
                 used.close()
                 kind = getattr(importlib.import_module(f"benchmarks.{suite}"), name, None)
-                if kind is None:
+                chosen = next((each for each in combinations(kind) if told(each) == text), None)
+                if kind is None or chosen is None:
                     print("nan", flush=True)  # a benchmark that this build does not have
                     continue
-                run = functools.partial(getattr(prepared(kind, at, used), method), *combinations(kind)[at])
+                run = functools.partial(getattr(prepared(kind, chosen, used), method), *chosen)
                 run()
                 ready = line
             print(shortest(run), flush=True)
 
 
-def prepared(kind: type, at: int, used: contextlib.ExitStack) -> Any:
+def prepared(kind: type, chosen: tuple, used: contextlib.ExitStack) -> Any:
     """Return benchmarks that are set up, until `used` is closed."""
-    chosen = combinations(kind)[at]
     instance = kind()
     if hasattr(instance, "setup"):
         instance.setup(*chosen)
@@ -100,7 +104,7 @@ class Build:
             text=True,
         )
 
-    def time(self, case: tuple[str, str, str, int]) -> float:
+    def time(self, case: tuple[str, str, str, str]) -> float:
         print(json.dumps(case), file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
         if not answer:
@@ -122,9 +126,8 @@ def main() -> None:
     slower = []
     print("| benchmark | before, ms | after / before | before / before |\n|---|---|---|---|")
     for case in cases(given.suites):
-        suite, name, method, at = case
-        chosen = combinations(getattr(importlib.import_module(f"benchmarks.{suite}"), name))[at]
-        label = f"{suite}.{name}.{method}({', '.join(map(str, chosen))})"
+        suite, name, method, text = case
+        label = f"{suite}.{name}.{method}({text})"
         if given.only not in label or any(math.isnan(build.time(case)) for build in builds):
             continue
         rounds = []
