@@ -31,7 +31,20 @@ cdef class Failures:
     cdef int64_t kind_room
     cdef int64_t recent[RECENT]    # by a hash: a kind that came before
 
-    # Note a row that failed, behind those before it; False without memory.
-    cdef bint note(self, int64_t row, int64_t offset, const Kind *kind) noexcept nogil
+    # Note a row that failed, behind those before it, with the items that it was in, the outermost first; False without
+    # memory.
+    cdef bint note(
+        self, int64_t row, int64_t offset, int32_t program, int32_t op, Status status, int64_t *items, int32_t level
+    ) noexcept nogil
     cdef int64_t number(self, const Kind *kind) noexcept nogil
     cdef object faults(self, list programs, int64_t before)
+
+
+cdef inline void turn(int64_t *items, int32_t level) noexcept nogil:
+    """Put items that have been noted from the inside out in the order of a path."""
+    cdef int32_t at
+    cdef int64_t item
+    for at in range(level >> 1):
+        item = items[at]
+        items[at] = items[level - 1 - at]
+        items[level - 1 - at] = item

@@ -23,9 +23,17 @@ cdef class Failures:
         free(self.kinds)
         free(self.failures)
 
-    cdef bint note(self, int64_t row, int64_t offset, const Kind *kind) noexcept nogil:
+    cdef bint note(
+        self, int64_t row, int64_t offset, int32_t program, int32_t op, Status status, int64_t *items, int32_t level
+    ) noexcept nogil:
+        cdef Kind kind
         cdef Failure *failure
         cdef void *grown
+        kind.program = program
+        kind.op = op
+        kind.status = status
+        kind.items = items
+        kind.level = level
         if unlikely(self.count == self.room):
             grown = realloc(self.failures, (2 * self.room + 64) * sizeof(Failure))
             if grown == NULL:
@@ -35,7 +43,7 @@ cdef class Failures:
         failure = &self.failures[self.count]
         failure.row = row
         failure.offset = offset
-        failure.kind = self.number(kind)
+        failure.kind = self.number(&kind)
         if unlikely(failure.kind < 0):
             return False
         self.count += 1

@@ -12,7 +12,7 @@ from libc.string cimport memchr
 
 from kcodec.columns._compact cimport empty_rows
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.avro._context cimport TRAIL, Context, fail
+from kcodec.formats.avro._context cimport Context, fail
 from kcodec.formats.avro._program cimport AvroProgram, Op
 from kcodec.formats.avro._programs cimport find_alike
 from kcodec.formats.avro._row cimport run
@@ -20,7 +20,7 @@ from kcodec.formats.avro.block._decode cimport BlockMemory, read_block
 from kcodec.formats.avro.block._lanes cimport LANES, SLACK, Block, reject
 from kcodec.plan._budget cimport begin_row, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of
-from kcodec.plan._failures cimport Kind
+from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport unlikely
 from kcodec.wire.status cimport OK, TRAILING_BYTES, TRUNCATED, Status
@@ -164,20 +164,15 @@ cdef class AvroDecoder(Decoder):
 
     cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context
-        cdef int64_t items[TRAIL]
-        cdef Kind kind
-        cdef int32_t at
+        cdef int32_t op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
         if self.stop or self.calls:
             return FAULT
-        kind.program = program
-        kind.op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
-        kind.status = context.status
-        kind.level = context.trail_size
-        kind.items = items
-        # They have been noted from the inside out.
-        for at in range(kind.level):
-            items[at] = context.trail_items[kind.level - 1 - at]
-        return GO_ON if self.failures.note(row, context.at - slice.start, &kind) else OUT_OF_MEMORY
+        turn(context.trail_items, context.trail_size)
+        if not self.failures.note(
+            row, context.at - slice.start, program, op, context.status, context.trail_items, context.trail_size
+        ):
+            return OUT_OF_MEMORY
+        return GO_ON
 
     cdef object fault(self, int64_t row, const Slice *slice, int32_t chosen):
         cdef Context *context = &self.context

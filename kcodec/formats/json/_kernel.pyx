@@ -24,7 +24,6 @@ from kcodec.formats.json.block._lanes cimport LANES, Block, Lapse
 from kcodec.formats.json.block._places cimport free_places
 from kcodec.plan._budget cimport set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
-from kcodec.plan._failures cimport Kind
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport ctz64, unlikely
 from kcodec.wire.json cimport JSON_MARGIN
@@ -233,13 +232,8 @@ cdef class JsonDecoder(Decoder):
     cdef bint note(
         self, int64_t row, int64_t offset, int32_t program, Status status, const Op *op, int32_t level, int64_t *items
     ) noexcept nogil:
-        cdef Kind kind
-        kind.program = program
-        kind.op = <int32_t>(op - <const Op *>self.tables[program]) if op != NULL else -1
-        kind.status = status
-        kind.level = level if op != NULL else 0
-        kind.items = items
-        return self.failures.note(row, offset, &kind)
+        cdef int32_t number = <int32_t>(op - <const Op *>self.tables[program]) if op != NULL else -1
+        return self.failures.note(row, offset, program, number, status, items, level if op != NULL else 0)
 
     cdef Answer fail_row(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         cdef Context *context = &self.context

@@ -13,14 +13,14 @@ from libc.string cimport memset
 
 from kcodec.columns._builder cimport Builder
 from kcodec.columns._rows cimport Slice
-from kcodec.formats.protobuf._context cimport MAX_DEPTH, TRAIL, Context, fail
+from kcodec.formats.protobuf._context cimport MAX_DEPTH, Context, fail
 from kcodec.formats.protobuf._program cimport Message, Op, ProtobufProgram
 from kcodec.formats.protobuf._row cimport read_root
 from kcodec.formats.protobuf.block._decode cimport drop_odd, find_field, read_block
 from kcodec.formats.protobuf.block._lanes cimport LANES, MEMORY, SLACK, Block
 from kcodec.plan._budget cimport begin_row, set_limits
 from kcodec.plan._decoder cimport FAULT, GO_ON, OUT_OF_MEMORY, Answer, Decoder, payload_of, program_of
-from kcodec.plan._failures cimport Kind
+from kcodec.plan._failures cimport turn
 from kcodec.plan._program cimport Program as Compiled
 from kcodec.wire.cursor cimport has_pext, unlikely
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, REREAD, SIZE_LIMIT, TRUNCATED, Status
@@ -223,18 +223,11 @@ cdef class ProtobufDecoder(Decoder):
     cdef bint note(self, int64_t row, const Slice *slice, int32_t program) noexcept nogil:
         """Note what the context says of the last failure; return whether there is memory."""
         cdef Context *context = &self.context
-        cdef int64_t items[TRAIL]
-        cdef Kind kind
-        cdef int32_t at
-        kind.program = program
-        kind.op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
-        kind.status = context.status
-        kind.level = context.trail_size
-        kind.items = items
-        # They have been noted from the inside out.
-        for at in range(kind.level):
-            items[at] = context.trail[kind.level - 1 - at]
-        return self.failures.note(row, self.offset(slice), &kind)
+        cdef int32_t op = <int32_t>(context.op - context.ops) if context.op != NULL else -1
+        turn(context.trail, context.trail_size)
+        return self.failures.note(
+            row, self.offset(slice), program, op, context.status, context.trail, context.trail_size
+        )
 
     cdef int64_t offset(self, const Slice *slice) noexcept nogil:
         """Return where a row has failed."""
