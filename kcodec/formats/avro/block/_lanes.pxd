@@ -16,7 +16,6 @@ cdef enum:
     DEPTH = 32       # levels of nulls and unions
     PROGRAMS = 16    # programs of a block, at most
     NOTHING = 256    # bytes of 0
-    FEW = 8          # with more rows that are rejected at a time, all lanes are looked at
 
 
 cdef struct Block:
@@ -81,18 +80,12 @@ cdef inline int64_t without_odd(Block *block, int64_t *lanes, int64_t count, int
     cdef int64_t turn
     cdef int64_t lane
     cdef int64_t at
-    cdef int64_t left = 0
+    cdef int64_t left
     cdef int64_t half
     for turn in range(since, block.rejected):
-        leave_out(block, block.order[turn])
-    if block.rejected - since > FEW:
-        for at in range(count):
-            lane = lanes[at]
-            lanes[left] = lane
-            left += 1 - block.odd[lane]
-        return left
-    for turn in range(since, block.rejected):
         lane = block.order[turn]
+        leave_out(block, lane)
+        # The last lane that is not behind it, without a branch.
         at = 0
         left = count
         while left > 1:
