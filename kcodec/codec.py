@@ -63,21 +63,16 @@ def report(faults: Iterable[Fault]) -> pa.Table:
     >>> report([Fault(3, 1, "id", "truncated", "the input ends inside this value")]).num_rows
     1
     """
-    rows = list(faults)
+    rows = faults if isinstance(faults, Faults) else list(faults)
     if not rows:
         # Of nulls: pa.array of a list loads pandas where that is installed.
         return pa.Table.from_arrays([pa.nulls(0, field.type) for field in REPORT], schema=REPORT)
-    columns = [pa.array([fault[i] for fault in rows], field.type) for i, field in enumerate(REPORT)]
-    return pa.Table.from_arrays(columns, schema=REPORT)
+    return pa.Table.from_arrays(Faults.of(rows).columns(), schema=REPORT)
 
 
 def _joint_report(parts: Iterable[Sequence[Fault]]) -> pa.Table:
     """Make the error report of the parts of a column."""
-    tables = [
-        pa.Table.from_arrays(part.columns(), schema=REPORT) if isinstance(part, Faults) else report(part)
-        for part in parts
-        if part
-    ]
+    tables = [report(part) for part in parts if part]
     return tables[0] if len(tables) == 1 else pa.concat_tables([report([]), *tables]).combine_chunks()
 
 

@@ -17,6 +17,7 @@ from kcodec.plan._program cimport Program
 from kcodec.wire.cursor cimport likely, load_le64, unlikely
 from kcodec.wire.status cimport NEED_ROOM, NO_MEMORY, OK, Status
 
+from kcodec.columns.faults import joined
 from kcodec.plan.failure import OtherPrefix
 
 
@@ -223,8 +224,7 @@ cdef class Decoder:
                 answer = self.advance()
             if answer == DONE:
                 if self.failures.count:
-                    noted = self.failures.faults(self.compiled, self.prefix_size)
-                    faults = sorted([*noted, *faults]) if faults else noted
+                    faults = joined([self.failures.faults(self.compiled, self.prefix_size), faults])
                 return self.builder.finish(), faults
             if answer == GROW:
                 self.builder.grow(
