@@ -6,14 +6,38 @@ import pyarrow as pa
 
 from kcodec.errors import KcodecError
 
-__all__ = ["stream"]
+__all__ = ["Lasting", "stream"]
 
 
-class _Lasting(Iterator[pa.RecordBatch]):
-    """Batches up to an error, which is raised whenever another is asked for; a generator would then be at its end."""
+class Lasting(Iterator[pa.RecordBatch]):
+    """Batches up to an error, which is raised whenever another is asked for; a generator would then be at its end.
 
-    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        They are made as they are asked for.
+    interrupted : type of KcodecError
+        What is raised behind an interruption, such as that of a keyboard.
+
+    Examples
+    --------
+    >>> lasting = Lasting(pa.record_batch({"half": [1 // number]}) for number in (1, 0, 2))
+    >>> next(lasting).num_rows
+    1
+    >>> for _ in range(2):
+    ...     try:
+    ...         next(lasting)
+    ...     except ZeroDivisionError as error:
+    ...         print(error)
+    integer division or modulo by zero
+    integer division or modulo by zero
+    """
+
+    def __init__(
+        self, batches: Iterable[pa.RecordBatch], interrupted: type[KcodecError] = KcodecError
+    ) -> None:
         self._batches = iter(batches)
+        self._interrupted = interrupted
         self._failure: Exception | None = None
 
     def __next__(self) -> pa.RecordBatch:
@@ -24,7 +48,8 @@ class _Lasting(Iterator[pa.RecordBatch]):
         except StopIteration:
             raise
         except BaseException as error:
-            self._failure = error if isinstance(error, Exception) else KcodecError("reading was interrupted")
+            lasting = error if isinstance(error, Exception) else self._interrupted("reading was interrupted")
+            self._failure = lasting
             raise
 
 
@@ -37,4 +62,4 @@ def stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBat
     >>> stream(schema, (pa.record_batch([[number]], schema) for number in (1, 2))).read_all()["id"].to_pylist()
     [1, 2]
     """
-    return pa.RecordBatchReader.from_batches(schema, _Lasting(batches))
+    return pa.RecordBatchReader.from_batches(schema, Lasting(batches))

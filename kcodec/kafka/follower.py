@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.stream import Lasting
 from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.columns import Columns
@@ -108,8 +109,7 @@ class Follower:
         self._positions = positions_of(ranges)
         self._high: dict[TopicPartition, int] = {}
         self._fetcher = Fetcher(cluster, ranges, isolation, is_endless=True)
-        self._batches = self._ready([])
-        self._failure: Exception | None = None
+        self._batches: Iterator[pa.RecordBatch] = iter(())
         self._next_look = time.monotonic() + cluster.settings.metadata_age_ms / 1000
 
     def _ranges(self, partitions: list[TopicPartition], start: Any) -> list[Range]:
@@ -179,23 +179,16 @@ class Follower:
         """
         end = time.monotonic() + timeout
         while True:
-            if self._failure is not None:
-                raise self._failure
-            try:
-                for batch in self._batches:
-                    return batch
-            except BaseException as error:
-                # Others that were fetched with it are lost.
-                self._failure = (
-                    error if isinstance(error, Exception) else KafkaError("reading was interrupted")
-                )
-                raise
+            # Behind an error, others that were fetched with it are lost.
+            batch = next(self._batches, None)
+            if batch is not None:
+                return batch
             if time.monotonic() >= self._next_look:
                 self._look()
             pieces = self._fetcher.take(max(min(end, self._next_look) - time.monotonic(), 0))
             note_lost(self._fetcher.take_lost(), self.report)
             if pieces:
-                self._batches = self._ready(pieces)
+                self._batches = Lasting(self._ready(pieces), KafkaError)
             elif pieces is None or time.monotonic() >= end:
                 return None
 
