@@ -6,6 +6,7 @@ not. Cells are read by Java's own functions: `Integer.parseInt`, `Double.parseDo
 """
 
 import base64
+import functools
 import math
 import re
 from typing import Any, NoReturn
@@ -56,13 +57,19 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
     }
 
 
+@functools.cache
+def _stop(delimiter: str) -> re.Pattern[str]:
+    """Return what ends a cell without quotes."""
+    return re.compile(rf"[{re.escape(delimiter)}\r\n]")
+
+
 class _Lexer:
     """Commons-csv's lexer, without comments, escapes and null strings."""
 
     def __init__(self, text: str, delimiter: str) -> None:
         self.text = text
         self.delimiter = delimiter
-        self.stop = re.compile(rf"[{re.escape(delimiter)}\r\n]")
+        self.stop = _stop(delimiter)
         self.at = 0
         self.line = 1
 
