@@ -14,7 +14,7 @@ from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.wire.cursor cimport ctz64, equal8, load_le64
 from kcodec.wire.json cimport JSON_MARGIN, JsonFault, json_plain, json_put_string, json_string
-from kcodec.wire.utf8 cimport utf8_valid
+from kcodec.wire.utf8 cimport utf8_valid, utf8_valid_prefix
 
 __all__ = ["from_json", "to_json"]
 
@@ -145,6 +145,47 @@ cdef uint8_t *put_list(
     return out + 1
 
 
+cdef tuple odd_row(int64_t row, const Slice *slice, const Delimiter *delimiter, int64_t count):
+    """Return what is odd about a row; see the plain twin."""
+    cdef int64_t size = slice.end - slice.start
+    cdef int64_t valid = utf8_valid_prefix(slice.start, size)
+    cdef const uint8_t *at = slice.start
+    cdef int64_t cells = 1
+    cdef int64_t first = 0
+    if valid < size:
+        return row, valid, None
+    if size == 0 or at[0] == 10 or at[0] == 13:
+        return row, None, None
+    while True:
+        if at < slice.end and at[0] == 34:
+            at = quotes_end(at, slice.end)
+            if at == NULL or (at < slice.end and at[0] != 10 and at[0] != 13
+                              and not is_delimiter(delimiter, at, slice.end)):
+                return row, None, None
+        else:
+            at = cell_end(slice, at, delimiter)
+        if at == slice.end:
+            first = first or cells
+            return row, None, first if first != count else None
+        if at[0] == 10 or at[0] == 13:
+            first = first or cells
+            at += 1
+        else:
+            at += delimiter.size
+        cells += 1
+
+
+cdef const uint8_t *quotes_end(const uint8_t *at, const uint8_t *end) noexcept nogil:
+    """Return the position behind a cell that begins with quotes; NULL if they are not closed."""
+    while True:
+        at = <const uint8_t *>memchr(at + 1, 34, end - at - 1)
+        if at == NULL:
+            return NULL
+        at += 1
+        if at == end or at[0] != 34:
+            return at
+
+
 def to_json(values, delimiter, kinds, large=False):
     """Turn records into lists; see the plain twin."""
     cdef Rows rows = Rows(values)
@@ -183,7 +224,7 @@ def to_json(values, delimiter, kinds, large=False):
                     output.end_row(out)
             for at in range(block):
                 if slices[at].start != NULL and not (output.valid[(row + at) >> 3] >> ((row + at) & 7)) & 1:
-                    odd.append(row + at)
+                    odd.append(odd_row(row + at, &slices[at], &mark, count))
             row += block
         return output.finish(), odd
     finally:

@@ -15,10 +15,14 @@ __all__ = ["from_json", "to_json"]
 
 _NUMBER = re.compile(r"[-+.eE0-9]+", re.ASCII)
 
+#: A row that is odd: its number, where it is not UTF-8, and how many cells it has if not as many as there are columns;
+#: None of what it is not. The cells of a row whose quotes are odd are not counted.
+Odd = tuple[int, int | None, int | None]
+
 
 def to_json(
     values: pa.Array, delimiter: str, kinds: bytes, large: bool = False
-) -> tuple[pa.Array, list[int]]:
+) -> tuple[pa.Array, list[Odd]]:
     """Turn records into lists, and find the rows that are odd, which are null there.
 
     For each cell the `kinds` have ``n`` if a number, or ``b`` if a boolean, stands in the list as such where it is
@@ -26,18 +30,39 @@ def to_json(
     quotes with anything behind them, and what is not UTF-8. An empty cell is null.
     """
     lists: list[bytes | None] = []
-    odd: list[int] = []
+    odd: list[Odd] = []
     for row, value in enumerate(values.to_pylist()):
         made = None
         if value is not None:
-            cells = _cells(value.encode() if isinstance(value, str) else value, delimiter)
+            data = value.encode() if isinstance(value, str) else value
+            cells = _cells(data, delimiter)
             if cells is not None and len(cells) == len(kinds):
                 parts = (_part(cell, kind) for cell, kind in zip(cells, kinds, strict=True))
                 made = f"[{','.join(parts)}]".encode()
             else:
-                odd.append(row)
+                odd.append((row, *_oddity(data, delimiter, len(kinds))))
         lists.append(made)
     return pa.array(lists, pa.large_binary() if large else pa.binary()), odd
+
+
+def _oddity(data: bytes, delimiter: str, count: int) -> tuple[int | None, int | None]:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return error.start, None
+    if not text or text[0] in "\r\n":
+        return None, None
+    end = rf"[{re.escape(delimiter)}\r\n]"
+    cell = re.compile(rf'"(?:[^"]|"")*"(?={end}|\Z)|(?!")(?:(?!{end}).)*', re.DOTALL)
+    lines, at = [0], 0
+    while found := cell.match(text, at):
+        lines[-1] += 1
+        if found.end() == len(text):
+            return None, lines[0] if lines[0] != count else None
+        if text[found.end()] != delimiter:
+            lines.append(0)
+        at = found.end() + 1
+    return None, None
 
 
 def _cells(data: bytes, delimiter: str) -> list[str] | None:

@@ -4,15 +4,18 @@ Columns are read and written by the row loop of JSON, as lists; ``_delimited`` t
 """
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec._impl import kernel
+from kcodec.columns.faults import Faults, joined
 from kcodec.errors import CODES, ConfigError, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
-from kcodec.formats.ksql.delimited_reader import read_record
+from kcodec.formats.ksql._delimited_py import Odd
+from kcodec.formats.ksql.delimited_reader import count_mismatch, read_record
 from kcodec.formats.ksql.json import JsonRows
 from kcodec.formats.ksql.types import RowOptions
 from kcodec.plan.node import Form, Node, Op, Plan
@@ -54,16 +57,39 @@ class DelimitedRows(JsonRows):
         cells = tuple(_cell(node) for node in self.plan.root.children)
         self.plan = Plan("KSQL_DELIMITED", "decode", self.arrow_type, Node(Op.JSON_TUPLE, 0, children=cells))
 
-    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
+    def decode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of payloads; rows that the row loops do not read are read again one by one."""
         module = json_kernel()
         lists, odd = kernel("formats.ksql._delimited").to_json(
             array, self._delimiter, self._kinds, self._options.large
         )
         decoded, faults = module.decode(lists, [self._program(module, None)])
-        code = "delimited_syntax"
-        faults = sorted([*faults, *(Fault(row, None, "", code, CODES[code]) for row in odd)])
-        return reread(array, decoded, faults, self._reread, stop=stop)
+        refused, unknown = self._told_apart(odd)
+        array, again = reread(array, decoded, joined([faults, unknown]), self._reread, stop=stop)
+        return array, joined([refused, again])
+
+    def _told_apart(self, odd: list[Odd]) -> tuple[Sequence[Fault], list[Fault]]:
+        """Return the odd rows that no other reading takes, and those that have to be read again."""
+        if not odd:
+            return [], []
+        refused: list[Odd] = []
+        unknown: list[Fault] = []
+        for each in odd:
+            row, offset, cells = each
+            if cells is not None or (offset is not None and not self._options.compatible):
+                refused.append(each)
+            else:
+                unknown.append(Fault(row, None, "", "delimited_syntax", CODES["delimited_syntax"]))
+        kinds: dict[int | None, int] = {}
+        places = [kinds.setdefault(cells, len(kinds)) for _, _, cells in refused]
+        ways = [
+            ("", "invalid_utf8", CODES["invalid_utf8"])
+            if cells is None
+            else ("", "column_count", count_mismatch(len(self._kinds), cells))
+            for cells in kinds
+        ]
+        rows, offsets = (pa.array([each[i] for each in refused], pa.int64()) for i in range(2))
+        return Faults(rows, offsets, pa.array(places, pa.int64()), ways), unknown
 
     def _reread(self, data: bytes, row: int) -> Any:
         return read_record(data, self._options.kind, self._delimiter, strict=not self._options.compatible)

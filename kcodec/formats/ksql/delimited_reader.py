@@ -18,9 +18,10 @@ from kcodec.java.numbers import parse_java_decimal, parse_java_double, parse_jav
 from kcodec.java.utf8 import decode_utf8
 from kcodec.plan.failure import RowError
 
-__all__ = ["read_record"]
+__all__ = ["count_mismatch", "read_record"]
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?")
+_LINE = re.compile(r"[^\r\n]+")
 #: ``Character.isWhitespace``: unlike Python's, not the no-break spaces nor U+0085.
 _NO_WHITESPACE = "\x85\u00a0\u2007\u202f"
 
@@ -39,22 +40,35 @@ def read_record(data: bytes, kind: SqlType, delimiter: str, *, strict: bool) -> 
         text = data.decode() if strict else decode_utf8(data)
     except UnicodeDecodeError as error:
         raise RowError("invalid_utf8", error.start) from None
-    records = _Lexer(text, delimiter).records()
+    records = _Lexer(text, delimiter).records() if '"' in text else _plain_records(text, delimiter)
     if not records:
         raise RowError("delimited_syntax", 0, reason="No fields in record")
     cells = records[0]
     if len(cells) != len(kind.fields):
-        expected, got = len(kind.fields), len(cells)
-        raise RowError(
-            "column_count",
-            reason=f"Column count mismatch on deserialization. expected: {expected}, got: {got}",
-        )
+        raise RowError("column_count", reason=count_mismatch(len(kind.fields), len(cells)))
     if strict and len(records) > 1:
         raise RowError("trailing_bytes")
     return {
-        field.name: _Cell(cell, len(text[:at].encode()), field.name, strict).value(field.type)
+        field.name: _Cell(text, at, cell, field.name, strict).value(field.type)
         for field, (at, cell) in zip(kind.fields, cells, strict=True)
     }
+
+
+def count_mismatch(expected: int, got: int) -> str:
+    """Say that a row has not as many cells as there are columns."""
+    return f"Column count mismatch on deserialization. expected: {expected}, got: {got}"
+
+
+def _plain_records(text: str, delimiter: str) -> list[list[tuple[int, str]]]:
+    """Do what the lexer does, with text that has no quotes."""
+    records: list[list[tuple[int, str]]] = []
+    for line in _LINE.finditer(text):
+        at, cells = line.start(), []
+        for cell in line[0].split(delimiter):
+            cells.append((at, cell))
+            at += len(cell) + 1
+        records.append(cells)
+    return records
 
 
 @functools.cache
@@ -133,14 +147,16 @@ class _Lexer:
 class _Cell:
     """A cell, and where it stands."""
 
-    def __init__(self, text: str, offset: int, name: str, strict: bool) -> None:
+    def __init__(self, row: str, at: int, text: str, name: str, strict: bool) -> None:
+        self.row = row
+        self.at = at
         self.text = text
-        self.offset = offset
         self.name = name
         self.strict = strict
 
     def fail(self, code: str, reason: str = "") -> NoReturn:
-        raise RowError(code, self.offset, self.name, clipped(reason or CODES[code]))
+        offset = len(self.row[: self.at].encode())
+        raise RowError(code, offset, self.name, clipped(reason or CODES[code]))
 
     def value(self, kind: SqlType) -> Any:
         text = self.text
