@@ -15,7 +15,7 @@ from kcodec.wire.status cimport OK, Status
 
 import pyarrow as pa
 
-from kcodec.columns.faults import Faults
+from kcodec.columns.faults import Faults, integers
 from kcodec.errors import CODES
 from kcodec.wire._faults import encode_error
 
@@ -273,7 +273,7 @@ def decode_frames(values, indexes: bool):
     faults = []
     if bad:
         first = pa.repeat(pa.scalar(0, pa.int64()), len(bad))
-        faults = Faults(pa.array(bad, pa.int64()), first, pa.array(kinds, pa.int64()), _WAYS)
+        faults = Faults(integers(bad), first, integers(kinds), _WAYS)
     return chosen, places, keys.values(c_indexes), faults
 
 

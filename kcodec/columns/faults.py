@@ -1,5 +1,6 @@
 """Rows that failed, as columns: made for reports of many."""
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
@@ -9,7 +10,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.errors import Fault
 
-__all__ = ["Faults", "joined"]
+__all__ = ["Faults", "integers", "joined"]
 
 #: Path, code and reason of a row that failed.
 Way = tuple[str, str, str]
@@ -56,12 +57,26 @@ class Faults(Sequence[Fault]):
         """Return rows that failed as columns."""
         if isinstance(faults, Faults):
             return faults
+        ways = ((fault.row, fault.offset, (fault.path, fault.code, fault.reason)) for fault in faults)
+        return cls.told_apart(ways).with_ids(integers([fault.schema_id for fault in faults]))
+
+    @classmethod
+    def told_apart(cls, found: Iterable[tuple[int, int | None, Way]]) -> "Faults":
+        """Return rows that failed: each with its number, offset and way.
+
+        >>> syntax = "", "json_syntax", "this is no JSON"
+        >>> Faults.told_apart([(1, None, syntax), (4, 7, syntax)])[1].offset
+        7
+        """
+        rows: list[int] = []
+        offsets: list[int | None] = []
+        kinds: list[int] = []
         ways: dict[Way, int] = {}
-        kinds = [ways.setdefault((fault.path, fault.code, fault.reason), len(ways)) for fault in faults]
-        numbers = ([fault.row for fault in faults], [fault.offset for fault in faults], kinds)
-        rows, offsets, places = (pa.array(each, pa.int64()) for each in numbers)
-        ids = pa.array([fault.schema_id for fault in faults], pa.int64())
-        return cls(rows, offsets, places, list(ways), ids)
+        for row, offset, way in found:
+            rows.append(row)
+            offsets.append(offset)
+            kinds.append(ways.setdefault(way, len(ways)))
+        return cls(integers(rows), integers(offsets), integers(kinds), list(ways))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -100,6 +115,12 @@ class Faults(Sequence[Fault]):
             return self
         return Faults(pc.add(self.rows, before), self._offsets, self._kinds, self._ways, self._ids)
 
+    def without(self, rows: pa.Array) -> "Faults":
+        """Return the same but for some rows."""
+        kept = pc.invert(pc.is_in(self.rows, rows))
+        rows, offsets, kinds, ids = (column.filter(kept) for column in self._columns)
+        return Faults(rows, offsets, kinds, self._ways, ids)
+
     def told(self, way: Callable[[str, str, str], Way]) -> "Faults":
         """Return the same with path, code and reason as a function makes them."""
         return Faults(self.rows, self._offsets, self._kinds, [way(*each) for each in self._ways], self._ids)
@@ -113,7 +134,7 @@ class Faults(Sequence[Fault]):
             path, code, _ = ways[kinds[at]]
             kinds[at] = len(ways)
             ways.append((path, code, reason))
-        return Faults(self.rows, self._offsets, pa.array(kinds, pa.int64()), ways, self._ids)
+        return Faults(self.rows, self._offsets, integers(kinds), ways, self._ids)
 
     def with_ids(self, ids: pa.Array) -> "Faults":
         """Return the same with schema ids."""
@@ -151,6 +172,21 @@ def joined(parts: Iterable[Sequence[Fault]]) -> Sequence[Fault]:
     rows, offsets, kinds, ids = (pa.concat_arrays(each) for each in zip(*columns, strict=True))
     order = pc.array_sort_indices(rows)
     return Faults(rows.take(order), offsets.take(order), kinds.take(order), ways, ids.take(order))
+
+
+def integers(numbers: Sequence[int | None]) -> pa.Array:
+    """Make a column of integers; `pyarrow.array` loads pandas where that is installed.
+
+    >>> integers([3, None]).to_pylist()
+    [3, None]
+    """
+    count = len(numbers)
+    values = pa.py_buffer(array("q", [number or 0 for number in numbers]))
+    bits = None
+    if None in numbers:
+        valid = int("".join("0" if number is None else "1" for number in reversed(numbers)), 2)
+        bits = pa.py_buffer(valid.to_bytes((count + 7) // 8, "little"))
+    return pa.Array.from_buffers(pa.int64(), count, [bits, values])
 
 
 def _numbers(column: pa.Array) -> Sequence[Any]:

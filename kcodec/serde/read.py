@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kcodec._fork import fork_safe_lock
 from kcodec.codec import Run, Step
-from kcodec.columns.faults import Faults, joined
+from kcodec.columns.faults import Faults, integers, joined
 from kcodec.columns.source import payloads
 from kcodec.errors import CODES, ConfigError, DecodeError, Fault, RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaDecoder, SchemaFormat
@@ -292,7 +292,7 @@ class ColumnReader:
 
 
 def _ids(sources: list[Source | None]) -> pa.Array:
-    return pa.array([None if source is None else source.schema_id for source in sources], pa.int64())
+    return integers([None if source is None else source.schema_id for source in sources])
 
 
 def _refused(framed: Framed, sources: list[Source | None]) -> Sequence[Fault]:
@@ -302,9 +302,7 @@ def _refused(framed: Framed, sources: list[Source | None]) -> Sequence[Fault]:
         return []
     rows = framed.rows(refused)
     numbers = framed.numbers(rows)
-    offsets = pa.array(
-        [None if framed.in_header(number) else 0 for number in range(len(sources))], pa.int64()
-    )
+    offsets = integers([None if framed.in_header(number) else 0 for number in range(len(sources))])
     ways = [("", "", "") if source is None else ("", source.code, source.reason) for source in sources]
     return Faults(rows, offsets.take(numbers), numbers.cast(pa.int64()), ways, _ids(sources).take(numbers))
 

@@ -17,9 +17,9 @@ from kcodec.columns._rows cimport Rows, Slice
 from kcodec.wire.status cimport DUPLICATE_KEY, JSON_SYNTAX, JSON_TYPE, OK, SIZE_LIMIT, TRAILING_BYTES, TRUNCATED, Status
 
 from kcodec.errors import CODES
-from kcodec.formats.connect._envelope_py import Envelope, fault, scan as scan_plainly
+from kcodec.formats.connect._envelope_py import Envelope, faults, scan as scan_plainly
 
-__all__ = ["scan", "split"]
+__all__ = ["scan", "split", "unlike"]
 
 _CODES = list(CODES)
 
@@ -255,20 +255,50 @@ cdef Answer advance(
     return DONE
 
 
+cdef Answer look(const uint8_t *start, int64_t size, Parts *parts) except DONE:
+    """Find the parts of a row, whatever its keys."""
+    cdef Answer answer = scan_row(start, size, parts)
+    return plainly(start, size, parts) if answer == ODD else answer
+
+
+cdef Answer plainly(const uint8_t *start, int64_t size, Parts *parts) except DONE:
+    """Find the parts of a row with an odd key."""
+    cdef int status
+    envelope = scan_plainly(start[:size])
+    if envelope.code:
+        status = _CODES.index(envelope.code) + 1
+        bad(parts, <Status>status, envelope.at)
+        return FAULT
+    parts.schema, parts.schema_end, parts.payload, parts.payload_end = envelope[:4]
+    return FOUND
+
+
+cdef tuple fault_of(int64_t row, const Parts *parts):
+    return row, parts.at, _CODES[<int>parts.status - 1]
+
+
 def scan(data):
     """Find the parts of one envelope; see the plain twin."""
     cdef const uint8_t *start = data
     cdef Parts parts
-    cdef Answer answer = scan_row(start, len(data), &parts)
-    if answer == ODD:
-        return scan_plainly(data)
-    return envelope_of(answer, &parts)
-
-
-cdef object envelope_of(Answer answer, const Parts *parts):
-    if answer == FAULT:
-        return Envelope(code=_CODES[<int>parts.status - 1], at=parts.at)
+    if look(start, len(data), &parts) == FAULT:
+        _, at, code = fault_of(0, &parts)
+        return Envelope(code=code, at=at)
     return Envelope(parts.schema, parts.schema_end, parts.payload, parts.payload_end)
+
+
+def unlike(values, numbers):
+    """Return those of some rows that are no envelopes; see the plain twin."""
+    cdef Rows rows = Rows(values)
+    cdef Slice value
+    cdef Parts parts
+    cdef int64_t row
+    found = []
+    for row in numbers:
+        rows.slice(row, &value)
+        if look(value.start, value.end - value.start, &parts) == FAULT:
+            found.append(fault_of(row, &parts))
+    return faults(found)
 
 
 def split(values, max_schemas):
@@ -288,7 +318,7 @@ def split(values, max_schemas):
     cdef int32_t *starts = <int32_t *>PyByteArray_AS_STRING(first)
     cdef int32_t *ends = <int32_t *>PyByteArray_AS_STRING(behind)
     texts = {}
-    faults = []
+    found = []
     held = [None] * KEPT      # what entries point into
     state.count = 0
     state.row = 0
@@ -299,23 +329,21 @@ def split(values, max_schemas):
             break
         rows.slice(state.row, &value)
         if answer == ODD:
-            found = scan_plainly(value.start[:value.end - value.start])
-        else:
-            found = envelope_of(answer, &state.parts)
+            answer = plainly(value.start, value.end - value.start, &state.parts)
         selector[state.row] = -1
-        if found.code:
-            faults.append(fault(state.row, found))
+        if answer == FAULT:
+            found.append(fault_of(state.row, &state.parts))
             state.row += 1
             continue
-        text = value.start[found.schema:found.schema_end]
+        text = value.start[state.parts.schema:state.parts.schema_end]
         if text not in texts and len(texts) == max_schemas:
             break
         number = texts.setdefault(text, len(texts))
         selector[state.row] = number
-        starts[state.row] = found.payload
-        ends[state.row] = found.payload_end
-        start = value.start[:found.payload]
-        end = value.start[found.payload_end:value.end - value.start]
+        starts[state.row] = <int32_t>state.parts.payload
+        ends[state.row] = <int32_t>state.parts.payload_end
+        start = value.start[:state.parts.payload]
+        end = value.start[state.parts.payload_end:value.end - value.start]
         held[added % KEPT] = (start, end)
         kept = &state.kept[added % KEPT]
         kept.start = <const uint8_t *>start
@@ -328,4 +356,4 @@ def split(values, max_schemas):
         state.row += 1
     for buffer in (chosen, first, behind):
         del buffer[state.row * sizeof(int32_t):]
-    return chosen, first, behind, list(texts), faults, state.row
+    return chosen, first, behind, list(texts), faults(found), state.row

@@ -5,13 +5,15 @@ are JSON is checked by who reads them.
 """
 
 from array import array
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from kcodec.columns.faults import Faults
 from kcodec.errors import CODES, Fault
 
-__all__ = ["ENVELOPE", "Envelope", "fault", "scan", "split"]
+__all__ = ["ENVELOPE", "Envelope", "faults", "scan", "split", "unlike"]
 
 #: What Connect says of a document that is no envelope.
 ENVELOPE = (
@@ -182,50 +184,61 @@ def _skip(data: bytes, at: int) -> int:
 
 def split(
     values: pa.Array, max_schemas: int
-) -> tuple[bytearray, bytearray, bytearray, list[bytes], list[Fault], int]:
+) -> tuple[bytearray, bytearray, bytearray, list[bytes], Sequence[Fault], int]:
     """Find schema and payload of each row, up to the row that has one schema more than `max_schemas`.
 
     Returns the number of each row's schema, -1 without one, and where its payload starts and ends, as buffers of
     int32; the distinct texts of schemas, as they appear; the rows that are no envelopes; and how many rows were
     split. A row that begins and ends like one before it, byte for byte around the payload, is taken to be no more
-    than that: whether something else stands there shows when the payload is read, and `scan` then says what.
+    than that: whether something else stands there shows when the payload is read, and `unlike` then says what.
     """
     selector, starts, ends = array("i"), array("i"), array("i")
     texts: dict[bytes, int] = {}
-    faults: list[Fault] = []
+    found: list[tuple[int, int, str]] = []
     kept: list[tuple[bytes, bytes, int]] = []
     added = 0
     for row, value in enumerate(values.to_pylist()):
         place = (-1, 0, 0)
         if value is not None:
-            data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+            data = _bytes(value)
             known = next((each for each in kept if _fits(data, *each[:2])), None)
             if known is not None:
                 place = (known[2], len(known[0]), len(data) - len(known[1]))
             else:
-                found = scan(data)
-                if found.code:
-                    faults.append(fault(row, found))
+                envelope = scan(data)
+                if envelope.code:
+                    found.append((row, envelope.at, envelope.code))
                 else:
-                    text = data[found.schema : found.schema_end]
+                    text = data[envelope.schema : envelope.schema_end]
                     if text not in texts and len(texts) == max_schemas:
                         break
                     number = texts.setdefault(text, len(texts))
-                    place = (number, found.payload, found.payload_end)
-                    entry = (data[: found.payload], data[found.payload_end :], number)
+                    place = (number, envelope.payload, envelope.payload_end)
+                    entry = (data[: envelope.payload], data[envelope.payload_end :], number)
                     kept[added % _KEPT : added % _KEPT + 1] = [entry]
                     added += 1
         for column, each in zip((selector, starts, ends), place, strict=True):
             column.append(each)
     first, second, third = (bytearray(column.tobytes()) for column in (selector, starts, ends))
-    return first, second, third, list(texts), faults, len(selector)
+    return first, second, third, list(texts), faults(found), len(selector)
 
 
 def _fits(data: bytes, start: bytes, end: bytes) -> bool:
     return len(data) >= len(start) + len(end) and data.startswith(start) and data.endswith(end)
 
 
-def fault(row: int, found: Envelope) -> Fault:
-    """Make the report of a row that is no envelope."""
-    reason = ENVELOPE if found.code == "json_type" else CODES[found.code]
-    return Fault(row, found.at, "", found.code, reason)
+def unlike(values: pa.Array, rows: Iterable[int]) -> Sequence[Fault]:
+    """Return those of some rows that are no envelopes, though they may begin and end like the one before them."""
+    found = {row: scan(_bytes(values[row].as_py())) for row in rows}
+    return faults([(row, envelope.at, envelope.code) for row, envelope in found.items() if envelope.code])
+
+
+def faults(found: Sequence[tuple[int, int, str]]) -> Sequence[Fault]:
+    """Make the report of rows that are no envelopes, of their numbers, offsets and codes."""
+    return Faults.told_apart(
+        (row, at, ("", code, ENVELOPE if code == "json_type" else CODES[code])) for row, at, code in found
+    )
+
+
+def _bytes(value: bytes | str) -> bytes:
+    return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value

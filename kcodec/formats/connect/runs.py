@@ -1,15 +1,14 @@
 """Columns of rows, read by the programs of the rows' schemas, a run of rows of not too many schemas at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.faults import Faults
+from kcodec.columns.faults import Faults, Way, joined
 from kcodec.errors import CODES, Fault
-from kcodec.formats.connect._envelope_py import fault as envelope_fault
 from kcodec.formats.connect.arrow import widen
 from kcodec.formats.connect.plan import ABSENT, PlanOptions
 from kcodec.formats.connect.rows import RowConverter
@@ -34,7 +33,7 @@ class _Run(NamedTuple):
     starts: Any
     ends: Any
     readings: list[Reading]
-    faults: list[Fault]
+    faults: Sequence[Fault]
 
     def reading(self, row: int) -> Reading | None:
         """Return the reading of a row; None if it is no envelope."""
@@ -60,7 +59,7 @@ class RunReader:
     def read(self, target: Target, values: pa.Array, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read an array of rows; with `stop`, up to the first fault."""
         parts: list[pa.Array] = []
-        faults: list[Fault] = []
+        faults: list[Faults] = []
         start = 0
         window = len(values)
         while not parts or start < len(values):
@@ -68,14 +67,15 @@ class RunReader:
             part, found = self._read_run(target, run, stop)
             if len(run.values) == len(values):
                 return part, found
-            faults += [fault._replace(row=fault.row + start) for fault in found]
-            if stop and faults:
-                return pa.nulls(0, target.kind), faults
+            if found:
+                faults.append(Faults.of(found).placed(start))
+                if stop:
+                    return pa.nulls(0, target.kind), faults[0]
             parts.append(part)
             start += len(run.values)
             # Where a run ends for its many schemas, the next one is not going to be much longer.
             window = max(4 * len(run.values), _MIN_WINDOW)
-        return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), faults
+        return (parts[0] if len(parts) == 1 else pa.concat_arrays(parts)), joined(faults)
 
     def _split(self, target: Target, values: pa.Array) -> _Run:
         """Take the rows at the head of an array that have no more schemas than a run may have."""
@@ -96,11 +96,9 @@ class RunReader:
 
     def _read_run(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         array, found = self._decode(target, run, stop and not self._exact)
-        if isinstance(found, Faults) and not self._enveloped and not self._exact:
-            return array if stop else _cast(array, target), found.told(_named)
-        explained = [self._explained(target, run, fault) for fault in found]
-        unread = [self._no_envelope(run, fault.row) or fault for fault in _unread(run)]
-        faults = sorted([*run.faults, *explained, *unread], key=lambda fault: fault.row)
+        if found:
+            found = Faults.of(found).told(self._way(target))
+        faults = joined([run.faults, self._with_envelopes(run, joined([found, _unread(run)]))])
         if self._exact and faults:
 
             def read(data: bytes, row: int) -> Any:
@@ -109,13 +107,13 @@ class RunReader:
             open_faults = [fault for fault in faults if fault.code not in self._final]
             final = [fault for fault in faults if fault.code in self._final]
             array, left = reread(run.values, array, open_faults, read, stop=stop)
-            faults = sorted([*left, *final], key=lambda fault: fault.row)
+            faults = joined([left, final])
         return array if stop and faults else _cast(array, target), faults
 
     def _decode(self, target: Target, run: _Run, stop: bool) -> tuple[pa.Array, Sequence[Fault]]:
         """Read the rows by their programs: once for each type that these make of the target's columns."""
         array = pa.nulls(len(run.values), target.inner)
-        faults: Sequence[Fault] = []
+        faults: list[Sequence[Fault]] = []
         for kind in {reading.kind for reading in run.readings if reading.kind is not None}:
             part, found = json_kernel().decode(
                 run.values,
@@ -125,19 +123,17 @@ class RunReader:
                 ends=run.ends,
                 stop=stop,
             )
-            faults = [*faults, *found] if faults else found
-            if stop and faults:
-                continue
+            if found:
+                faults.append(found)
+                if stop:
+                    continue
             part, lost = widen(part, target.inner)
             # Beneath the nulls of rows that failed may be what was read of them before.
             failed = {fault.row for fault in found} if lost else set()
             paths = {row: path for row, path in reversed(lost) if row not in failed}
             if paths:
                 inexact = CODES["inexact"]
-                faults = [
-                    *faults,
-                    *(Fault(row, None, path, "inexact", inexact) for row, path in paths.items()),
-                ]
+                faults.append([Fault(row, None, paths[row], "inexact", inexact) for row in sorted(paths)])
             if paths or array.null_count < len(array):
                 kept = part.is_valid()
                 if paths:
@@ -147,28 +143,25 @@ class RunReader:
                 # Rows of other schemas are null in it.
                 part = pc.if_else(kept, part, array)
             array = part
-        return array, faults
+        return array, joined(faults)
 
-    def _explained(self, target: Target, run: _Run, fault: Fault) -> Fault:
-        """Return a fault of the row loop as one of the row with its envelope."""
-        path, _, _ = _named(fault.path, fault.code, fault.reason)
-        fault = fault._replace(path=path)
+    def _way(self, target: Target) -> Callable[[str, str, str], Way]:
+        """Return how faults of the row loop are told: by the names that the schema has."""
         if self._enveloped and isinstance(target, NullTarget):
-            fault = fault._replace(code="schema_error", reason=NO_SCHEMA)
-        return self._no_envelope(run, fault.row) or fault
+            return lambda path, code, reason: (_named(path), "schema_error", NO_SCHEMA)
+        return lambda path, code, reason: (_named(path), code, reason)
 
-    def _no_envelope(self, run: _Run, row: int) -> Fault | None:
-        """Return why a row is no envelope, though it may have begun like the one before it."""
-        if not self._enveloped:
-            return None
-        data = run.values[row].as_py()
-        envelope = kernel("formats.connect._envelope").scan(data.encode() if isinstance(data, str) else data)
-        return envelope_fault(row, envelope) if envelope.code else None
+    def _with_envelopes(self, run: _Run, faults: Sequence[Fault]) -> Sequence[Fault]:
+        """Return faults of rows, or why they are no envelopes, though they may have begun like the one before."""
+        if not self._enveloped or not faults:
+            return faults
+        columns = Faults.of(faults)
+        unlike = kernel("formats.connect._envelope").unlike(run.values, columns.rows.to_pylist())
+        return joined([columns.without(unlike.rows), unlike]) if unlike else faults
 
 
-def _named(path: str, code: str, reason: str) -> tuple[str, str, str]:
-    """Return a way to fail with the names that the schema has."""
-    return path.replace(ABSENT, ""), code, reason
+def _named(path: str) -> str:
+    return path.replace(ABSENT, "")
 
 
 def _cast(array: pa.Array, target: Target) -> pa.Array:

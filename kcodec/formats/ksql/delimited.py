@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._impl import kernel
-from kcodec.columns.faults import Faults, joined
+from kcodec.columns.faults import Faults, Way, joined
 from kcodec.errors import CODES, ConfigError, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
@@ -70,26 +70,19 @@ class DelimitedRows(JsonRows):
 
     def _told_apart(self, odd: list[Odd]) -> tuple[Sequence[Fault], list[Fault]]:
         """Return the odd rows that no other reading takes, and those that have to be read again."""
-        if not odd:
-            return [], []
-        refused: list[Odd] = []
+        refused: list[tuple[int, int | None, Way]] = []
         unknown: list[Fault] = []
-        for each in odd:
-            row, offset, cells = each
-            if cells is not None or (offset is not None and not self._options.compatible):
-                refused.append(each)
+        not_utf8 = "", "invalid_utf8", CODES["invalid_utf8"]
+        counts = {cells for _, _, cells in odd if cells is not None}
+        miscounted = {got: ("", "column_count", count_mismatch(len(self._kinds), got)) for got in counts}
+        for row, offset, cells in odd:
+            if cells is not None:
+                refused.append((row, None, miscounted[cells]))
+            elif offset is not None and not self._options.compatible:
+                refused.append((row, offset, not_utf8))
             else:
                 unknown.append(Fault(row, None, "", "delimited_syntax", CODES["delimited_syntax"]))
-        kinds: dict[int | None, int] = {}
-        places = [kinds.setdefault(cells, len(kinds)) for _, _, cells in refused]
-        ways = [
-            ("", "invalid_utf8", CODES["invalid_utf8"])
-            if cells is None
-            else ("", "column_count", count_mismatch(len(self._kinds), cells))
-            for cells in kinds
-        ]
-        rows, offsets = (pa.array([each[i] for each in refused], pa.int64()) for i in range(2))
-        return Faults(rows, offsets, pa.array(places, pa.int64()), ways), unknown
+        return Faults.told_apart(refused), unknown
 
     def _reread(self, data: bytes, row: int) -> Any:
         return read_record(data, self._options.kind, self._delimiter, strict=not self._options.compatible)
