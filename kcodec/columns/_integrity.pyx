@@ -176,7 +176,24 @@ cdef const char *items(
     const Offset *offsets, const ArrowSchema *kind, const ArrowArray *array, int64_t start, int64_t count, int depth
 ) noexcept nogil:
     cdef int64_t first = offsets[start]
-    return walk(kind.children[0], array.children[0], first, offsets[start + count] - first, depth + 1)
+    cdef int64_t last = offsets[start + count]
+    # Arrow takes values out of views and dictionaries even where no list shows them.
+    if has_references(kind.children[0], depth) and first >= 0 and last <= array.children[0].length:
+        first = 0
+        last = array.children[0].length
+    return walk(kind.children[0], array.children[0], first, last - first, depth + 1)
+
+
+cdef bint has_references(const ArrowSchema *kind, int depth) noexcept nogil:
+    """Return whether values of a type, those of lists aside, are views or in a dictionary."""
+    cdef int64_t child
+    if kind.dictionary != NULL or kind.format[0] == b"v":
+        return True
+    if kind.format[0] == b"+" and kind.format[1] == b"s" and depth <= MAX_NESTING:
+        for child in range(kind.n_children):
+            if has_references(kind.children[child], depth + 1):
+                return True
+    return False
 
 
 cdef bint is_null(const ArrowArray *array, int64_t at) noexcept nogil:

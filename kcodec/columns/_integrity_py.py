@@ -64,7 +64,21 @@ def _walk(array: pa.Array, first: int, count: int, depth: int) -> str | None:
         last = min(last, buffers[2].size if buffers[2] else 0)
     if sorted(offsets) != offsets or offsets[0] < 0 or offsets[-1] > last:
         return _DISORDER
-    return _walk(array.values, offsets[0], offsets[-1] - offsets[0], depth + 1) if is_list else None
+    if not is_list:
+        return None
+    begin, end = offsets[0], offsets[-1]
+    # Arrow takes values out of views and dictionaries even where no list shows them.
+    if _has_references(array.values.type) and end <= len(array.values):
+        begin, end = 0, len(array.values)
+    return _walk(array.values, begin, end - begin, depth + 1)
+
+
+def _has_references(kind: pa.DataType) -> bool:
+    """Return whether values of a type, those of lists aside, are views or in a dictionary."""
+    types = pa.types
+    if types.is_struct(kind):
+        return any(_has_references(field.type) for field in kind)
+    return bool(types.is_dictionary(kind) or types.is_binary_view(kind) or types.is_string_view(kind))
 
 
 def _views(array: pa.Array) -> str | None:

@@ -71,7 +71,19 @@ BROKEN = {
     "view beyond": views((20, b"abcd", 0, 0)),
     "view before": views((13, b"abcd", 0, -1)),
     "view of less": views((-5, b"abcd", 0, 0)),
+    "view that no list shows": listed(pa.list_(pa.binary_view()), views((-5, b"abcd", 0, 0)), 0, 0),
+    "view in a struct that no list shows": listed(
+        pa.large_list(pa.struct([("v", pa.binary_view())])),
+        pa.StructArray.from_arrays([views((20, b"abcd", 7, 0))], ["v"]),
+        *(0, 0),
+        code="q",
+    ),
     "dictionary": pa.DictionaryArray.from_arrays(pa.array([0, 9], pa.int32()), ITEMS, safe=False),
+    "dictionary that no list shows": listed(
+        pa.list_(pa.dictionary(pa.int8(), pa.string())),
+        pa.DictionaryArray.from_arrays(pa.array([9], pa.int8()), ITEMS, safe=False),
+        *(0, 0),
+    ),
     "dictionary of broken": pa.DictionaryArray.from_arrays(pa.array([0, 0]), text(pa.string(), 0, 2**30, 8)),
     "run ends": pa.Array.from_buffers(
         pa.run_end_encoded(pa.int32(), pa.string()),
