@@ -104,6 +104,8 @@ def test_more_beginnings_than_are_kept(impl):
 def test_what_follows_a_payload_is_left_to_its_reader(impl):
     rows = [b'{"schema":1,"payload":10}', b'{"schema":1,"payload":10,"x":1}']
     assert split(rows)[0] == [(0, b"10"), (0, b'10,"x":1')]
+    (fault,) = kernel("formats.connect._envelope").unlike(pa.array(rows), [0, 1])
+    assert (fault.row, fault.code, fault.offset) == (1, "json_type", 25)
 
 
 STARTS = [b'{"schema":1,"payload":', b'{"payload":1,"schema":', b"\xef\xbb\xbf"]
@@ -117,11 +119,13 @@ PIECES = st.sampled_from([*STARTS, *NAMES, *(bytes([byte]) for byte in b':,{}[] 
 )
 def test_the_implementations_agree(rows, most):
     assert split(rows, "native", most) == split(rows, "pure", most)
-    for row in rows:
-        if row is not None:
-            assert kernel("formats.connect._envelope", "native").scan(row) == kernel(
-                "formats.connect._envelope", "pure"
-            ).scan(row)
+    native, pure = (kernel("formats.connect._envelope", impl) for impl in ("native", "pure"))
+    valid = {number: row for number, row in enumerate(rows) if row is not None}
+    for row in valid.values():
+        assert native.scan(row) == pure.scan(row)
+    unlike = native.unlike(pa.array(rows, pa.binary()), valid)
+    assert unlike == pure.unlike(pa.array(rows, pa.binary()), valid)
+    assert [fault.row for fault in unlike] == [number for number in valid if pure.scan(valid[number]).code]
 
 
 @pytest.mark.parametrize("kind", [pa.large_binary(), pa.binary_view(), pa.binary()])
