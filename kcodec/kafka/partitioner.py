@@ -1,6 +1,7 @@
 """Which partition each record goes to."""
 
 import itertools
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,9 @@ from kcodec.columns.source import payloads
 from kcodec.errors import ConfigError
 
 __all__ = ["Partitioner", "partition_of"]
+
+#: Of its own: an application's seed stays as it is.
+_RANDOM = random.Random()
 
 
 def partition_of(keys: Any, partitions: int) -> pa.Array:
@@ -54,7 +58,9 @@ class Partitioner:
     def __init__(self, partitions: list[int], batch_bytes: int) -> None:
         self._partitions = np.array(partitions, np.int32)
         self._batch_bytes = batch_bytes
-        self._turns = itertools.cycle(partitions)
+        # From any of them on: others write to the topic, too.
+        first = _RANDOM.randrange(len(partitions))
+        self._turns = itertools.cycle([*partitions[first:], *partitions[:first]])
 
     def runs(self, ends: Any) -> Iterator[tuple[int, int, int]]:
         """Yield the partition of each run of records without keys, its first record, and the one behind its last.

@@ -58,10 +58,16 @@ def test_records_without_a_key_fill_batches():
     keys = pa.array([None, None, b"foobar", None, None, None, None], pa.binary())
     keyed = partition_of([b"foobar"], 3)[0].as_py()
     chosen = partitioner.choose(keys, np.full(7, 40)).tolist()
-    assert chosen == [0, 0, keyed, 1, 1, 2, 2]
+    one, two, three = (chosen[0], (chosen[0] + 1) % 3, (chosen[0] + 2) % 3)
+    assert chosen == [one, one, keyed, two, two, three, three]
     # The next ones are a batch of the next partition.
-    assert partitioner.choose(pa.nulls(2, pa.binary()), np.array([50, 20])).tolist() == [0, 0]
-    assert partitioner.choose(pa.nulls(2, pa.binary()), np.array([60, 60])).tolist() == [1, 2]
+    assert partitioner.choose(pa.nulls(2, pa.binary()), np.array([50, 20])).tolist() == [one, one]
+    assert partitioner.choose(pa.nulls(2, pa.binary()), np.array([60, 60])).tolist() == [two, three]
+
+
+def test_the_first_partition_is_any():
+    first = {next(Partitioner([4, 5, 6], 100).runs(np.array([1])))[0] for _ in range(200)}
+    assert first == {4, 5, 6}
 
 
 @given(
@@ -70,11 +76,12 @@ def test_records_without_a_key_fill_batches():
     st.integers(1, 300),
 )
 def test_runs_are_batches_of_one_partition_after_the_other(columns, count, size):
-    partitioner, turn = Partitioner([10 + number for number in range(count)], size), 0
+    partitioner, turn = Partitioner([10 + number for number in range(count)], size), None
     for sizes in columns:
         row, runs = 0, list(partitioner.runs(np.cumsum(sizes)))
         assert len(runs) <= max(-(-sum(sizes) // size), 1)
         for number, start, end in runs:
+            turn = number - 10 if turn is None else turn
             assert (number, start) == (10 + turn % count, row)
             # Where a record lies on the edge of two runs, it is in the second one.
             assert sum(sizes[start + 1 : end]) <= size
