@@ -18,7 +18,7 @@ from kcodec.errors import CODES, ConfigError, EncodeError
 from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.schema import HEADERS
 
-__all__ = ["BatchFields", "PlainBatch", "produced_batches", "write_batches"]
+__all__ = ["BatchFields", "PlainBatch", "check_headers", "produced_batches", "write_batches"]
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _MAX_INT32 = 0x7FFFFFFF
@@ -263,7 +263,21 @@ def _timestamps(found: Any, rows: int) -> pa.Array:
     return pc.fill_null(_cast("timestamp", found, pa.int64()), -1)
 
 
+def check_headers(kind: pa.DataType) -> None:
+    """Refuse headers that are neither maps nor lists of keys and values: a cast leaves out what it does not know."""
+    types = pa.types
+    if types.is_map(kind) or types.is_null(kind):
+        return
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    pair = kind.value_type if is_list else kind
+    if not types.is_struct(pair) or [field.name for field in pair] != ["key", "value"]:
+        raise ConfigError(f"headers are lists of structs of key and value, or maps, not {kind}")
+
+
 def _headers(headers: pa.Array) -> tuple[pa.Buffer, pa.Array, pa.Array]:
+    check_headers(headers.type)
+    if pa.types.is_null(headers.type):
+        headers = headers.cast(HEADERS)
     if pa.types.is_map(headers.type):
         kind = pa.list_(pa.struct([("key", headers.type.key_type), ("value", headers.type.item_type)]))
         headers = headers.cast(kind)

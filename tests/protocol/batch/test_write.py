@@ -199,7 +199,10 @@ def test_what_is_refused(impl):
         ("producer_epoch", [1 << 15], "'producer_epoch' of int64 is not one of int16"),
         ("timestamp", ["x"], "'timestamp' of string is not one of int64"),
         ("transactional", ["x"], "'transactional' of string is not one of bool"),
-        ("headers", [1], "'headers' of int64 is not one of list<"),
+        ("headers", [1], "headers are lists of structs of key and value, or maps, not int64"),
+        ("headers", [[{"key": "a", "val": b"1"}]], "not list<item: struct<key: string, val: binary>>"),
+        ("headers", [[{"k": "a", "v": b"1"}]], "not list<item: struct<k: string, v: binary>>"),
+        ("headers", [[1]], "not list<item: int64>"),
         ("value", [1], "'value': a column of int64 does not hold payloads"),
     ]:
         with pytest.raises(ConfigError, match=match):
