@@ -13,12 +13,13 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.nested import unpack
 from kcodec.errors import ConfigError, EncodeError
 from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.offsets import Range
 from kcodec.kafka.partitioner import Partitioner
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.producer import Producer
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.schema import HEADERS
-from kcodec.protocol.batch.write import BatchFields, produced_batches
+from kcodec.protocol.batch.write import BatchFields, check_headers, produced_batches
 
 __all__ = ["Written", "write"]
 
@@ -36,7 +37,7 @@ _MAX_SEQUENCE = 0x7FFFFFFF
 class Written(NamedTuple):
     """Where records were written: the first offset of each partition of each topic, and the one behind the last.
 
-    Both are what `kcodec.kafka.read` takes as ``start`` and ``end``. Records of others may stand in between.
+    `ranges` are what `kcodec.kafka.read` takes to read them. Records of others may stand in between.
 
     Attributes
     ----------
@@ -45,13 +46,21 @@ class Written(NamedTuple):
 
     Examples
     --------
-    >>> written = Written({"orders": {0: 10}}, {"orders": {0: 13}})
-    >>> written.end["orders"][0] - written.start["orders"][0]
-    3
+    >>> Written({"orders": {0: 10}}, {"orders": {0: 13}}).ranges
+    [Range(topic='orders', partition=0, start=10, end=13)]
     """
 
     start: dict[str, dict[int, int]]
     end: dict[str, dict[int, int]]
+
+    @property
+    def ranges(self) -> list[Range]:
+        """Where records were written, as ranges."""
+        return [
+            Range(topic, number, start, self.end[topic][number])
+            for topic, by in self.start.items()
+            for number, start in by.items()
+        ]
 
 
 def write(
@@ -267,6 +276,8 @@ class _Writer:
         found = self._found(batch)
         arrays: dict[str, pa.Array] = {}
         headers = found.get("headers")
+        if headers is not None:
+            check_headers(headers.type)
         for name in ("key", "value"):
             if name in found:
                 arrays[name], header = self._formats[name].encode(self._topic, found[name])

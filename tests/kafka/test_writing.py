@@ -54,6 +54,7 @@ def test_the_parts_of_records(fast):
         before = time.time()
         written = write(table, "t", servers=cluster.address, config=fast)
         assert written == ({"t": {0: 0}}, {"t": {0: 3}})
+        assert read(written.ranges, servers=cluster.address, config=fast).read_all().num_rows == 3
         found = read(
             "t", servers=cluster.address, columns=["key", "value", "timestamp", "headers"], config=fast
         )
