@@ -199,7 +199,9 @@ class Channel:
         size -= 4
         if not 0 <= size <= self._max_size:
             self.close()
-            raise KafkaError(f"{self._place}: a response of {size + 4} bytes is not within the limits")
+            raise KafkaError(
+                f"{self._place}: a response of {size + 4} bytes is beyond receive.message.max.bytes"
+            )
         if number != sent.number:
             self.close()
             raise KafkaError(f"{self._place}: the response to another request")

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
-from kcodec.kafka.error_codes import broker_error, is_retriable
+from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error, is_retriable
 from kcodec.kafka.settings import Settings
 
 __all__ = ["Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
 
-_UNKNOWN_TOPIC = 3
 _GROUP, _TRANSACTION = 0, 1
 
 # Of our own: a seed that an application has set, and what it draws by it, is the same with kcodec and without.
@@ -63,6 +62,10 @@ class Deadline:
         """Count from now on, as something has been done."""
         self.end = time.monotonic() + self._settings.timeout_ms / 1000
         self._pause = self._settings.backoff_ms / 1000
+
+    def postpone(self, seconds: float) -> None:
+        """Leave out time in which nothing could be done."""
+        self.end += seconds
 
     def pause(self, error: Exception) -> float:
         """Return how many seconds to pause before the next try; raise if there is no time for it."""
@@ -182,7 +185,7 @@ class Cluster:
             try:
                 return attempt()
             except KafkaError as error:
-                unknown += error.code == _UNKNOWN_TOPIC
+                unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION
                 if (error.code is not None and not is_retriable(error.code)) or self._closed:
                     raise
                 if unknown_topic_tries is not None and unknown >= unknown_topic_tries:
@@ -216,7 +219,7 @@ class Cluster:
             found[topic["name"]] = sorted(each["partitionIndex"] for each in topic["partitions"])
         for each in names or ():
             if each["name"] not in found:
-                raise broker_error(_UNKNOWN_TOPIC, f"topic {each['name']!r}")
+                raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, f"topic {each['name']!r}")
         return found
 
     def partitions(self, topics: Iterable[str] | None) -> dict[str, list[int]]:

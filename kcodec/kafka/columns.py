@@ -17,7 +17,7 @@ from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.read import BatchOptions, BatchSource
 from kcodec.protocol.batch.schema import HEADERS
 
-__all__ = ["COLUMNS", "Columns"]
+__all__ = ["COLUMNS", "Columns", "completed"]
 
 #: Without columns of their own choice, users get these; ``headers`` only if they ask for them.
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -75,7 +75,8 @@ def _fields(chosen: list[_Column], source: str) -> list[str] | None:
 class Columns:
     """How batches become columns.
 
-    `schema` is that of the columns, None while the type of keys or values depends on the first of them.
+    `schema` is that of the columns, None while the type of keys or values depends on the first of them. As long as
+    these are null, so are the columns that are made of them, and no field of ``value.*`` is known.
     """
 
     def __init__(
@@ -103,23 +104,36 @@ class Columns:
             if any(each.source == source for each in self._chosen)
         }
         self.schema: pa.Schema | None = None
-        self._find_schema()
+        #: Of keys and values, where the schema is known.
+        self._types: dict[str, pa.DataType] = {}
+        types = self._known_types({})
+        if len(types) == len(self._formats):
+            self._fix(types)
 
-    def _find_schema(self, topic: str | None = None, seen: Mapping[str, pa.Array] = {}) -> None:
-        """Make the schema, if the types of keys and values are known, those of a column that was decoded included."""
+    def _known_types(self, seen: Mapping[str, tuple[str, pa.DataType]]) -> dict[str, pa.DataType]:
+        """Return the types of keys and values that are known, or have been `seen` in a topic."""
         types = {}
         for source, format in self._formats.items():
-            found = {each: format.arrow_type(each) for each in self._topics}
-            if topic is not None and found[topic] is None:
-                found[topic] = seen[source].type
+            topic, kind = seen.get(source, (None, pa.null()))
+            found = {each: format.arrow_type(each) for each in dict.fromkeys([*self._topics, topic]) if each}
+            if topic is not None and found[topic] is None and not pa.types.is_null(kind):
+                found[topic] = kind
             known = {each: kind for each, kind in found.items() if kind is not None}
             if not known or (len(known) < len(found) and topic is None):
-                return
+                continue
             first, *others = known
             for other in others:
                 if known[other] != known[first]:
                     raise ConfigError(f"{source}s of {other!r} have other columns than those of {first!r}")
             types[source] = known[first]
+        return types
+
+    def _fix(self, types: dict[str, pa.DataType]) -> None:
+        self.schema = self._schema_of(types)
+        self._types = types
+
+    def _schema_of(self, types: Mapping[str, pa.DataType]) -> pa.Schema:
+        """Return the schema of columns whose keys and values have these types."""
         fields: list[pa.Field] = []
         for each in self._chosen:
             if each.source in _TYPES:
@@ -128,19 +142,21 @@ class Columns:
                 fields += _children(types[each.source], each.source)
             else:
                 fields.append(pa.field(each.name, _at_path(types[each.source], each)))
+        if not fields:
+            # A batch without columns would have no rows.
+            fields = [pa.field(self._chosen[0].source, pa.null())]
         names = [field.name for field in fields]
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(
                     f"two columns are called {name!r}: give names, columns={{'new name': 'value.id', ...}}"
                 )
-        self.schema = pa.schema(fields)
+        return pa.schema(fields)
 
     def fix_schema(self) -> pa.Schema:
         """Return the schema; where no value has ever told its type, that is null."""
         if self.schema is None:
-            topic = self._topics[0]
-            self._find_schema(topic, {source: pa.nulls(0) for source in self._formats})
+            self._fix({**dict.fromkeys(self._formats, pa.null()), **self._known_types({})})
         assert self.schema is not None
         return self.schema
 
@@ -173,21 +189,33 @@ class Columns:
     def _columns(self, piece: Piece, records: pa.RecordBatch) -> pa.RecordBatch:
         decoded = {source: self._decode(piece, records, source) for source in self._formats}
         if self.schema is None:
-            self._find_schema(piece.place.topic, decoded)
-            assert self.schema is not None
+            topic = piece.place.topic
+            types = self._known_types({source: (topic, array.type) for source, array in decoded.items()})
+            if len(types) == len(self._formats):
+                self._fix(types)
+        for source, kind in self._types.items():
+            if pa.types.is_null(decoded[source].type):
+                decoded[source] = pa.nulls(len(records), kind)
         arrays: list[pa.Array] = []
         for each in self._chosen:
             if each.source in decoded:
                 whole = decoded[each.source]
-                if each.is_all:
+                if pa.types.is_null(whole.type):
+                    arrays += [] if each.is_all else [whole]
+                elif each.is_all:
                     arrays += whole.flatten() if pa.types.is_struct(whole.type) else [whole]
                 else:
                     arrays.append(pc.struct_field(whole, list(each.path)) if each.path else whole)
             else:
                 arrays.append(_plain(piece, records, each.source))
-        if any(array.type != field.type for array, field in zip(arrays, self.schema, strict=False)):
-            arrays = [_retyped(array, field, piece) for array, field in zip(arrays, self.schema, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        if not arrays:
+            arrays = [pa.nulls(len(records))]
+        schema = self.schema
+        if schema is None:
+            schema = self._schema_of({source: array.type for source, array in decoded.items()})
+        if any(array.type != field.type for array, field in zip(arrays, schema, strict=True)):
+            arrays = [_retyped(array, field, piece) for array, field in zip(arrays, schema, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _decode(self, piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:
         format = self._formats[source]
@@ -268,23 +296,44 @@ def _micros(timestamps: pa.Array) -> pa.Array:
 
 
 def _retyped(array: pa.Array, field: pa.Field, piece: Piece) -> pa.Array:
-    """Return an array as the type that the first ones had: nulls become any type."""
+    """Return an array of the type that the first ones had."""
     if array.type == field.type:
         return array
-    if pa.types.is_null(array.type):
-        return pa.nulls(len(array), field.type)
     raise ConfigError(
         f"column {field.name!r} of {piece.place} is {array.type}, not {field.type} as before: give the schema to read"
     )
 
 
+def completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch that was made before the schema was known: what is not there, or null, has no values.
+
+    >>> batch = pa.record_batch({"offset": [7], "id": pa.nulls(1)})
+    >>> schema = pa.schema([("offset", pa.int64()), ("id", pa.int32()), ("note", pa.string())])
+    >>> completed(batch, schema).to_pylist()
+    [{'offset': 7, 'id': None, 'note': None}]
+    """
+    if batch.schema == schema:
+        return batch
+    there = dict(zip(batch.schema.names, batch.columns, strict=True))
+    nulls = pa.nulls(len(batch))
+    arrays = []
+    for field in schema:
+        array = there.get(field.name, nulls)
+        arrays.append(pa.nulls(len(batch), field.type) if pa.types.is_null(array.type) else array)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
 def _children(kind: pa.DataType, source: str) -> list[pa.Field]:
+    if pa.types.is_null(kind):
+        return []
     if pa.types.is_struct(kind):
         return [pa.field(each.name, each.type) for each in kind]
     raise ConfigError(f"column '{source}.*': the {source} is {kind}, not a struct")
 
 
 def _at_path(kind: pa.DataType, column: _Column) -> pa.DataType:
+    if pa.types.is_null(kind):
+        return kind
     for name in column.path:
         index = kind.get_field_index(name) if pa.types.is_struct(kind) else -1
         if index < 0:

@@ -2,9 +2,17 @@
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 
-__all__ = ["DUPLICATE_SEQUENCE", "OFFSET_OUT_OF_RANGE", "broker_error", "is_retriable", "is_stale"]
+__all__ = [
+    "DUPLICATE_SEQUENCE",
+    "OFFSET_OUT_OF_RANGE",
+    "UNKNOWN_TOPIC_OR_PARTITION",
+    "broker_error",
+    "is_retriable",
+    "is_stale",
+]
 
 OFFSET_OUT_OF_RANGE = 1
+UNKNOWN_TOPIC_OR_PARTITION = 3
 DUPLICATE_SEQUENCE = 46
 _TIMED_OUT = 7
 

@@ -17,13 +17,18 @@ from kcodec._impl import kernel
 from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
-from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error, is_retriable, is_stale
+from kcodec.kafka.error_codes import (
+    OFFSET_OUT_OF_RANGE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    broker_error,
+    is_retriable,
+    is_stale,
+)
 from kcodec.kafka.fetch_response import Fetched, read_fetch_response
 from kcodec.kafka.offsets import Lost, Range
 
 __all__ = ["Fetcher", "Piece"]
 
-_UNKNOWN_TOPIC = 3
 #: Metadata that must say that a topic is not there before it is taken for deleted.
 _UNKNOWN_TRIES = 5
 _HELD = 2
@@ -64,7 +69,7 @@ class _Cursor:
 
     def fail(self, error: KafkaError) -> None:
         """Keep an error that may pass; raise it if there is no time left."""
-        self.unknown += error.code == _UNKNOWN_TOPIC
+        self.unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION
         if self.unknown >= _UNKNOWN_TRIES:
             raise error
         self.not_before = time.monotonic() + self.deadline.pause(error)
@@ -154,6 +159,8 @@ class Fetcher:
         for broker in brokers:
             if broker.thread is not threading.current_thread():
                 broker.thread.join(5)
+        # Whoever waits for the next pieces.
+        self.arrived.put(None)
 
     def place(self, cursors: Iterable[_Cursor]) -> None:
         """Hand cursors to the threads of their leaders."""
@@ -233,6 +240,10 @@ class _Broker:
         self.permits.acquire()
         if self.fetcher.stopped.is_set():
             return
+        # What the one who reads takes for what has come is not the brokers' time.
+        waited = time.monotonic() - now
+        for each in (*self.cursors, *self.given):
+            each.deadline.postpone(waited)
         is_held = False
         try:
             pieces = self._fetch(ready)
@@ -310,7 +321,12 @@ class _Broker:
                 # What had its turn comes last in the next request, since a response may be full before its end.
                 self.cursors.remove(cursor)
                 self.cursors.append(cursor)
-        self._check_progress(cursors, not pieces and time.monotonic() - asked < settings.fetch_wait_ms / 2000)
+        if pieces:
+            # Others may have had no room in the response.
+            for cursor in cursors:
+                cursor.deadline.restart()
+        else:
+            self._check_progress(cursors, time.monotonic() - asked < settings.fetch_wait_ms / 2000)
         return pieces
 
     def _read(self, channel: Channel, content: pa.Buffer, version: int) -> list[Fetched]:

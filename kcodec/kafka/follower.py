@@ -41,9 +41,9 @@ def follow(
     Parameters
     ----------
     topics, servers, key, value, columns, isolation, errors, config
-        As for `read`. Partitions that are added later, and topics that a pattern finds later, are read from their first
-        offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). Those of a group's other members are
-        read, too: to share partitions among members is what confluent-kafka's consumer is for.
+        As for `read`, but for ranges. Partitions that are added later, and topics that a pattern finds later, are read
+        from their first offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). Those of a group's other
+        members are read, too: to share partitions among members is what confluent-kafka's consumer is for.
     start : str, datetime, int or mapping
         As for `read`.
     group : str, optional
@@ -107,6 +107,7 @@ class Follower:
             names, cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
         )
         self._positions = positions_of(ranges)
+        self._is_closed = False
         self._high: dict[TopicPartition, int] = {}
         self._fetcher = Fetcher(cluster, ranges, isolation, is_endless=True)
         self._batches: Iterator[pa.RecordBatch] = iter(())
@@ -162,10 +163,11 @@ class Follower:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        while True:
+        while not self._is_closed:
             batch = self.poll(3600)
             if batch is not None:
                 return batch
+        raise StopIteration
 
     def poll(self, timeout: float) -> pa.RecordBatch | None:
         """Return the next batch; None if there is none within so many seconds.
@@ -176,7 +178,11 @@ class Follower:
             As `read` does while it is read, and again whenever it is called then, so that what stands behind a record
             that cannot be read is not passed over and committed. To go on, follow again from `positions`, with another
             ``errors=``.
+        KafkaError
+            After `close`.
         """
+        if self._is_closed:
+            raise KafkaError("this follower is closed")
         end = time.monotonic() + timeout
         while True:
             # Behind an error, others that were fetched with it are lost.
@@ -217,5 +223,6 @@ class Follower:
         commit_offsets(self._cluster, self._group, self._positions if positions is None else positions)
 
     def close(self) -> None:
-        """End reading, and close all connections."""
+        """End reading, and close all connections; also those who iterate come to an end."""
+        self._is_closed = True
         self._fetcher.close()

@@ -15,11 +15,13 @@ def _ask(cluster: Cluster, group: str, name: str, body: dict[str, Any]) -> dict[
     def attempt() -> dict[str, Any]:
         broker = cluster.coordinator(group, False)
         answer = cluster.channel(broker, "group").request(name, {"groupId": group, **body})
-        codes = [answer.get("errorCode", 0)]
-        codes += [each["errorCode"] for topic in answer["topics"] for each in topic["partitions"]]
-        for code in codes:
+        codes = {f"group {group!r}": answer.get("errorCode", 0)}
+        for topic in answer["topics"]:
+            for each in topic["partitions"]:
+                codes[f"group {group!r}, {topic['name']}-{each['partitionIndex']}"] = each["errorCode"]
+        for place, code in codes.items():
             if code:
-                raise broker_error(code, f"group {group!r}")
+                raise broker_error(code, place)
         return answer
 
     return cluster.retry(attempt)

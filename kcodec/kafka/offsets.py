@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import Cluster, TopicPartition
-from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error
+from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 __all__ = [
     "Lost",
@@ -85,7 +85,7 @@ def topics_of(
         for name, numbers in found.items():
             for number in numbers:
                 if number not in known[name]:
-                    raise broker_error(3, str(TopicPartition(name, number)))
+                    raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, str(TopicPartition(name, number)))
     else:
         names = [topics] if isinstance(topics, str) else list(topics)
         if not names or not all(isinstance(name, str) for name in names):

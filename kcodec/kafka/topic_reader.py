@@ -1,5 +1,6 @@
 """Topics as columns, from a start to an end."""
 
+import itertools
 import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,7 +10,8 @@ import pyarrow as pa
 from kcodec.columns.stream import stream
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import Cluster
-from kcodec.kafka.columns import Columns
+from kcodec.kafka.columns import Columns, completed
+from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error
 from kcodec.kafka.fetcher import Fetcher
 from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
 from kcodec.kafka.report import ReadReport
@@ -20,6 +22,9 @@ __all__ = ["ISOLATION", "plan", "read"]
 logger = logging.getLogger(__name__)
 
 ISOLATION = ("read_committed", "read_uncommitted")
+
+#: Of columns of which no key or value is known yet, before they are taken to be null.
+_HELD_BYTES = 64 << 20
 
 
 def check_isolation(isolation: str | None, settings: Settings) -> str:
@@ -70,7 +75,10 @@ def _plan(
     if isinstance(topics, Range):
         topics = [topics]
     if isinstance(topics, (list, tuple)) and topics and all(isinstance(each, Range) for each in topics):
-        cluster.partitions({each.topic for each in topics})
+        known = cluster.partitions({each.topic for each in topics})
+        for each in topics:
+            if each.partition not in known[each.topic]:
+                raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, str(each.place))
         return list(topics), []
     return plan_ranges(cluster, topics_of(cluster.partitions, topics), start, end, isolation)
 
@@ -163,18 +171,19 @@ def read(
             report=report,
         )
         batches = _batches(Fetcher(cluster, ranges, isolation), made, report)
-        first = None if made.schema is not None else next(batches, None)
-        reader = stream(made.fix_schema(), _chained(first, batches))
+        # As long as keys and values are null, it takes further ones to know of what type these are.
+        held: list[pa.RecordBatch] = []
+        while made.schema is None and sum(each.nbytes for each in held) < _HELD_BYTES:
+            batch = next(batches, None)
+            if batch is None:
+                break
+            held.append(batch)
+        schema = made.fix_schema()
+        reader = stream(schema, itertools.chain((completed(each, schema) for each in held), batches))
     except BaseException:
         cluster.close()
         raise
     return (reader, report) if errors == "report" else reader
-
-
-def _chained(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    if first is not None:
-        yield first
-    yield from rest
 
 
 def _batches(fetcher: Fetcher, columns: Columns, report: ReadReport) -> Iterator[pa.RecordBatch]:

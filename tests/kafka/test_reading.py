@@ -124,6 +124,22 @@ def test_partitions_that_are_added_are_followed(fast):
             follower.close()
 
 
+def test_a_topic_that_is_found_later_tells_the_columns(fast):
+    """Also where one that was there at first has told nothing yet."""
+    settings = {**fast, "metadata.max.age.ms": 50}
+    for topics in ({}, {"a": 1}):
+        serde = kcodec.Serde("AVRO", f"memory://kafka-found-{len(topics)}", topic="b", schema='"long"')
+        with FakeCluster(topics) as cluster:
+            place = {"servers": cluster.address, "config": settings, "columns": ["topic", "value"]}
+            value = {"format": "AVRO", "registry": f"memory://kafka-found-{len(topics)}"}
+            with follow("^[ab]$", value=value, **place) as follower:
+                assert follower.poll(0.1) is None
+                cluster.logs["b", 0] = []
+                cluster.leaders["b", 0] = 0
+                cluster.put(("b", 0), write_batches(pa.table({"value": serde.serialize(pa.array([7]))})))
+                assert follower.poll(10).to_pylist() == [{"topic": "b", "value": 7}]
+
+
 def test_following_goes_on_where_partitions_cannot_be_looked_for(fast):
     settings = {**fast, "metadata.max.age.ms": 1}
     with filled((5,)) as cluster, follow("t", servers=cluster.address, config=settings) as follower:
@@ -299,6 +315,16 @@ def test_a_broker_that_never_has_what_it_says_to_have(fast):
         assert cluster.brokers[0].asked.count("Fetch") < 400
 
 
+def test_a_reader_that_takes_its_time(fast):
+    """What is not asked for meanwhile is not late, nor what other partitions leave no room for."""
+    sizes = {"fetch.max.bytes": 1000, "max.partition.fetch.bytes": 1000, "default.api.timeout.ms": 200}
+    with filled(counts=[20] * 6, partitions=3) as cluster:
+        reader = read("t", servers=cluster.address, columns=["offset"], config={**fast, **sizes})
+        rows = len(reader.read_next_batch())
+        time.sleep(0.5)
+        assert rows + sum(len(each) for each in reader) == 360
+
+
 def test_a_partition_without_leader(fast):
     with filled(partitions=2) as cluster:
         cluster.leaders["t", 1] = -1
@@ -456,6 +482,50 @@ def test_protobuf(fast):
             assert found.to_pydict() == {"note": ["a", "b"], "offset": [0, 1]}
 
 
+def test_nulls_before_the_first_value(fast):
+    """As long as nothing else is there, they tell no type."""
+    text = 'syntax = "proto3"; message R { int64 id = 1; message P { string city = 1; } P place = 3; }'
+    for name, known in (("one", {}), ("two", {"schema": text, "reader_schema": text})):
+        registry = f"memory://kafka-nulls-{name}"
+        serde = kcodec.Serde("PROTOBUF", registry, topic="t", schema=text)
+        nulls = write_batches(pa.table({"value": pa.nulls(3, pa.binary())}))
+        value = write_batches(pa.table({"value": serde.serialize(pa.array([{"id": 7}]))}), base_offset=3)
+        with FakeCluster({"t": 1}) as cluster:
+            place = {"servers": cluster.address, "config": {**fast, "max.partition.fetch.bytes": 1}}
+            place["value"] = {"format": "PROTOBUF", "registry": registry, **known}
+            cluster.put(PLACE, nulls)
+            found = read("t", columns=["value.id", "offset"], **place).read_all()
+            assert found.to_pydict() == {"id": [None] * 3, "offset": [0, 1, 2]}
+            with follow("t", start="earliest", columns=["value.*", "offset"], **place) as follower:
+                assert follower.poll(10).to_pydict() == {"offset": [0, 1, 2]}
+                assert follower.schema is None
+                cluster.put(PLACE, value)
+                assert follower.poll(10).to_pylist() == [{"id": 7, "place": None, "offset": 3}]
+                cluster.put(
+                    PLACE, write_batches(pa.table({"value": pa.nulls(1, pa.binary())}), base_offset=4)
+                )
+                assert follower.poll(10).to_pylist() == [{"id": None, "place": None, "offset": 4}]
+            for columns, row in (
+                (["value.id"], {"id": 7}),
+                (["value"], {"value": {"id": 7, "place": None}}),
+                (["value.*"], {"id": 7, "place": None}),
+            ):
+                found = read("t", columns=columns, **place).read_all().to_pylist()
+                assert found == [*[dict.fromkeys(row)] * 3, row, dict.fromkeys(row)]
+
+
+def test_topics_that_are_none(fast):
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": fast}
+        serde = {"format": "AVRO", "registry": "memory://kafka-none"}
+        for topics in ("^nothing.*", {}):
+            assert read(topics, **place).read_all().num_rows == 0
+            found = read(topics, value=serde, columns=["value", "offset"], **place).read_all()
+            assert found.to_pydict() == {"value": [], "offset": []}
+        with pytest.raises(KafkaError, match="t-7: UNKNOWN_TOPIC_OR_PARTITION"):
+            read([Range("t", 0, 0, 0), Range("t", 7, 0, 1)], **place)
+
+
 def test_json_schema(fast):
     registry = "memory://kafka-json-schema"
     schema = {"properties": {"id": {"type": "integer"}, "any": {}}}
@@ -506,6 +576,16 @@ def test_follow_and_commit(fast):
             assert follower.poll(0.1) is None
             with pytest.raises(ConfigError, match="needs a group"):
                 follower.commit()
+
+
+def test_a_follower_that_is_closed(fast):
+    with filled(counts=[5]) as cluster:
+        follower = follow("t", start="earliest", servers=cluster.address, config=fast)
+        threading.Timer(0.2, follower.close).start()
+        assert sum(len(each) for each in follower) == 5
+        assert list(follower) == []
+        with pytest.raises(KafkaError, match="this follower is closed"):
+            follower.poll(1)
 
 
 def test_positions_do_not_pass_what_was_returned(fast):
