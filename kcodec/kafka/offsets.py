@@ -79,7 +79,7 @@ def topics_of(
         topics = _compiled(topics)
     if isinstance(topics, re.Pattern):
         found = {name: all_of for name, all_of in partitions(None).items() if topics.fullmatch(name)}
-    elif isinstance(topics, Mapping):
+    elif isinstance(topics, Mapping) and not any(map(_is_single, topics.values())):
         found = {str(name): sorted({_number(each) for each in numbers}) for name, numbers in topics.items()}
         known = partitions(found) if found else {}
         for name, numbers in found.items():
@@ -87,11 +87,15 @@ def topics_of(
                 if number not in known[name]:
                     raise broker_error(UNKNOWN_TOPIC_OR_PARTITION, str(TopicPartition(name, number)))
     else:
-        names = [topics] if isinstance(topics, str) else list(topics)
-        if not names or not all(isinstance(name, str) for name in names):
+        names = [topics] if isinstance(topics, str) else [] if _is_single(topics) else list(topics)
+        if not names or isinstance(topics, Mapping) or not all(isinstance(name, str) for name in names):
             raise ConfigError("topics are a name, names, a pattern, or {topic: [partition, ...]}")
         found = partitions(names)
     return [TopicPartition(name, number) for name in sorted(found) for number in found[name]]
+
+
+def _is_single(value: Any) -> bool:
+    return isinstance(value, str) or not isinstance(value, Iterable)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

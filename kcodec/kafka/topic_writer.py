@@ -253,11 +253,19 @@ class _Writer:
         self._columns = columns
         self._partition = partition
         self._partitioner = Partitioner(partitions, settings.batch_bytes)
+        if partition is not None and (isinstance(partition, bool) or not isinstance(partition, (int, str))):
+            raise ConfigError(f"partition={partition!r} is neither a number nor the name of a column")
         if isinstance(partition, int) and partition not in partitions:
             raise ConfigError(f"partition={partition}: topic {topic!r} has {len(partitions)}")
-        for part in columns or ():
+        if not isinstance(columns or {}, Mapping):
+            raise ConfigError("columns are a mapping of key, value, headers and timestamp to names")
+        for part, given in (columns or {}).items():
             if part not in _PARTS:
                 raise ConfigError(f"columns: {part!r} is not one of {', '.join(_PARTS)}")
+            if not isinstance(given, (str, list, tuple)) or not all(isinstance(each, str) for each in given):
+                raise ConfigError(
+                    f"columns: {part!r} is the name of a column, or a list of names, not {given!r}"
+                )
 
     def write(self, outbox: "_Outbox", batch: pa.RecordBatch) -> None:
         """Encode rows and put their batches into the outbox."""

@@ -96,6 +96,15 @@ def test_tables_of_values(fast):
             (numbers(1).append_column("more", [[1]]), {}, "column 'more' is not one of key, value"),
             (numbers(1), {"codec": "brotli"}, "codec='brotli'"),
             (numbers(1), {"partition": "x"}, "the data has no column 'x'"),
+            (numbers(1), {"partition": True}, "partition=True is neither a number"),
+            (numbers(1), {"partition": 0.0}, "partition=0.0 is neither a number"),
+            (numbers(1), {"columns": ["value"]}, "columns are a mapping of key, value"),
+            (
+                numbers(1),
+                {"columns": {"key": None}},
+                "'key' is the name of a column, or a list of names, not None",
+            ),
+            (numbers(1), {"columns": {"value": 3}}, "'value' is the name of a column"),
         ):
             with pytest.raises(ConfigError, match=message):
                 write(data, "t", **more, **place)
