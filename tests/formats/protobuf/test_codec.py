@@ -8,6 +8,8 @@ import pytest
 
 import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, ProtobufCodec, SchemaError
+from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
+from kcodec.formats.protobuf.schema import ProtobufSchema
 
 SHOP = """
 syntax = "proto3";
@@ -86,6 +88,25 @@ def test_files_import_each_other():
         }
     )
     assert row(codec, "0a020805") == [{"n": {"a": 5}}]
+
+
+def test_entries_of_maps_are_never_delimited(impl):
+    from google.protobuf import descriptor_pb2, message_factory
+
+    text = (
+        'edition = "2023"; option features.message_encoding = DELIMITED;'
+        "message M { map<int32, V> m = 1; V v = 2; } message V { int32 a = 1; map<string, V> n = 3; }"
+    )
+    schema = ProtobufSchema.parse(text)
+    files = descriptor_pb2.FileDescriptorSet.FromString(write_descriptor_set(schema)).file
+    made = message_factory.GetMessages(files)["M"]
+    data = made(m={1: {"a": 7, "n": {"k": {"a": 8}}}}, v={"a": 9}).SerializeToString()
+    for source in (text, write_descriptor_set(schema), made):
+        codec = ProtobufCodec(source, "M", recursive_depth=2)
+        array = codec.decode([data])
+        assert array[0].as_py()["m"] == [(1, {"a": 7, "n": [("k", {"a": 8})]})]
+        assert array[0].as_py()["v"]["a"] == 9
+        assert codec.encode(array).to_pylist() == [data]
 
 
 def test_a_reader_takes_what_protobuf_allows(impl):

@@ -214,8 +214,10 @@ class _Linker:
             names.add(field.name)
             numbers[field.number] = field.name
             if message.map_entry:
-                # Texts of entries are checked in every syntax.
+                # Texts of entries are checked in every syntax, and messages in them are delimited in none.
                 field.utf8 = True
+                if each.group is None and field.message is not None:
+                    field.type = "message"
                 field.presence = field.message is not None
             yield field
 
