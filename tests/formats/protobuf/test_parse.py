@@ -189,6 +189,7 @@ HOSTILE = {
     "parentheses": "option " + "(a)." * 200_000,
     "semicolons": ";" * 1_000_000 + "}",
     "spaces": " \n" * 1_000_000 + "}",
+    "spaces at the end": "message M { optional N a = 1; }" + " \n" * 1_000_000,
     "control characters": "\0" * 1_000_000,
 }
 

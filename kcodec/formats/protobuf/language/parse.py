@@ -50,6 +50,8 @@ _TOKEN = re.compile(
     )""",
     re.ASCII | re.DOTALL | re.VERBOSE,
 )
+#: What may stand between tokens.
+_BLANKS = " \t\n\r\f\v\ufeff"
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TYPE = re.compile(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
@@ -136,7 +138,8 @@ class _Parser:
         self.comments: list[tuple[int, int]] = []
         self.depth = 0
         words, places = self.words, self.places
-        for match in _TOKEN.finditer(text):
+        # Blanks at the end, which no token follows, would be looked through from each of them.
+        for match in _TOKEN.finditer(text, 0, len(text.rstrip(_BLANKS))):
             kind = match.lastindex
             if kind == 3:
                 self.comments.append(match.span(3))
