@@ -229,8 +229,9 @@ class _Comparison:
         before = {each.number: each for each in old.fields if each.group is None}
         after = {each.number: each for each in new.fields if each.group is None}
         old_oneofs, new_oneofs = _members(before), _members(after)
-        gone, kept = before.keys() - after.keys(), new_oneofs.keys()
-        for name in old_oneofs.keys() - kept:
+        gone, removed = before.keys() - after.keys(), old_oneofs.keys() - new_oneofs.keys()
+        lost = {name for name in removed if gone.issuperset(old_oneofs[name])}
+        for name in removed:
             yield _difference("ONEOF_REMOVED", f"{path}/{name}")
         for name, members in new_oneofs.items():
             if name not in old_oneofs:
@@ -241,7 +242,7 @@ class _Comparison:
             if right is None:
                 assert left is not None
                 if left.oneof is not None:
-                    if left.oneof.name in kept or not gone.issuperset(old_oneofs[left.oneof.name]):
+                    if left.oneof.name not in lost:
                         yield _difference("ONEOF_FIELD_REMOVED", f"{path}/{left.oneof.name}/{number}")
                 else:
                     required = "REQUIRED_" if left.label == "required" else ""

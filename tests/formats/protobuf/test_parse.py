@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from proto_texts import proto_files
 
 from kcodec import SchemaError
+from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor
 from kcodec.formats.protobuf.language.parse import MAX_DEPTH, parse, unquote, unquote_bytes
+from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.syntax import Aggregate, Quoted, Word
 from kcodec.formats.protobuf.language.text import print_file
 from kcodec.formats.protobuf.schema import ProtobufSchema
@@ -192,6 +194,27 @@ HOSTILE = {
     "spaces at the end": "message M { optional N a = 1; }" + " \n" * 1_000_000,
     "control characters": "\0" * 1_000_000,
 }
+
+
+LARGE = {
+    "oneofs": "".join(f"oneof o{i} {{ int32 a{i} = {i + 1}; }}" for i in range(20_000)),
+    "optional fields": "".join(f"optional int32 a{i} = {i + 1};" for i in range(20_000)),
+    "options of a oneof": "oneof o {"
+    + "option deprecated = true;" * 20_000
+    + "".join(f"int32 a{i} = {i + 1};" for i in range(20_000))
+    + "}",
+    "comments": "".join(f"int32 a{i} = {i + 1}; /* a */\n" for i in range(50_000)),
+    "comments in a line": "int32 a = 1;" + "/* a */" * 200_000,
+    "an aggregate": "option (o) = {" + "a: 1 " * 100_000 + "};",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_texts_cost_what_their_length_allows(name):
+    schema = ProtobufSchema.parse(f'syntax = "proto3"; message M {{ {LARGE[name]} }}')
+    assert print_file(schema.main)
+    assert serialized(schema)
+    assert write_descriptor(schema)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

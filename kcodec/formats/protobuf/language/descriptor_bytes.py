@@ -145,7 +145,6 @@ class _File:
     def message(self, scope: str, node: Message) -> Encoded:
         full = f"{scope}.{node.name}" if scope else node.name
         inner = [body for field in node.fields if (body := field.group or entry_of(field))]
-        optional = [each.name for each in node.fields if self.is_optional(each)]
         oneofs = [
             made(
                 "OneofDescriptorProto",
@@ -155,20 +154,18 @@ class _File:
             for each in node.oneofs
         ]
         taken = {each.name for each in node.fields} | {each.name for each in node.oneofs}
-        for name in optional:
-            unique = name if name[0] == "_" else f"_{name}"
-            while unique in taken:
-                unique = f"X{unique}"
-            taken.add(unique)
-            oneofs.append(made("OneofDescriptorProto", name=unique))
         types, is_set = self.schema.messages[full].by_name, self.schema.messages[full].message_set
+        indexes = {id(each): i for i, each in enumerate(node.oneofs)}
         fields = []
         for each in node.fields:
-            index = None
-            if each.oneof is not None:
-                index = next(i for i, oneof in enumerate(node.oneofs) if oneof is each.oneof)
-            elif self.is_optional(each):
-                index = len(node.oneofs) + optional.index(each.name)
+            index = indexes.get(id(each.oneof))
+            if self.is_optional(each):
+                index = len(oneofs)
+                unique = each.name if each.name[0] == "_" else f"_{each.name}"
+                while unique in taken:
+                    unique = f"X{unique}"
+                taken.add(unique)
+                oneofs.append(made("OneofDescriptorProto", name=unique))
             fields.append(self.field(full, each, types[each.name], index))
         ranges = [
             made(

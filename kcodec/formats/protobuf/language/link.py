@@ -205,8 +205,9 @@ class _Linker:
     def _fields(self, message: MessageType, node: Message, features: dict[str, str]) -> Iterator[FieldType]:
         numbers: dict[int, str] = {}
         names: set[str] = set()
+        inner = {id(each): self._features(features, each.options) for each in node.oneofs}
         for each in node.fields:
-            field = self._field(message.name, each, features)
+            field = self._field(message.name, each, inner.get(id(each.oneof), features))
             if field.name in names:
                 self.fail(each.at, f"the field {field.name} is declared twice")
             if field.number in numbers:
@@ -229,8 +230,6 @@ class _Linker:
         highest = MAX_NUMBER if target is None or not target.message_set else 2**31 - 2
         if not 0 < node.number <= highest:
             self.fail(node.at, f"the number {node.number} of {node.name} is not from 1 to {highest}")
-        if node.oneof is not None:
-            features = self._features(features, node.oneof.options)
         features = self._features(features, node.options)
         repeated = node.label == "repeated" or bool(node.key)
         field = FieldType(node.name, node.number, node.type, repeated=repeated)

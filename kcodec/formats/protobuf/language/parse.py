@@ -50,6 +50,8 @@ _TOKEN = re.compile(
     )""",
     re.ASCII | re.DOTALL | re.VERBOSE,
 )
+#: The end of a statement, a comment that describes it, and more in that comment's line.
+_DESCRIBED = re.compile(r";[ \t]*/\*[^*]*\*+(?:[^/*][^*]*\*+)*/(?=[ \t\r]*[^ \t\r\n])")
 #: What may stand between tokens.
 _BLANKS = " \t\n\r\f\v\ufeff"
 
@@ -153,7 +155,7 @@ class _Parser:
         places += [len(text)] * 3
         self.next = 0
         self.syntax = ""
-        self.ends: set[int] = set()
+        self.ends: list[int] = []
         self.refused: tuple[int, str] | None = None
 
     def _odd_character(self, match: re.Match[str]) -> None:
@@ -210,7 +212,7 @@ class _Parser:
 
     def end(self) -> None:
         """Take the semicolon after which a comment may describe the statement."""
-        self.ends.add(self.places[self.next])
+        self.ends.append(self.places[self.next])
         self.expect(";")
 
     def refuse(self, why: str, at: int | None = None) -> None:
@@ -285,12 +287,10 @@ class _Parser:
 
     def _check_comments(self) -> None:
         """Refuse what follows a comment in its line, if that comment describes the statement before it."""
-        for start, end in self.comments:
-            if self.text.startswith("/*", start):
-                before = len(self.text[:start].rstrip(" \t")) - 1
-                rest = self.text[end:].partition("\n")[0]
-                if before in self.ends and rest.strip(" \t\r"):
-                    self.refuse("the registry takes nothing in the same line after a comment", end)
+        for at in self.ends:
+            if found := _DESCRIBED.match(self.text, at):
+                self.refuse("the registry takes nothing in the same line after a comment", found.end())
+                break
 
     def _once(self, names: set[str], name: str, at: int) -> None:
         if name in names:

@@ -23,6 +23,7 @@ from kcodec.formats.protobuf.language.syntax import (
     Reserved,
     Service,
     Word,
+    members_of,
 )
 from kcodec.formats.protobuf.language.text import CONFLUENT
 from kcodec.formats.protobuf.message import Message as Encoded
@@ -63,14 +64,18 @@ class _Serializer:
     def message(self, scope: str, node: Message) -> Encoded:
         full = f"{scope}.{node.name}" if scope else node.name
         plain = [each for each in node.fields if each.group is None]
-        members = [(each, i) for i, oneof in enumerate(node.oneofs) for each in plain if each.oneof is oneof]
-        optional = [each for each in plain if self.is_optional(each)]
-        fields = [self.field(full, each, i) for each, i in members]
+        names = [each.name for each in node.oneofs]
+        fields = [
+            self.field(full, each, i)
+            for i, members in enumerate(members_of(node))
+            for each in members
+            if each.group is None
+        ]
         for each in plain:
             if each.oneof is None:
-                index = len(node.oneofs) + optional.index(each) if each in optional else None
-                fields.append(self.field(full, each, index))
-        names = [each.name for each in node.oneofs] + [f"_{each.name}" for each in optional]
+                is_optional = self.is_optional(each)
+                fields.append(self.field(full, each, len(names) if is_optional else None))
+                names += [f"_{each.name}"] * is_optional
         empty = made("OneofOptions")
         return made(
             "DescriptorProto",

@@ -31,6 +31,7 @@ __all__ = [
     "Word",
     "find_option",
     "is_map_entry",
+    "members_of",
 ]
 
 #: The highest field number; ``max`` in the ranges of a message.
@@ -231,6 +232,15 @@ def find_option(options: list[Option], *name: str) -> Value | None:
         if option.name == name:
             return option.value
     return None
+
+
+def members_of(message: Message) -> list[list[Field]]:
+    """Return the members of each oneof of a message."""
+    found: dict[int, list[Field]] = {id(each): [] for each in message.oneofs}
+    for each in message.fields:
+        if each.oneof is not None:
+            found[id(each.oneof)].append(each)
+    return list(found.values())
 
 
 def is_map_entry(message: Message) -> bool:

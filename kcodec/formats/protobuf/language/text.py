@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from kcodec.formats.protobuf.language.parse import unquote
 from kcodec.formats.protobuf.language.syntax import (
@@ -22,6 +22,7 @@ from kcodec.formats.protobuf.language.syntax import (
     Rpc,
     Service,
     Value,
+    members_of,
 )
 
 __all__ = ["CONFLUENT", "escape", "print_file"]
@@ -117,7 +118,7 @@ class _Printer:
             [self.reserved(each) for each in message.reserved],
             self.declarations(message.options),
             _join(self.field(each) for each in plain if each.group is None),
-            _join(self.oneof(each, message.fields) for each in message.oneofs),
+            _join(map(self.oneof, message.oneofs, members_of(message))),
             _join(self.group(each) for each in plain if each.group is not None),
             _join(self.extension_range(each) for each in message.extensions) if self.extensions else [],
             _join(map(self.extend, message.extends)) if self.extensions else [],
@@ -148,8 +149,7 @@ class _Printer:
         fields = field.group.fields if field.group is not None else []
         return _block(f"{label}group {field.type} = {field.number}", _join(map(self.field, fields)))
 
-    def oneof(self, oneof: Oneof, fields: Sequence[Field]) -> _Lines:
-        members = [each for each in fields if each.oneof is oneof]
+    def oneof(self, oneof: Oneof, members: list[Field]) -> _Lines:
         return _block(
             f"oneof {oneof.name}",
             self.declarations(oneof.options),
@@ -220,17 +220,14 @@ class _Printer:
 
 def _merged(value: Aggregate) -> dict[str, Value]:
     """Return the fields of an aggregate; those that repeat become lists."""
-    found: dict[str, Value] = {}
+    found: dict[str, list[Value]] = {}
     for name, each in value.entries:
-        if name not in found:
-            found[name] = each
-        else:
-            before = found[name]
-            found[name] = [
-                *(before if isinstance(before, list) else [before]),
-                *(each if isinstance(each, list) else [each]),
-            ]
-    return found
+        found.setdefault(name, []).append(each)
+    return {name: values[0] if len(values) == 1 else _joined(values) for name, values in found.items()}
+
+
+def _joined(values: list[Value]) -> list[Value]:
+    return [item for each in values for item in (each if isinstance(each, list) else [each])]
 
 
 def _listed(items: list[str]) -> str:
