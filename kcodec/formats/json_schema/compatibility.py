@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any, NamedTuple
 
 from kcodec.errors import SchemaError
@@ -651,14 +651,16 @@ def _exact(number: Any) -> Decimal:
     return number if isinstance(number, Decimal) else Decimal(number)
 
 
+#: Exact for all numbers that differ by less than two thousand powers of ten, which as integers may be too large.
+_WIDE = Context(prec=4000, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
 def _divides(part: Decimal, whole: Decimal) -> bool:
     if not part or not part.is_finite() or not whole.is_finite():
         return False
     if abs(part.adjusted() - whole.adjusted()) > 2000:
         return False
-    left, right = part.as_integer_ratio(), whole.as_integer_ratio()
-    remainder: int = (right[0] * left[1]) % (left[0] * right[1])
-    return remainder == 0
+    return not _WIDE.remainder(whole, part)
 
 
 def _value(value: Any) -> Any:

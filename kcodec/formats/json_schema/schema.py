@@ -536,11 +536,16 @@ class _SchemaReader:
             self.refuse(key, "not a boolean")
         return value
 
-    def integer(self, key: str) -> int:
+    def integer(self, key: str) -> int | Decimal:
         value = self.take(key)
-        if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or value != value // 1:
+        # What is written with an exponent stays so: as an int it may have a billion digits.
+        is_whole = (
+            value == value.to_integral_value() if isinstance(value, Decimal) else isinstance(value, int)
+        )
+        if isinstance(value, bool) or not is_whole:
             self.refuse(key, "not an integer")
-        return int(value)
+        found: int | Decimal = value
+        return found
 
     def lengths(self, rules: dict[str, Any], *keys: str) -> None:
         for key in keys:

@@ -103,6 +103,30 @@ def test_hostile_schemas_end(draft):
     assert differences(model({"$ref": "#"}), model({"$ref": "#"})) == []
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ('{"maxLength": 1e30}', '{"maxLength": 2e30}', [("MAX_LENGTH_INCREASED", "#/maxLength")]),
+        ('{"maxItems": 1e30}', '{"maxItems": 1.0e30}', []),
+        ('{"minItems": 1e999999999}', '{"minItems": 3}', [("MIN_ITEMS_DECREASED", "#/minItems")]),
+        (
+            '{"multipleOf": 1e999999999}',
+            '{"multipleOf": 2e999999999}',
+            [("MULTIPLE_OF_EXPANDED", "#/multipleOf")],
+        ),
+        (
+            '{"multipleOf": 6e-999999999}',
+            '{"multipleOf": 3e-999999999}',
+            [("MULTIPLE_OF_REDUCED", "#/multipleOf")],
+        ),
+        ('{"multipleOf": 0.3}', '{"multipleOf": 1e1000}', [("MULTIPLE_OF_CHANGED", "#/multipleOf")]),
+        ('{"multipleOf": 0.25}', '{"multipleOf": 1e1000}', [("MULTIPLE_OF_EXPANDED", "#/multipleOf")]),
+    ],
+)
+def test_large_numbers_are_compared(old, new, found):
+    assert kinds(old, new) == found
+
+
 def test_everything_refers_to_everything():
     """Schemas that refer to each other without end are compared within bounds."""
 

@@ -1,6 +1,7 @@
 """JSON Schemas as a registry keeps them."""
 
 import json
+from decimal import Decimal
 
 import pytest
 from vector_files import read_vectors
@@ -99,6 +100,25 @@ def test_errors_have_the_place(text, path):
 def test_hostile_texts_are_refused(text):
     with pytest.raises(SchemaError):
         JSON.parse(text)
+
+
+@pytest.mark.parametrize(
+    "number", ["1e30", "1e999999999", "12345678901234567890123456789012.0", "1e2", "10.0"]
+)
+@pytest.mark.parametrize("key", ["minLength", "maxItems", "minProperties", "maxContains"])
+def test_whole_numbers_of_any_size_are_lengths(key, number):
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    root = parse(f'{{"$schema": "{draft}", "contains": {{}}, "{key}": {number}}}').root
+    nodes = root.members or [root]
+    assert [each.rules[key] for each in nodes if key in each.rules] == [Decimal(number)]
+
+
+@pytest.mark.parametrize(
+    "number", ["0.5", "1e-999999999", "12345678901234567890123456789012.5", "true", "NaN"]
+)
+def test_a_length_is_a_whole_number(number):
+    with pytest.raises(SchemaError, match="#/maxLength: not an integer"):
+        parse(f'{{"maxLength": {number}}}')
 
 
 def test_values_nested_deeply_are_kept():
