@@ -138,6 +138,14 @@ class _Comparison(ABC):
         known = self.known.get(pair)
         return self.met(pair, old, new) if known is None else known
 
+    def counted(self, old: Node, new: Node) -> Result:
+        """Compare two of many by many schemas: of these, pairs that are known already are work too."""
+        before = self.work
+        found = self.compare(old, new)
+        if self.work == before:
+            self.done(1)
+        return found
+
     @abstractmethod
     def met(self, pair: tuple[int, int], old: Node, new: Node) -> Result:
         """Compare a pair of which nothing is settled."""
@@ -176,12 +184,12 @@ class _Comparison(ABC):
                 return self.compare(old, new.members[0])
             if new.rules["criterion"] != "allOf":
                 for member in new.members:
-                    found = self.compare(old, member)
+                    found = self.counted(old, member)
                     if found.compatible:
                         return self.all([found, self.one("SUM_TYPE_EXTENDED")])
         elif old.kind == "combined" and new.kind != "combined" and old.rules["criterion"] == "allOf":
             for member in old.members:
-                found = self.compare(member, new)
+                found = self.counted(member, new)
                 if found.compatible:
                     return self.all([found, self.one("PRODUCT_TYPE_NARROWED")])
         if old.kind != new.kind:
@@ -445,7 +453,7 @@ class _Comparison(ABC):
             if left in same:
                 edges.append(dict([same[left]]))
                 continue
-            results = ((right, self.compare(each, member)) for right, member in rest)
+            results = ((right, self.counted(each, member)) for right, member in rest)
             edges.append({right: found for right, found in results if found.compatible})
         return edges
 
@@ -609,6 +617,8 @@ def _match(edges: list[dict[int, Result]]) -> dict[int, int]:
     """Return a largest matching of a bipartite graph, by augmenting paths without recursion."""
     owner: dict[int, int] = {}
     taken: dict[int, int] = {}
+    # What a search reached in vain leads to nothing later either.
+    closed: set[int] = set()
     for start in range(len(edges)):
         # Breadth first: from where each node of the other side is reached.
         reached: dict[int, int] = {}
@@ -617,12 +627,14 @@ def _match(edges: list[dict[int, Result]]) -> dict[int, int]:
         while waiting and end is None:
             left = waiting.popleft()
             for right in edges[left]:
-                if right not in reached:
+                if right not in reached and right not in closed:
                     reached[right] = left
                     if right not in owner:
                         end = right
                         break
                     waiting.append(owner[right])
+        if end is None:
+            closed.update(reached)
         while end is not None:
             left = reached[end]
             owner[end], taken[left], end = left, end, taken.get(left)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from vector_files import read_vectors
 
 from kcodec.errors import SchemaError
-from kcodec.formats.json_schema.compatibility import changes, differences
+from kcodec.formats.json_schema.compatibility import _match, changes, differences
 from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT, describe
 from kcodec.formats.json_schema.schema import parse
 from kcodec.formats.schema_format import NamedText
@@ -152,6 +152,47 @@ def test_many_members_are_compared():
     assert kinds(choice(3000), choice(3001)) == [("SUM_TYPE_EXTENDED", "#/")]
     assert kinds(choice(3001), choice(3000)) == [("SUM_TYPE_NARROWED", "#/")]
     assert kinds(choice(500), choice(500, "w")) == [("COMBINED_TYPE_SUBSCHEMAS_CHANGED", "#/")]
+
+
+@pytest.mark.parametrize("target", ["#/definitions/a", "#"])
+def test_members_that_refer_to_one_schema_are_work(target):
+    def choice(first, size):
+        members = [{"$ref": target, "x": f"{first}{n}"} for n in range(size)]
+        return {"definitions": {"a": {"type": "string"}}, "oneOf": members}
+
+    assert kinds(choice("v", 100), choice("w", 101))[0] == ("SUM_TYPE_EXTENDED", "#/")
+    with pytest.raises(SchemaError, match="more than 300000 steps"):
+        kinds(choice("v", 1000), choice("w", 1000))
+
+
+def test_a_choice_that_many_refer_to_is_work():
+    choice = {"oneOf": [{"$ref": "#/definitions/no", "x": n} for n in range(800)]}
+    definitions = {"no": {"type": "boolean"}, "choice": choice}
+
+    def model_of(kind):
+        return model(
+            {
+                "definitions": definitions,
+                "type": "object",
+                "properties": {f"p{n}": kind(n) for n in range(800)},
+            }
+        )
+
+    old, new = model_of(lambda n: {"title": f"t{n}"}), model_of(lambda n: {"$ref": "#/definitions/choice"})
+    with pytest.raises(SchemaError, match="more than 300000 steps"):
+        changes(old, new)
+
+
+def test_matching_many_members_with_few_is_little_work():
+    looked = []
+
+    class Edges(dict):
+        def __iter__(self):
+            looked.append(len(self))
+            return super().__iter__()
+
+    assert len(_match([Edges.fromkeys(range(30)) for _ in range(1000)])) == 30
+    assert sum(looked) < 100_000
 
 
 def test_a_pattern_that_backtracks_does_not_hang():
