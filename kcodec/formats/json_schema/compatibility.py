@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import SchemaError
 from kcodec.formats.json_schema.difference_types import BREAKING, LENIENT, describe
-from kcodec.formats.json_schema.patterns import matches
+from kcodec.formats.json_schema.patterns import matching
 from kcodec.formats.json_schema.schema import ABSENT, Node
 from kcodec.formats.schema_format import Difference
 from kcodec.java.hashing import hash_order
@@ -381,26 +381,41 @@ class _Comparison(ABC):
 
     def properties(self, old: Node, new: Node) -> list[Result]:
         before, after = (node.rules.get("properties", {}) for node in (old, new))
+        beyond_new = self.beyond(new, [name for name in before if name not in after])
+        beyond_old = self.beyond(old, [name for name in after if name not in before])
         results = []
         for name in hash_order(before, after):
             if name not in after:
-                results += self.property_removed(name, before[name], new)
+                results += self.property_removed(name, before[name], new, beyond_new[name])
             elif name not in before:
-                results += self.property_added(name, after[name], old, new)
+                results += self.property_added(name, after[name], old, new, beyond_old[name])
             else:
                 results.append(self.below(self.compare(before[name], after[name]), "properties", name))
         return results
 
-    def property_removed(self, name: str, schema: Node, new: Node) -> list[Result]:
+    def beyond(self, node: Node, names: list[str]) -> dict[str, Node | None]:
+        """Return the schemas that an object has for names beyond its properties; None for those that may not be."""
+        found: dict[str, Node | None] = dict.fromkeys(names, _rest(node))
+        patterns: Mapping[str, Node] = node.rules.get("patterns", {})
+        for pattern, schema in patterns.items():
+            if not names:
+                break
+            matched = matching(pattern, names, self.done)
+            found.update(dict.fromkeys(matched, schema))
+            names = [name for name in names if name not in matched]
+        return found
+
+    def property_removed(self, name: str, schema: Node, new: Node, rest: Node | None) -> list[Result]:
         if _is_open(new):
             return [self.one("PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL", "properties", name)]
-        rest = _rest(new, name)
         if rest is None:
             kind = "PROPERTY_WITH_FALSE_REMOVED_FROM" if _is(schema, "false") else "PROPERTY_REMOVED_FROM"
             return [self.one(f"{kind}_CLOSED_CONTENT_MODEL", "properties", name)]
         return self.covered(self.compare(schema, rest), "PROPERTY_REMOVED", "properties", name)
 
-    def property_added(self, name: str, schema: Node, old: Node, new: Node) -> list[Result]:
+    def property_added(
+        self, name: str, schema: Node, old: Node, new: Node, rest: Node | None
+    ) -> list[Result]:
         how = "OPTIONAL_PROPERTY"
         if name in new.rules.get("required", ()):
             how = "REQUIRED_PROPERTY" if schema.default is ABSENT else "REQUIRED_PROPERTY_WITH_DEFAULT"
@@ -409,7 +424,6 @@ class _Comparison(ABC):
                 how = "PROPERTY_WITH_EMPTY_SCHEMA"
             return [self.one(f"{how}_ADDED_TO_OPEN_CONTENT_MODEL", "properties", name)]
         results = []
-        rest = _rest(old, name)
         if rest is not None:
             results = self.covered(self.compare(rest, schema), "PROPERTY_ADDED", "properties", name)
         return [*results, self.one(f"{how}_ADDED_TO_UNOPEN_CONTENT_MODEL", "properties", name)]
@@ -599,13 +613,8 @@ def _is_open(node: Node) -> bool:
     )
 
 
-def _rest(node: Node, name: str | None = None) -> Node | None:
+def _rest(node: Node) -> Node | None:
     """Return the schema of what is beyond what is listed; None where nothing may be."""
-    if name is not None:
-        patterns: Mapping[str, Node] = node.rules.get("patterns", {})
-        for pattern, schema in patterns.items():
-            if matches(pattern, name):
-                return schema
     for key in ("additional", "unevaluated"):
         if isinstance(node.rules.get(key), Node):
             found: Node = node.rules[key]

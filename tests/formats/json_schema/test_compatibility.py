@@ -207,6 +207,34 @@ def test_a_pattern_that_backtracks_does_not_hang():
 
 
 @pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        ([f"^q{n}$" for n in range(2000)], [f"p{n}" for n in range(2000)]),
+        (["^a", "[c-z]$"], ["b" * 4_000_000]),
+        (["(?!q)a*a*a*b"], ["a" * 190 + str(n) for n in range(10)]),
+    ],
+    ids=["many", "long", "backtracking"],
+)
+def test_matching_names_with_patterns_is_work(patterns, names):
+    old = {"type": "object", "patternProperties": dict.fromkeys(patterns, True)}
+    new = {**old, "properties": dict.fromkeys(names, True)}
+    with pytest.raises(SchemaError, match="more than 300000 steps"):
+        kinds(old, new)
+
+
+def test_the_first_pattern_that_matches_a_name_counts():
+    patterns = {"^a": {"type": "string"}, "(?<!b)c": {"type": "integer"}, "[ab]": {"type": "boolean"}}
+    old = {"type": "object", "patternProperties": patterns, "additionalProperties": {"type": "null"}}
+    properties = {"ac": "string", "xc": "integer", "bc": "boolean", "d": "null", "\ud800": "null"}
+    new = {**old, "properties": {name: {"type": kind} for name, kind in properties.items()}}
+    assert not differences(model(new), model(old))
+    for name in properties:
+        other = {**old, "properties": {**new["properties"], name: {"type": "number"}}}
+        paths = {each.path for each in differences(model(other), model(old))}
+        assert paths == (set() if name == "xc" else {f"#/properties/{name}"})
+
+
+@pytest.mark.parametrize(
     ("kind", "words"),
     [
         ("MAXIMUM_DECREASED", "is less than its value"),
