@@ -17,7 +17,7 @@ from kcodec_spark.codecs import Reading
 from kcodec_spark.intervals import casts
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.ship import check_local_python, shipped
-from kcodec_spark.types import all_nullable, from_arrow_type
+from kcodec_spark.types import all_nullable, from_arrow_type, sent_type
 from kcodec_spark.udf import (
     UNWRITTEN_FIELDS,
     Writer,
@@ -25,6 +25,7 @@ from kcodec_spark.udf import (
     decode_permissive,
     encode_permissive,
     loader,
+    read_as,
 )
 
 if TYPE_CHECKING:
@@ -79,10 +80,12 @@ def _decoding(reading: Reading, rows: RowsOptions) -> "tuple[Callable[..., pa.Ar
     """Return what the executors decode by, and Spark's type of the result."""
     column = rows.corrupt_column
     spark_type = from_arrow_type(corrupt_type(reading.arrow_type, column))
+    kind = sent_type(reading.arrow_type, rows.permissive)
+    read = reading.read if kind == reading.arrow_type else functools.partial(read_as, reading.read, kind)
     if not rows.permissive:
-        return reading.read, spark_type
-    read = functools.partial(decode_permissive, reading.read, column, rows.null_on_registry_failure)
-    return read, all_nullable(spark_type)
+        return read, spark_type
+    permissive = functools.partial(decode_permissive, read, column, rows.null_on_registry_failure)
+    return permissive, all_nullable(spark_type)
 
 
 def encoded(

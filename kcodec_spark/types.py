@@ -19,6 +19,7 @@ __all__ = [
     "all_nullable",
     "from_arrow_type",
     "given_type",
+    "sent_type",
     "to_arrow_type",
     "to_avro_type",
 ]
@@ -127,6 +128,55 @@ def _simple_types() -> "dict[int, DataType]":
         ids.Type_DURATION: spark.DayTimeIntervalType(),
         ids.Type_INTERVAL_MONTHS: spark.YearMonthIntervalType(),
     }
+
+
+_SENT = {
+    pa.lib.Type_UINT8: pa.int16(),
+    pa.lib.Type_UINT16: pa.int32(),
+    pa.lib.Type_UINT32: pa.int64(),
+    pa.lib.Type_UINT64: pa.decimal128(20, 0),
+    pa.lib.Type_HALF_FLOAT: pa.float32(),
+    pa.lib.Type_STRING_VIEW: pa.string(),
+    pa.lib.Type_BINARY_VIEW: pa.binary(),
+    pa.lib.Type_FIXED_SIZE_BINARY: pa.binary(),
+    pa.lib.Type_DATE64: pa.date32(),
+    pa.lib.Type_TIME32: pa.int32(),
+    pa.lib.Type_TIME64: pa.time64("ns"),
+    pa.lib.Type_DURATION: pa.duration("us"),
+}
+
+
+def sent_type(kind: pa.DataType, nullable: bool = False) -> pa.DataType:
+    """Return the Arrow type as which Spark sends values of another to Python, once it has them; see `from_arrow_type`.
+
+    Large types are kept, as they may hold more than others. With `nullable`, all fields, items and values may be null.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> print(sent_type(pa.list_(pa.time32("ms"))))
+    list<item: int32>
+    """
+    types = pa.types
+
+    def below(field: pa.Field) -> pa.Field:
+        return field.with_type(sent_type(field.type, nullable)).with_nullable(field.nullable or nullable)
+
+    if types.is_dictionary(kind):
+        return sent_type(kind.value_type, nullable)
+    if types.is_struct(kind):
+        return pa.struct([below(field) for field in kind])
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
+        return pa.list_(below(kind.value_field))
+    if types.is_large_list(kind):
+        return pa.large_list(below(kind.value_field))
+    if types.is_map(kind):
+        return pa.map_(below(kind.key_field).with_nullable(False), below(kind.item_field))
+    if types.is_timestamp(kind):
+        return pa.int64() if kind.unit == "ns" else pa.timestamp("us", kind.tz and "UTC")
+    if types.is_decimal(kind):
+        return pa.decimal128(kind.precision, kind.scale)
+    return _SENT.get(kind.id, kind)
 
 
 #: By the names of Spark's types, as nothing of Spark is imported until a function is called.

@@ -6,8 +6,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kcodec.codec import report
+from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import replace_rows
-from kcodec.errors import ConfigError, RegistryError, SchemaError
+from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError
 from kcodec_spark.importer import importer
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "encode_permissive",
     "loader",
     "pack",
+    "read_as",
 ]
 
 #: The struct that says what is wrong with a row. ``offset`` counts from the first byte of ``bytes``.
@@ -60,6 +63,28 @@ def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
     if taken:
         raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
     return pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
+
+
+def read_as(
+    read: Callable[..., Any], kind: pa.DataType, values: pa.Array, *beside: pa.Array, errors: str = "raise"
+) -> Any:
+    """Read values as another type; one that it cannot hold is an error of its row.
+
+    Spark casts only what the outermost of nested functions returns.
+    """
+    if errors == "raise":
+        array, lost = cast_rows(read(values, *beside), kind, _code_of)
+        if lost:
+            raise DecodeError(*lost[0])
+        return array
+    array, found = read(values, *beside, errors=errors)
+    array, lost = cast_rows(array, kind, _code_of)
+    return array, pa.concat_tables([found, report(lost)]).sort_by("row") if lost else found
+
+
+def _code_of(value: pa.Array, kind: pa.DataType) -> str:
+    coarser = pa.types.is_duration(kind) and value.type.unit in ("s", "ms")
+    return "out_of_range" if coarser else code_of(value, kind)
 
 
 def decode_permissive(

@@ -18,6 +18,7 @@ from kcodec_spark import (
     to_avro,
     to_connect_json,
     to_json,
+    to_json_schema,
     to_ksql,
     types,
 )
@@ -112,6 +113,20 @@ def test_every_type_has_sparks_type_and_its_value(spark, converters):
     assert got["nested"] == {"inner": {"at": NANOS}}
     times = column.selectExpr("unix_micros(r.ts_millis)", "unix_micros(r.ts_micros)").first()
     assert tuple(times) == (NANOS // 1000, NANOS // 1000)
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "PERMISSIVE"}])
+def test_functions_write_the_same_with_a_select_between(spark, options):
+    schema = record(
+        "R", at=logical("int", "time-millis"), n=record("N", nanos=logical("long", "timestamp-nanos"))
+    )
+    values = encoded(schema, [{"at": datetime.time(0, 0, 0, 512000), "n": {"nanos": MOMENT}}, None])
+    read = from_avro("value", schema, options)
+    for write in (to_json, to_json_schema):
+        at_once = frame(spark, values).select(write(read)).collect()
+        between = frame(spark, values).select(read.alias("r")).select(write("r")).collect()
+        assert at_once == between
+    assert json.loads(at_once[0][0]) == {"at": 512, "n": {"nanos": NANOS}}
 
 
 def test_roots_that_are_no_records(spark):

@@ -46,6 +46,21 @@ def test_bad_rows(frame):
     assert nan.select("w._error.code").first()[0] is not None
 
 
+def test_what_spark_cannot_hold_is_an_error_of_its_row(spark):
+    kind = pa.struct([("t", pa.timestamp("ms", "UTC")), ("d", pa.list_(pa.duration("s")))])
+    texts = ['{"t":1000,"d":[1]}', '{"t":9223372036854775807}', "{", '{"d":[9223372036854775807]}']
+    frame = spark.createDataFrame([(text,) for text in texts], "value string").coalesce(1)
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"}
+    rows = frame.select(from_json("value", kind, options, times="number").alias("r")).select(
+        F.unix_millis("r.t"), "r._error"
+    )
+    told = [(time, error and (error.code, error.path)) for time, error in rows.collect()]
+    assert told[:2] == [(1000, None), (None, ("out_of_range", "t"))]
+    assert [(time, error[0]) for time, error in told[2:]] == [(None, "truncated"), (None, "out_of_range")]
+    with pytest.raises(PythonException, match="DecodeError: out_of_range: row 1, t: "):
+        frame.limit(2).select(from_json("value", kind, times="number")).collect()
+
+
 def test_arguments(frame):
     assert frame.limit(1).select(from_json("value", JsonCodec(pa.struct([("id", pa.int64())])))).first()[
         0

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import to_arrow_type
 
 from kcodec import AvroCodec, SchemaError
 from kcodec_spark import from_avro, types
@@ -89,6 +90,20 @@ def test_spark_type_of_an_arrow_type(name):
 def test_arrow_type_of_a_spark_type(name):
     kind = types.from_arrow_type(ARROW_TYPES[name][0])
     assert types.from_arrow_type(types.to_arrow_type(kind)) == kind
+
+
+@pytest.mark.parametrize("name", ARROW_TYPES)
+def test_types_are_sent_as_spark_does(name):
+    for kind in ARROW_TYPES[name]:
+        spark_type = types.from_arrow_type(kind)
+        sent = types.sent_type(kind)
+        assert types.from_arrow_type(sent) == spark_type
+        if "large" not in str(kind):
+            try:
+                assert sent == to_arrow_type(spark_type, timezone="UTC")
+            except TypeError:
+                # Before Spark 4.2.
+                assert sent == to_arrow_type(spark_type)
 
 
 def test_nullability_is_kept():
