@@ -108,9 +108,13 @@ def decode_permissive(
     if corrupt_column is not None:
         fields.append(pa.field(corrupt_column, pa.struct(CORRUPT_FIELDS)))
         children.append(_bad_rows(CORRUPT_FIELDS, len(values), report, values))
+    # Values may be null that are not bad, such as the null of a union.
+    bad, mask = report["row"].to_pylist(), array.is_null()
     if not children:
-        return array
-    return pa.StructArray.from_arrays(children, fields=fields, mask=values.is_null())
+        return replace_rows(array, bad, pa.array([{}] * len(bad), array.type)) if bad else array
+    if bad:
+        mask = replace_rows(mask, bad, pa.array([False] * len(bad)))
+    return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
 
 
 def encode_permissive(write: Writer, corrupt_column: str | None, *columns: pa.Array) -> pa.Array:

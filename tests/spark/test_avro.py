@@ -14,6 +14,7 @@ from kcodec import AvroCodec, ConfigError, SchemaError
 from kcodec_spark import (
     encode_decimal,
     from_avro,
+    from_json,
     register,
     to_avro,
     to_connect_json,
@@ -217,6 +218,25 @@ def test_corrupt_rows_tell_why(points):
     assert codes == [None, None, "truncated"]
     all_good = points.select(from_avro("value", POINT, options).alias("p"))
     assert [row["p"] for row in all_good.collect()] == [(1, "one", None), None, (-300, "zwölf", None)]
+
+
+def test_permissive_gives_null_for_null(spark):
+    schema = ["null", record("R", id="int")]
+    read = from_avro("value", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_error"})
+    df = frame(spark, [b"\x00", b"\x02\x02", b"\x02", None]).select(read.alias("r"))
+    rows = df.select("r", "r._error.code", to_json("r", nulls="omit").alias("w")).collect()
+    assert [(row.r and row.r.id, row.code) for row in rows] == [
+        (None, None), (1, None), (None, "truncated"), (None, None),
+    ]  # fmt: skip
+    assert [row.r is None for row in rows] == [True, False, False, True]
+    assert rows[0].w is None
+    document = from_json("t", pa.struct([("id", pa.int32())]), {"mode": "PERMISSIVE"})
+    texts = spark.createDataFrame([("null",), ("{",)], "t string").coalesce(1)
+    assert [row[0] for row in texts.select(document).collect()] == [None, (None,)]
+    empty = frame(spark, [b"", b"\x00", None]).select(
+        from_avro("value", record("Empty"), {"mode": "PERMISSIVE"})
+    )
+    assert [row[0] for row in empty.collect()] == [(), (), None]
 
 
 def test_corrupt_column_needs_a_place():
