@@ -6,6 +6,7 @@ from kcodec.errors import ConfigError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
 __all__ = ["dead_letters"]
 
@@ -19,6 +20,13 @@ _FACTS = {
 }
 #: Header -> column of Spark's Kafka source.
 _SOURCE = {"error.topic": "topic", "error.partition": "partition", "error.offset": "offset"}
+#: Column of Spark's Kafka source -> its type; a field of a record that was expanded may have its name.
+_TYPES = {
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "headers": "array<struct<key:string,value:binary>>",
+}
 
 
 def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
@@ -28,7 +36,9 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     ----------
     df : DataFrame
         With the error column, and as many of the columns of Spark's Kafka source as are there, or those of
-        ``kcodec_kafka``, whose values are decoded; batch or stream, classic or Connect.
+        ``kcodec_kafka``, whose values are decoded; batch or stream, classic or Connect. Columns are known by their
+        names and types; where a record that was expanded has fields of the same, they are null in rows that could not
+        be read.
     error : str
         The error column: its name, as option ``columnNameOfCorruptRecord`` gave it, if it stands in the data frame or
         in one struct of it; or its path, such as ``order._error``.
@@ -36,10 +46,10 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     Returns
     -------
     DataFrame
-        What a Kafka sink takes: ``key`` (unless it was decoded), ``value`` (the bytes as they were) and ``headers``:
-        those that there were, and as text ``error.code``, ``error.reason``, ``error.path``, ``error.byte`` (within the
-        value), ``error.schema_id``, ``error.topic``, ``error.partition`` and ``error.offset``, as far as they are
-        known.
+        What a Kafka sink takes: ``key`` (unless it was decoded), ``value`` (the bytes as they were; of the column, or
+        else those that could not be read, unless they are the key's) and ``headers``: those that there were, and as
+        text ``error.code``, ``error.reason``, ``error.path``, ``error.byte`` (within the value), ``error.schema_id``,
+        ``error.topic``, ``error.partition`` and ``error.offset``, as far as they are known.
 
     Raises
     ------
@@ -55,14 +65,11 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     from pyspark.sql import functions as F
     from pyspark.sql.types import BinaryType, StringType
 
-    found, fields = _error_column(df, error)
-    there = {name.lower() for name in df.columns}
+    found, fields, expanded = _error_column(df, error)
+    kinds = {field.name.lower(): field.dataType for field in df.schema.fields}
+    there = {name for name, kind in _TYPES.items() if name in kinds and kinds[name].simpleString() == kind}
     # Keys and values that were decoded in place are no longer bytes: the error has those of the value.
-    raw = {
-        field.name.lower()
-        for field in df.schema.fields
-        if isinstance(field.dataType, BinaryType | StringType)
-    }
+    raw = {name for name, kind in kinds.items() if isinstance(kind, BinaryType | StringType)}
     values = {header: found[name] for header, name in _FACTS.items() if name in fields}
     values |= {header: F.col(name) for header, name in _SOURCE.items() if name in there}
     told = F.array(
@@ -73,39 +80,58 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     )
     headers = F.filter(told, lambda header: header["value"].isNotNull())
     if "headers" in there:
-        headers = F.concat(
-            F.coalesce("headers", F.array().cast("array<struct<key:string,value:binary>>")), headers
-        )
-    bytes_of = F.col("value") if "value" in raw else found["bytes"]
-    columns = [bytes_of.alias("value"), headers.alias("headers")]
+        headers = F.concat(F.coalesce("headers", F.array().cast(_TYPES["headers"])), headers)
+    columns = [_value(found, fields, raw, expanded).alias("value"), headers.alias("headers")]
     return df.where(found.isNotNull()).select(*(["key"] if "key" in raw else []), *columns)
+
+
+def _value(found: "Column", fields: list[str], raw: set[str], expanded: bool) -> "Column":
+    """Return the bytes of the value."""
+    from pyspark.sql import functions as F
+
+    if "value" not in raw:
+        return found["bytes"]
+    if "bytes" not in fields or not expanded:
+        return F.col("value")
+    # A field of the record, which is null, or the column beside a key or value that could not be read.
+    value = F.col("value").cast("binary")
+    if "key" not in raw:
+        return F.coalesce(value, found["bytes"])
+    is_key = found["bytes"] == F.col("key").cast("binary")
+    return F.when(is_key, value).otherwise(F.coalesce(value, found["bytes"]))
 
 
 def _text(value: "Column") -> "Column":
     return value.cast("string").cast("binary")
 
 
-def _error_column(df: "DataFrame", error: str) -> "tuple[Column, list[str]]":
-    """Return the error column and the names of its fields."""
+def _error_column(df: "DataFrame", error: str) -> "tuple[Column, list[str], bool]":
+    """Return the error column, the names of its fields, and whether it stands among columns, not in a struct."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType
 
     if not isinstance(error, str):
         raise TypeError(f"error is the name of a column, not {type(error).__name__}")
-    paths = {}
+    places: dict[tuple[str, ...], DataType] = {}
     for field in df.schema.fields:
-        paths[field.name] = field.dataType
+        places[(field.name,)] = field.dataType
         if isinstance(field.dataType, StructType):
-            paths |= {f"{field.name}.{below.name}": below.dataType for below in field.dataType.fields}
-    named = [path for path in paths if path == error] or [
-        path for path in paths if path.endswith(f".{error}")
+            places |= {(field.name, below.name): below.dataType for below in field.dataType.fields}
+    named = [names for names in places if ".".join(names) == error] or [
+        names for names in places if names[-1] == error
     ]
-    known = [path for path in named if isinstance(paths[path], StructType) and "code" in paths[path].names]
+    known = {
+        names: kind.names
+        for names in named
+        for kind in [places[names]]
+        if isinstance(kind, StructType) and "code" in kind.names
+    }
     if len(known) != 1:
-        what = f"{len(known)} columns are called so: {', '.join(known)}" if known else "there is none"
+        told = ", ".join(map(".".join, known))
+        what = f"{len(known)} columns are called so: {told}" if known else "there is none"
         raise ConfigError(
             f"no one error column {error}: {what}; columnNameOfCorruptRecord names it, with PERMISSIVE"
         )
-    parts = known[0].split(".", 1)
-    column = F.col(f"`{parts[0]}`")
-    return (column[parts[1]] if len(parts) > 1 else column), paths[known[0]].names
+    ((names, fields),) = known.items()
+    quoted = (f"`{name.replace('`', '``')}`" for name in names)
+    return F.col(".".join(quoted)), fields, len(names) == 1

@@ -68,6 +68,38 @@ def test_as_many_columns_as_there_are(spark):
     assert told(row)["error.code"] == b"type_mismatch"
 
 
+def test_fields_of_the_record_are_not_the_source(spark):
+    fields = [
+        {"name": name, "type": kind}
+        for name, kind in (
+            ("value", "string"), ("key", "bytes"), ("topic", "string"), ("offset", "long"),
+            ("headers", {"type": "array", "items": "string"}),
+        )
+    ]  # fmt: skip
+    read = from_avro("value", {**SCHEMA, "fields": fields}, OPTIONS).alias("r")
+    letters = dead_letters(messages(spark).where("value is not null").select(read).select("r.*"))
+    rows = letters.collect()
+    assert [(row.key, bytes(row.value)) for row in rows] == [
+        (None, b"\x02"), (None, b"\x80"), (None, b"\x02\x02"),
+    ]  # fmt: skip
+    assert not {"error.topic", "error.offset"} & told(rows[0]).keys()
+
+
+@pytest.mark.parametrize("place", ["r.*", "r"])
+def test_values_beside_keys_that_could_not_be_read(spark, place):
+    flags = {**SCHEMA, "fields": [{"name": "flag", "type": "boolean"}]}
+    read = from_avro("key", flags, OPTIONS).alias("r")
+    letters = dead_letters(messages(spark).select("*", read).select("key", "value", "offset", place))
+    found = [(row.key, row.value, told(row)["error.offset"]) for row in letters.collect()]
+    assert found == [(b"a", b"\x02", b"70"), (b"b", b"\x80", b"71"), (b"c", None, b"8")]
+
+
+def test_names_with_dots(spark):
+    decoded = messages(spark).select(from_avro("value", SCHEMA, OPTIONS).alias("or.`der"))
+    for error in ("_error", "or.`der._error"):
+        assert [row.value for row in dead_letters(decoded, error).collect()] == [b"\x80", b"\x02\x02"]
+
+
 def test_which_column_it_is_must_be_clear(spark):
     column = from_avro("value", SCHEMA, OPTIONS)
     frame = messages(spark).select(column.alias("a"), column.alias("b"))
