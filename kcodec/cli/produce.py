@@ -18,7 +18,9 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
         "produce",
         help="write rows into a topic",
         description="Writes the rows of a Parquet file, or the lines of another file, into a topic. With a format, "
-        "lines are JSON, of which each is a value; without one they are the bytes themselves.",
+        "lines are JSON, of which each is a value; without one they are the bytes themselves. A row of a Parquet file "
+        "is a value as well, but where there is a column value and none but key, value, headers and timestamp: then "
+        "they are the parts of a record.",
         epilog="Exit status: 0 if brokers have all records, 1 if a row could not be read or written, 2 if the topic "
         "cannot be written.",
     )
@@ -32,7 +34,9 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     produce.add_argument(
         "--schema", type=Path, metavar="FILE", help="of values; by default the subject's latest one"
     )
-    produce.add_argument("--key-field", metavar="NAME", help="the field of the rows that is the key as well")
+    produce.add_argument(
+        "--key-field", metavar="NAME", help="the field of the values that is the key as well"
+    )
     produce.add_argument("--codec", choices=("zstd", "lz4", "snappy", "gzip", "none"), help="default zstd")
     produce.add_argument("--partition", type=int, metavar="N", help="by default that of the key")
     produce.add_argument("--transactional-id", metavar="ID", help="all records become visible together")
@@ -46,19 +50,12 @@ def _run(given: argparse.Namespace) -> int:
     options = KafkaOptions(given)
     value = _with_schema(options.payload("value", given.value), options, given.schema)
     try:
-        with open_rows(given.file, given.topic, options, value) as rows:
-            columns: dict[str, Any] | None = None
-            if given.key_field is not None:
-                columns = {
-                    "key": given.key_field,
-                    "value": [name for name in rows.schema.names if name != "value"] or "value",
-                }
+        with open_rows(given.file, given.topic, options, value, given.key_field) as rows:
             written = write(
                 rows,
                 given.topic,
                 key=options.payload("key", given.key),
                 value=value,
-                columns=columns,
                 partition=given.partition,
                 codec=given.codec,
                 transactional_id=given.transactional_id,

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._files import check_end
+from kcodec._lazy import compute as pc
 from kcodec.cli.kafka_options import KafkaOptions
 from kcodec.errors import ConfigError, DecodeError
 from kcodec.formats.json.codec import JsonCodec
@@ -18,13 +19,18 @@ __all__ = ["open_rows"]
 
 _STANDARD_INPUT = "-"
 _LINES = 50_000
+#: Columns of a Parquet file whose rows are records, not values.
+_RECORD = {"key", "value", "headers", "timestamp"}
 
 
 @contextmanager
-def open_rows(file: str, topic: str, options: KafkaOptions, value: Any) -> Iterator[pa.RecordBatchReader]:
-    """Open a file, and return its rows as batches, which are read as they are written.
+def open_rows(
+    file: str, topic: str, options: KafkaOptions, value: Any, key_field: str | None = None
+) -> Iterator[pa.RecordBatchReader]:
+    """Open a file, and return its rows as batches of records, which are read as they are written.
 
-    `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes.
+    `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes. `key_field` is
+    the field of the values that is the key as well.
     """
     if file != _STANDARD_INPUT:
         check_end(file)
@@ -32,14 +38,50 @@ def open_rows(file: str, topic: str, options: KafkaOptions, value: Any) -> Itera
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(file) as opened:
-            yield pa.RecordBatchReader.from_batches(opened.schema_arrow, opened.iter_batches())
+            schema, batches = opened.schema_arrow, opened.iter_batches()
+            names = set(schema.names)
+            if key_field is None and "value" in names and names <= _RECORD:
+                yield pa.RecordBatchReader.from_batches(schema, batches)
+            else:
+                values = (batch.to_struct_array() for batch in batches)
+                yield _records(pa.struct(list(schema)), values, key_field)
         return
     # The file first: neither a broker nor a registry is asked for one that is not there.
     with nullcontext(sys.stdin.buffer) if file == _STANDARD_INPUT else open(file, "rb") as lines:
         if value is None:
+            if key_field is not None:
+                raise ConfigError(
+                    "--key-field is for values with fields: say with --value how they are written"
+                )
             yield _lines_of_bytes(file, _grouped(lines), options)
         else:
-            yield _lines_of_json(_grouped(lines), topic, options, value)
+            yield _lines_of_json(_grouped(lines), topic, options, value, key_field)
+
+
+def _records(
+    kind: pa.DataType, values: Iterable[pa.Array], key_field: str | None = None
+) -> pa.RecordBatchReader:
+    """Return values as records.
+
+    Of the values' fields, `kcodec.kafka.write` would take some for parts of records, by their names.
+    """
+    fields = [pa.field("value", kind)]
+    if key_field is not None:
+        if not pa.types.is_struct(kind):
+            raise ConfigError(f"--key-field is for values with fields, these are {kind}")
+        index = kind.get_field_index(key_field)
+        if index < 0:
+            names = ", ".join(field.name for field in kind)
+            raise ConfigError(f"--key-field {key_field!r} is none of the fields {names}")
+        fields.append(pa.field("key", kind.field(index).type))
+    schema = pa.schema(fields)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for array in values:
+            keys = [] if key_field is None else [pc.struct_field(array, [index])]
+            yield pa.RecordBatch.from_arrays([array, *keys], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _grouped(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
@@ -81,16 +123,15 @@ def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOpti
 
 
 def _lines_of_json(
-    groups: Iterable[list[bytes]], topic: str, options: KafkaOptions, value: Any
+    groups: Iterable[list[bytes]], topic: str, options: KafkaOptions, value: Any, key_field: str | None
 ) -> pa.RecordBatchReader:
-    """Read lines of JSON as the type of the schema that they are written with."""
+    """Read lines of JSON, each a value, as the type of the schema that they are written with."""
     kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
     if kind is None:
         raise ConfigError(f"no schema of {topic!r} is known: --schema FILE")
     codec = JsonCodec(kind)
-    schema = pa.schema(list(kind)) if pa.types.is_struct(kind) else pa.schema([("value", kind)])
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def values() -> Iterator[pa.Array]:
         number = 0
         for lines in groups:
             lines = [line for line in lines if line.strip()]
@@ -101,9 +142,6 @@ def _lines_of_json(
                     error.row + number, error.offset, error.path, error.code, error.reason
                 ) from None
             number += len(lines)
-            if pa.types.is_struct(kind):
-                yield pa.RecordBatch.from_struct_array(found)
-            else:
-                yield pa.record_batch([found], schema=schema)
+            yield found
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return _records(kind, values(), key_field)

@@ -235,6 +235,41 @@ def test_produce_lines_of_bytes(run, cluster):
     assert run("produce", "orders", *keys, stdin=b"none\n")[2].endswith("line 1 has no key separator\n")
 
 
+PARTS = ("id", "value", "timestamp", "key", "headers")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("more", [(), ("--key-field", "id", "--key", "bigint")])
+def test_produce_fields_that_are_called_like_parts_of_records(run, cluster, tmp_path, kind, more):
+    fields = [{"name": name, "type": "long"} for name in PARTS]
+    (tmp_path / "all.avsc").write_text(json.dumps({"type": "record", "name": "All", "fields": fields}))
+    row, file = {name: 7 + number for number, name in enumerate(PARTS)}, tmp_path / f"rows.{kind}"
+    if kind == "jsonl":
+        file.write_text(json.dumps(row))
+    else:
+        pq.write_table(pa.table({name: [number] for name, number in row.items()}), file)
+    place = ("--registry", f"sqlite:///{tmp_path}/all.db", "--value", "avro", "--partition", "0")
+    status = run("produce", "orders", *place, "--schema", tmp_path / "all.avsc", "--file", file, *more)
+    assert status[::2] == (0, "")
+    serde = {"format": "AVRO", "registry": place[1], "reader_schema": "latest"}
+    key = (7).to_bytes(8, "big") if more else None
+    assert values(cluster, value=serde) == [{"key": key, "value": row}]
+    assert cluster.records(("orders", 0))["timestamp"].cast(pa.int64()).to_pylist() != [9]
+
+
+def test_produce_records_of_parquet(run, cluster, tmp_path):
+    when = pa.array([9], pa.timestamp("ms", "UTC"))
+    headers = pa.array([[("h", b"1")]], pa.map_("string", "binary"))
+    table = pa.table({"key": [b"k"], "value": [b"v"], "timestamp": when, "headers": headers})
+    pq.write_table(table, tmp_path / "records.parquet")
+    assert run("produce", "orders", "--partition", "0", "--file", tmp_path / "records.parquet")[0] == 0
+    found = cluster.records(("orders", 0))
+    assert [found[name].to_pylist() for name in ("key", "value", "headers")] == [
+        [b"k"], [b"v"], [[{"key": "h", "value": b"1"}]],
+    ]  # fmt: skip
+    assert found["timestamp"].cast(pa.int64()).to_pylist() == [9]
+
+
 @pytest.mark.parametrize("more", [(), ("--value", "avro")])
 @pytest.mark.parametrize("name", ["missing.jsonl", "missing.parquet"])
 def test_a_file_that_is_not_there_asks_nobody(run, tmp_path, more, name):
