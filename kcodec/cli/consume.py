@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+#: Columns that tell where a record stands.
+_PLACE = ("topic", "partition", "offset")
+
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command to those of the console tool."""
@@ -114,11 +117,14 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
 
     topics = given.topics[0] if len(given.topics) == 1 else given.topics
     columns = given.columns.split(",") if given.columns else _columns(format)
+    # With a number of records, the last batch may be written in part: then its records have to tell what to commit.
+    places = _PLACE if given.group is not None and given.max is not None else ()
+    hidden = [name for name in places if name not in columns]
     place: dict[str, Any] = {
         "config": options.config,
         "key": options.payload("key", given.key),
         "value": options.payload("value", given.value),
-        "columns": columns,
+        "columns": [*columns, *hidden],
         "isolation": given.isolation,
         "errors": "report",
     }
@@ -128,7 +134,7 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             for name in ("key", "value")
             if (text := _console_text(given, options, place[name], name)) is not None
         }
-    writer = _Writer(given, output)
+    writer = _Writer(given, output, len(hidden))
     start = _where(given.start, "--from")
     if not given.follow:
         if given.group is not None:
@@ -136,21 +142,25 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         reader, report = read(topics, start=start or "earliest", end=_where(given.end, "--to"), **place)
         writer.begin(reader.schema)
         for batch in reader:
-            if not writer.write(batch):
+            writer.write(batch)
+            if not writer.wants_more:
                 break
         writer.progress.end()
         return list(report.faults)
     with follow(topics, start=start or "latest", group=given.group, **place) as follower:
         try:
-            while True:
+            while writer.wants_more:
                 found = follower.poll(0.5)
                 if found is not None:
                     assert follower.schema is not None
                     writer.begin(follower.schema)
-                    if not writer.write(found, follower.lag):
-                        break
+                    last = writer.write(found, follower.lag)
                     if given.group is not None:
-                        follower.commit()
+                        positions = follower.positions
+                        if last is not None:
+                            topic, partition, offset = (last.column(name)[0].as_py() for name in _PLACE)
+                            positions[topic][partition] = offset + 1
+                        follower.commit(positions)
         except KeyboardInterrupt:
             pass
         finally:
@@ -184,10 +194,14 @@ def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any,
 
 
 class _Writer:
-    """Batches on their way out: those rows that are wanted, up to a number of them."""
+    """Batches on their way out: those rows that are wanted, up to a number of them.
 
-    def __init__(self, given: argparse.Namespace, output: Any) -> None:
+    Of the columns, the last `hidden` ones are not written.
+    """
+
+    def __init__(self, given: argparse.Namespace, output: Any, hidden: int) -> None:
         self._output = output
+        self._hidden = hidden
         self._where = given.where
         self._condition: Any = None
         self._left = given.max
@@ -202,23 +216,33 @@ class _Writer:
             from kcodec.cli.where import condition
 
             self._condition = condition(self._where, schema)
-        self._output.begin(schema)
+        import pyarrow as pa
 
-    def write(self, batch: pa.RecordBatch, lag: int | None = None) -> bool:
-        """Write what is wanted of a batch; return whether more is."""
+        self._output.begin(pa.schema(list(schema)[: len(schema) - self._hidden]))
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether more records are wanted."""
+        return self._left is None or self._left > 0
+
+    def write(self, batch: pa.RecordBatch, lag: int | None = None) -> pa.RecordBatch | None:
+        """Write what is wanted of a batch; return the last record that is, if others of the batch are left."""
         self.progress.add(batch, lag)
         parts = [batch]
         if self._condition is not None:
             import pyarrow as pa
 
             parts = pa.Table.from_batches([batch]).filter(self._condition).to_batches()
+        last, is_cut = None, False
         for part in parts:
             if self._left is not None:
+                is_cut |= len(part) > self._left
                 part = part.slice(0, self._left)
                 self._left -= len(part)
             if len(part):
-                self._output.write(part)
-        return self._left is None or self._left > 0
+                self._output.write(part.select(range(part.num_columns - self._hidden)))
+                last = part
+        return last.slice(len(last) - 1) if is_cut and last is not None else None
 
 
 def _columns(format: str) -> list[str]:

@@ -163,21 +163,25 @@ def test_consume_what_is_damaged(run, filled, cluster):
     assert errors == "orders-1, offset 3, value: frame_magic: the first byte is not a known magic byte\n"
 
 
-def test_consume_with_a_group(run, filled, cluster):
-    status, out, _ = run(
-        "consume",
-        "orders",
-        "--follow",
-        "--from",
-        "earliest",
-        "--group",
-        "g",
-        "-n",
-        "3",
-        "--columns",
-        "offset",
-    )
-    assert (status, len(out.splitlines())) == (0, 3)
+@pytest.mark.parametrize("columns", ["value.id", "partition,offset,value.id"])
+def test_consume_with_a_group(run, filled, columns):
+    """What was written is committed, and nothing behind it."""
+    avro = ("consume", "orders", "--value", "avro", "--registry", filled, "--columns", columns)
+    for number, expected in ((1, [1]), (0, []), (2, [2, 3])):
+        more = ("--follow", "--from", "earliest", "--group", "g", "-n", number)
+        status, out, errors = run(*avro, *more)
+        assert (status, errors) == (0, "")
+        rows = [json.loads(line) for line in out.splitlines()]
+        assert [row["id"] for row in rows] == expected
+        assert all(len(row) == len(columns.split(",")) for row in rows)
+
+
+def test_consume_some_of_a_group(run, filled, cluster):
+    """A condition leaves records out, which are not read again; those behind the last one that is written are."""
+    avro = ("consume", "orders", "--value", "avro", "--registry", filled, "--columns", "value.id")
+    group = (*avro, "--follow", "--from", "earliest", "--group", "g", "-n", "1")
+    assert json.loads(run(*group, "--where", "id > 1")[1]) == {"id": 2}
+    assert json.loads(run(*group)[1]) == {"id": 3}
 
 
 def test_what_is_refused(run, cluster, monkeypatch):
