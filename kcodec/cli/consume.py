@@ -52,7 +52,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     consume.add_argument(
         "--group", metavar="NAME", help="with --follow: start at its offsets, and commit them"
     )
-    consume.add_argument("-n", "--max", type=int, metavar="N", help="no more than so many records")
+    consume.add_argument("-n", "--max", type=_count, metavar="N", help="no more than so many records")
     consume.add_argument(
         "--where", metavar="CONDITION", help="such as \"value.id > 5 and topic == 'orders'\""
     )
@@ -251,6 +251,16 @@ def _columns(format: str) -> list[str]:
     if format == "table":
         return ["topic", "partition", "offset", "timestamp", "key", "value"]
     return ["topic", "partition", "offset", "timestamp", "timestampType", "headers", "key", "value"]
+
+
+def _count(text: str) -> int:
+    try:
+        count = int(text)
+    except ValueError:
+        count = -1
+    if count < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of records")
+    return count
 
 
 def _where(text: str | None, option: str) -> Any:

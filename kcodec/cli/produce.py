@@ -7,7 +7,7 @@ from typing import Any
 
 from kcodec._files import check_end
 from kcodec.cli.kafka_options import KafkaOptions, add_options
-from kcodec.errors import ConfigError, DecodeError
+from kcodec.errors import ConfigError, DecodeError, one_line
 
 __all__ = ["add"]
 
@@ -48,13 +48,17 @@ def _run(given: argparse.Namespace) -> int:
     from kcodec.kafka.topic_writer import write
 
     options = KafkaOptions(given)
+    key = options.payload("key", given.key)
     value = _with_schema(options.payload("value", given.value), options, given.schema)
     try:
         with open_rows(given.file, given.topic, options, value, given.key_field) as rows:
+            for name, format in (("key", key), ("value", value)):
+                if format is None and name in rows.schema.names:
+                    _check_payloads(name, rows.schema.field(name).type)
             written = write(
                 rows,
                 given.topic,
-                key=options.payload("key", given.key),
+                key=key,
                 value=value,
                 partition=given.partition,
                 codec=given.codec,
@@ -70,6 +74,20 @@ def _run(given: argparse.Namespace) -> int:
         ends = ", ".join(f"{number}: {offset}" for number, offset in written.end[given.topic].items())
         print(f"written, the partitions end at {ends or 'what they were'}", file=sys.stderr)
     return 0
+
+
+def _check_payloads(name: str, kind: Any) -> None:
+    """Raise `ConfigError` if keys or values that no format is given for are neither bytes nor text."""
+    import pyarrow as pa
+
+    from kcodec.columns.source import payloads
+
+    try:
+        payloads(pa.nulls(0, kind))
+    except TypeError:
+        raise ConfigError(
+            f"{name}s of {one_line(kind)} are neither bytes nor text: say with --{name} how they are written"
+        ) from None
 
 
 def _with_schema(value: Any, options: KafkaOptions, file: Path | None) -> Any:

@@ -19,6 +19,9 @@ __all__ = ["FORMATS", "RecordOutput"]
 
 FORMATS = ("table", "json", "text", "csv", "parquet")
 _WIDTH = 40
+#: Columns, and the properties of console consumers that need them.
+_PRINTED = {name: name for name in ("key", "value", "partition", "offset", "timestamp", "headers")}
+_PRINTED["timestampType"] = "timestamp"
 _NOT_TEXT = (pa.binary(), pa.large_binary())
 
 
@@ -54,7 +57,18 @@ class RecordOutput:
                 self._writing.result()
 
     def begin(self, schema: pa.Schema) -> None:
-        """Write what stands before all records; a file then is one even if there is none."""
+        """Write what stands before all records; a file then is one even if there is none.
+
+        Raises
+        ------
+        ConfigError
+            If console consumers' properties ask for columns that are not there.
+        """
+        for column, name in _PRINTED.items() if self._format == "text" else ():
+            if column not in schema.names and self._prints(name):
+                raise ConfigError(
+                    f"-o text prints the column {column!r}, which is not one of --columns: see --property print.{name}"
+                )
         if self._format == "parquet":
             import pyarrow.parquet as pq
 
@@ -107,6 +121,10 @@ class RecordOutput:
         text = line(list(names)) + "".join(line(list(cells)) for cells in zip(*columns, strict=True))
         self._out.write(text.encode("utf-8", "backslashreplace"))
 
+    def _prints(self, name: str) -> bool:
+        """Return whether console consumers are asked to print a part of records."""
+        return self._console.get(f"print.{name}", str(name == "value")).lower() == "true"
+
     def _text(self, batch: pa.RecordBatch) -> None:
         """Print records as ``kafka-console-consumer`` does: what its ``print`` properties ask for."""
         console = self._console
@@ -120,12 +138,12 @@ class RecordOutput:
         }
         null = console.get("null.literal", "null")
 
-        def add(name: str, column: str, show: Callable[[Any], str], default: str = "false") -> None:
-            if console.get(f"print.{name}", default).lower() == "true":
-                parts.append([show(cell) for cell in cells[column]])
+        def add(name: str, show: Callable[[Any], str]) -> None:
+            if self._prints(name):
+                parts.append([show(cell) for cell in cells[name]])
 
         kinds = {-1: "NO_TIMESTAMP_TYPE", 0: "CreateTime", 1: "LogAppendTime"}
-        if console.get("print.timestamp", "").lower() == "true":
+        if self._prints("timestamp"):
             times = pc.fill_null(
                 batch.column("timestamp").cast(pa.timestamp("ms", "UTC")).cast(pa.int64()), -1
             )
@@ -135,13 +153,13 @@ class RecordOutput:
                     for kind, time in zip(cells["timestampType"], times.to_pylist(), strict=True)
                 ]
             )
-        add("partition", "partition", lambda cell: f"Partition:{cell}")
-        add("offset", "offset", lambda cell: f"Offset:{cell}")
-        if console.get("print.headers", "").lower() == "true":
+        add("partition", lambda cell: f"Partition:{cell}")
+        add("offset", lambda cell: f"Offset:{cell}")
+        if self._prints("headers"):
             between = console.get("headers.separator", ",")
             parts.append([_headers(row, between, null) for row in batch.column("headers").to_pylist()])
-        add("key", "key", lambda cell: null if cell is None else str(cell))
-        add("value", "value", lambda cell: null if cell is None else str(cell), "true")
+        add("key", lambda cell: null if cell is None else str(cell))
+        add("value", lambda cell: null if cell is None else str(cell))
         end = console.get("line.separator", "\n")
         text = "".join(separator.join(row) + end for row in zip(*parts, strict=True))
         self._out.write(text.encode("utf-8", "backslashreplace"))

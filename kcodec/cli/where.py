@@ -33,7 +33,12 @@ def condition(text: str, schema: pa.Schema) -> Any:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ConfigError(f"--where {text!r}: {getattr(error, 'msg', 'too long')}") from None
-    return _condition(tree, schema, text)
+    found = _condition(tree, schema, text)
+    try:
+        schema.empty_table().filter(found)
+    except pa.ArrowException as error:
+        raise ConfigError(f"--where {text!r}: {error}") from None
+    return found
 
 
 def _condition(node: ast.expr, schema: pa.Schema, text: str) -> Any:

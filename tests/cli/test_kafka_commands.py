@@ -195,6 +195,59 @@ def test_what_is_refused(run, cluster, monkeypatch):
     assert run("consume", "orders")[2] == "kcodec consume: no brokers are given: --server HOST:PORT\n"
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (
+            ("-o", "text", "--columns", "key"),
+            "-o text prints the column 'value', which is not one of --columns",
+        ),
+        (("--columns", "value", "--property", "print.key=true"), "-o text prints the column 'key'"),
+        (("-o", "text", "--columns", "value.id", "--value", "avro"), "-o text prints the column 'value'"),
+        (
+            ("--columns", "value,timestamp", "--property", "print.timestamp=true"),
+            "-o text prints the column 'timestampType'",
+        ),
+        (("--where", "offset"), "--where 'offset': "),
+    ],
+)
+def test_columns_that_do_not_do(run, filled, more, message):
+    status, _, errors = run("consume", "orders", "--registry", filled, *more)
+    assert (status, message in errors, errors.count("\n")) == (2, True, 1)
+
+
+@pytest.mark.parametrize("count", ["-1", "x", "1.5"])
+def test_a_number_of_records_that_is_none(run, filled, count):
+    with pytest.raises(SystemExit) as left:
+        run("consume", "orders", f"-n={count}")
+    assert left.value.code == 2
+
+
+def test_no_records(run, filled):
+    assert run("consume", "orders", "-n", "0")[:2] == (0, "")
+    assert run("consume", "orders", "-n", "0", "--follow")[:2] == (0, "")
+
+
+def test_rows_without_a_format(run, cluster, tmp_path):
+    pq.write_table(pa.table({"id": [7], "note": ["p"]}), tmp_path / "rows.parquet")
+    pq.write_table(pa.table({"key": [7], "value": ["p"]}), tmp_path / "records.parquet")
+    (tmp_path / "lines.txt").write_text("a\n")
+
+    def errors(name, *more):
+        status, _, errors = run("produce", "orders", "--file", tmp_path / name, *more)
+        assert (status, errors.count("\n")) == (2, 1)
+        return errors.removeprefix("kcodec produce: ").strip()
+
+    how = "are neither bytes nor text: say with --"
+    assert (
+        errors("rows.parquet") == f"values of struct<id: int64, note: string> {how}value how they are written"
+    )
+    assert errors("records.parquet") == f"keys of int64 {how}key how they are written"
+    assert errors("rows.parquet", "--value=json", "--key-field=id") == errors("records.parquet")
+    assert errors("rows.parquet", "--key-field=none") == "--key-field 'none' is none of the fields id, note"
+    assert errors("lines.txt", "--key-field=value").startswith("--key-field is for values with fields")
+
+
 def values(cluster, **given):
     place = {"servers": cluster.address, "config": FAST}
     return read("orders", columns=["key", "value"], **place, **given).read_all().to_pylist()
@@ -324,6 +377,8 @@ def test_conditions(text, rows):
     [
         "",
         "offset",
+        "not offset",
+        "value == {'id': 1}",
         "1 < offset",
         "offset < x",
         "offset.x == 1",
@@ -334,9 +389,6 @@ def test_conditions(text, rows):
     ],
 )
 def test_conditions_that_are_none(text):
-    schema = pa.schema([("offset", pa.int64())])
-    if text == "offset":
-        assert str(condition(text, schema)) == "offset"
-        return
+    schema = pa.schema([("offset", pa.int64()), ("value", pa.struct([("id", pa.int64())]))])
     with pytest.raises(ConfigError, match="--where"):
         condition(text, schema)
