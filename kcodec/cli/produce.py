@@ -45,35 +45,51 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
 
 def _run(given: argparse.Namespace) -> int:
     from kcodec.cli.row_input import open_rows
-    from kcodec.kafka.topic_writer import write
 
     options = KafkaOptions(given)
     key = options.payload("key", given.key)
     value = _with_schema(options.payload("value", given.value), options, given.schema)
+    # What a transaction has written is seen at its end in any case.
+    as_they_come = given.transactional_id is None and "transactional.id" not in options.config
+    ends: dict[int, int] = {}
     try:
-        with open_rows(given.file, given.topic, options, value, given.key_field) as rows:
+        with open_rows(
+            given.file, given.topic, options, value, given.key_field, as_they_come=as_they_come
+        ) as rows:
             for name, format in (("key", key), ("value", value)):
                 if format is None and name in rows.schema.names:
                     _check_payloads(name, rows.schema.field(name).type)
-            written = write(
-                rows,
-                given.topic,
-                key=key,
-                value=value,
-                partition=given.partition,
-                codec=given.codec,
-                transactional_id=given.transactional_id,
-                config=options.config,
-            )
+            for part in rows.parts():
+                written = _write(
+                    part,
+                    given.topic,
+                    key=key,
+                    value=value,
+                    partition=given.partition,
+                    codec=given.codec,
+                    transactional_id=given.transactional_id,
+                    config=options.config,
+                )
+                ends |= written.end[given.topic]
     except (DecodeError, ConfigError, ValueError) as error:
         if isinstance(error, ConfigError):
             raise
         print(f"kcodec produce: {error}", file=sys.stderr)
         return 1
     if sys.stderr.isatty():
-        ends = ", ".join(f"{number}: {offset}" for number, offset in written.end[given.topic].items())
-        print(f"written, the partitions end at {ends or 'what they were'}", file=sys.stderr)
+        places = ", ".join(f"{number}: {offset}" for number, offset in ends.items())
+        print(f"written, the partitions end at {places or 'what they were'}", file=sys.stderr)
     return 0
+
+
+def _write(rows: Any, topic: str, **given: Any) -> Any:
+    from kcodec.kafka.topic_writer import write
+
+    try:
+        return write(rows, topic, **given)
+    except KeyboardInterrupt:
+        print("kcodec produce: interrupted, of the last rows not all may be written", file=sys.stderr)
+        raise
 
 
 def _check_payloads(name: str, kind: Any) -> None:

@@ -1,8 +1,11 @@
 """Rows of a file, or of the standard input: Parquet, lines of JSON, or lines of bytes."""
 
+import select
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import chain, takewhile
 from typing import Any
 
 import pyarrow as pa
@@ -15,22 +18,54 @@ from kcodec.formats.json.codec import JsonCodec
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.settings import Settings
 
-__all__ = ["open_rows"]
+__all__ = ["Rows", "open_rows"]
 
 _STANDARD_INPUT = "-"
 _LINES = 50_000
+#: Bytes that are read at once.
+_CHUNK = 1 << 20
+#: Seconds that a line waits for others.
+_PATIENCE = 0.5
 #: Columns of a Parquet file whose rows are records, not values.
 _RECORD = {"key", "value", "headers", "timestamp"}
 
 
+class Rows:
+    """Rows as batches of records of a schema, which are read as they are written.
+
+    A batch without rows says that no more come at once.
+    """
+
+    def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+        self.schema = schema
+        self._batches = iter(batches)
+
+    def parts(self) -> Iterator[pa.RecordBatchReader]:
+        """Yield readers, each of the rows that come without a pause."""
+        # The first one waits for no row: so it shows at once whether a topic can be written.
+        yield self._part([])
+        for first in self._batches:
+            if len(first):
+                yield self._part([first])
+
+    def _part(self, first: list[pa.RecordBatch]) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(self.schema, chain(first, takewhile(len, self._batches)))
+
+
 @contextmanager
 def open_rows(
-    file: str, topic: str, options: KafkaOptions, value: Any, key_field: str | None = None
-) -> Iterator[pa.RecordBatchReader]:
-    """Open a file, and return its rows as batches of records, which are read as they are written.
+    file: str,
+    topic: str,
+    options: KafkaOptions,
+    value: Any,
+    key_field: str | None = None,
+    *,
+    as_they_come: bool = True,
+) -> Iterator[Rows]:
+    """Open a file, and return its rows.
 
     `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes. `key_field` is
-    the field of the values that is the key as well.
+    the field of the values that is the key as well. Rows of one transaction do not come in parts, not `as_they_come`.
     """
     if file != _STANDARD_INPUT:
         check_end(file)
@@ -41,26 +76,25 @@ def open_rows(
             schema, batches = opened.schema_arrow, opened.iter_batches()
             names = set(schema.names)
             if key_field is None and "value" in names and names <= _RECORD:
-                yield pa.RecordBatchReader.from_batches(schema, batches)
+                yield Rows(schema, batches)
             else:
                 values = (batch.to_struct_array() for batch in batches)
                 yield _records(pa.struct(list(schema)), values, key_field)
         return
     # The file first: neither a broker nor a registry is asked for one that is not there.
-    with nullcontext(sys.stdin.buffer) if file == _STANDARD_INPUT else open(file, "rb") as lines:
+    with nullcontext(sys.stdin.buffer) if file == _STANDARD_INPUT else open(file, "rb") as opened:
+        lines = _grouped(opened, as_they_come)
         if value is None:
             if key_field is not None:
                 raise ConfigError(
                     "--key-field is for values with fields: say with --value how they are written"
                 )
-            yield _lines_of_bytes(file, _grouped(lines), options)
+            yield _lines_of_bytes(file, lines, options)
         else:
-            yield _lines_of_json(_grouped(lines), topic, options, value, key_field)
+            yield _lines_of_json(lines, topic, options, value, key_field)
 
 
-def _records(
-    kind: pa.DataType, values: Iterable[pa.Array], key_field: str | None = None
-) -> pa.RecordBatchReader:
+def _records(kind: pa.DataType, values: Iterable[pa.Array], key_field: str | None = None) -> Rows:
     """Return values as records.
 
     Of the values' fields, `kcodec.kafka.write` would take some for parts of records, by their names.
@@ -81,21 +115,61 @@ def _records(
             keys = [] if key_field is None else [pc.struct_field(array, [index])]
             yield pa.RecordBatch.from_arrays([array, *keys], schema=schema)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return Rows(schema, batches())
 
 
-def _grouped(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    found = []
-    for line in lines:
-        found.append(line.rstrip(b"\r\n"))
-        if len(found) == _LINES:
-            yield found
-            found = []
-    if found:
-        yield found
+def _grouped(file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
+    """Yield lines in groups; with `as_they_come` also an empty one where no more come at once.
+
+    That comes before an interruption, too: whoever interrupts wants what was read to be written.
+    """
+    found: list[bytes] = []
+    last: list[bytes] = []
+    deadline = 0.0
+    is_interrupted = False
+    while True:
+        chunk = None
+        try:
+            if not (found and as_they_come) or _is_readable(file, deadline - time.monotonic()):
+                chunk = file.read1(_CHUNK)
+        except KeyboardInterrupt:
+            if not as_they_come:
+                raise
+            is_interrupted = True
+        if chunk is None:
+            if found:
+                yield found
+                found = []
+            yield []
+            if is_interrupted:
+                raise KeyboardInterrupt
+            continue
+        if not found:
+            deadline = time.monotonic() + _PATIENCE
+        *whole, rest = chunk.split(b"\n")
+        if whole:
+            whole[0] = b"".join(last) + whole[0]
+            last.clear()
+        last.append(rest)
+        if not chunk and any(last):
+            whole = [b"".join(last)]
+        found += [line.rstrip(b"\r") for line in whole]
+        while len(found) >= _LINES or (found and not chunk):
+            yield found[:_LINES]
+            found = found[_LINES:]
+        if not chunk:
+            return
 
 
-def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOptions) -> pa.RecordBatchReader:
+def _is_readable(file: Any, seconds: float) -> bool:
+    """Return whether there is something to read, or the end, within some time; if nobody can tell, it is."""
+    try:
+        return bool(select.select([file], [], [], max(seconds, 0))[0])
+    except (OSError, ValueError):
+        return True
+
+
+def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOptions) -> Rows:
     schema = pa.schema([("key", pa.binary()), ("value", pa.binary())])
     parses_key = options.flag("parse.key")
     separator = options.properties.get("key.separator", "\t").encode()
@@ -119,12 +193,12 @@ def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOpti
             number += len(lines)
             yield pa.record_batch([pa.array(keys, pa.binary()), pa.array(values, pa.binary())], schema=schema)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return Rows(schema, batches())
 
 
 def _lines_of_json(
     groups: Iterable[list[bytes]], topic: str, options: KafkaOptions, value: Any, key_field: str | None
-) -> pa.RecordBatchReader:
+) -> Rows:
     """Read lines of JSON, each a value, as the type of the schema that they are written with."""
     kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
     if kind is None:

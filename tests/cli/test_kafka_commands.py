@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -325,6 +327,43 @@ def test_produce_records_of_parquet(run, cluster, tmp_path):
         [b"k"], [b"v"], [[{"key": "h", "value": b"1"}]],
     ]  # fmt: skip
     assert found["timestamp"].cast(pa.int64()).to_pylist() == [9]
+
+
+def wait_until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_produce_lines_as_they_come(run, cluster, monkeypatch):
+    receiver, sender = os.pipe()
+    with open(receiver) as stdin, ThreadPoolExecutor(1) as threads, open(sender, "wb", buffering=0) as pipe:
+        monkeypatch.setattr("sys.stdin", stdin)
+        status = threads.submit(run, "produce", "orders", "--partition", "0")
+        for text, expected in ((b"one\ntw", [b"one"]), (b"o\nthree\n", [b"one", b"two", b"three"])):
+            pipe.write(text)
+            wait_until(lambda: cluster.end(("orders", 0)) >= len(expected))  # noqa: B023
+            assert [row["value"] for row in values(cluster)] == expected
+        pipe.write(b"four")
+        pipe.close()
+        assert status.result(20)[::2] == (0, "")
+    assert values(cluster)[3]["value"] == b"four"
+
+
+@pytest.mark.parametrize(("more", "count"), [((), 2), (("--transactional-id", "t"), 0)])
+def test_produce_until_it_is_interrupted(run, cluster, monkeypatch, more, count):
+    class Interrupted(io.BytesIO):
+        def read1(self, size=-1):
+            found = super().read1(size)
+            if not found:
+                raise KeyboardInterrupt
+            return found
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Interrupted(b"one\ntwo\nthr")))
+    status, _, errors = run("produce", "orders", "--partition", "0", *more)
+    assert (status, "interrupted" in errors) == (130, not count)
+    assert [row["value"] for row in values(cluster)] == [b"one", b"two"][:count]
 
 
 @pytest.mark.parametrize("more", [(), ("--value", "avro")])
