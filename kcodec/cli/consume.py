@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +18,8 @@ from kcodec.errors import ConfigError, RegistryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from kcodec.kafka.report import RecordFault
 
 __all__ = ["add"]
 
@@ -88,6 +93,7 @@ class _Progress:
             print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
+        """Leave the line, for others to write there."""
         if self._shown and self._last > self._start:
             print("\r\x1b[K", end="", file=sys.stderr)
 
@@ -102,23 +108,20 @@ def _run(given: argparse.Namespace) -> int:
         is_table = given.output is None and sys.stdout.isatty()
         format = "text" if wants_text else "table" if is_table else "json"
     with RecordOutput(format, given.output, options.properties) as output:
-        faults = _consume(given, options, format, output)
-    for fault in faults:
-        where = f"{fault.topic}-{fault.partition}, offset {fault.offset}, {fault.column or 'batch'}"
-        print(
-            f"{where}: {fault.code}: {fault.path + ': ' if fault.path else ''}{fault.reason}", file=sys.stderr
-        )
-    return 1 if faults else 0
+        return 1 if _consume(given, options, format, output) else 0
 
 
-def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, output: Any) -> list[Any]:
+def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, output: Any) -> bool:
+    """Write the records that are asked for; return whether some could not be decoded."""
     from kcodec.kafka.follower import follow
     from kcodec.kafka.topic_reader import read
 
     topics = given.topics[0] if len(given.topics) == 1 else given.topics
     columns = given.columns.split(",") if given.columns else _columns(format)
-    # With a number of records, the last batch may be written in part: then its records have to tell what to commit.
-    places = _PLACE if given.group is not None and given.max is not None else ()
+    # With a number of records, the last batch may be written in part: then its records have to tell what to commit, and
+    # which faults are of those behind. There may be fields of these names among all.
+    has_all = any(name.endswith(".*") for name in columns)
+    places = _PLACE if given.max is not None and (given.group is not None or not has_all) else ()
     hidden = [name for name in places if name not in columns]
     place: dict[str, Any] = {
         "config": options.config,
@@ -142,30 +145,56 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         reader, report = read(topics, start=start or "earliest", end=_where(given.end, "--to"), **place)
         writer.begin(reader.schema)
         for batch in reader:
-            writer.write(batch)
+            last = writer.write(batch)
+            writer.tell(report.faults, last)
             if not writer.wants_more:
                 break
+        else:
+            writer.tell(report.faults)
         writer.progress.end()
-        return list(report.faults)
-    with follow(topics, start=start or "latest", group=given.group, **place) as follower:
-        try:
-            while writer.wants_more:
-                found = follower.poll(0.5)
-                if found is not None:
-                    assert follower.schema is not None
-                    writer.begin(follower.schema)
-                    last = writer.write(found, follower.lag)
-                    if given.group is not None:
-                        positions = follower.positions
-                        if last is not None:
-                            topic, partition, offset = (last.column(name)[0].as_py() for name in _PLACE)
-                            positions[topic][partition] = offset + 1
-                        follower.commit(positions)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            writer.progress.end()
-        return list(follower.report.faults)
+        return writer.has_told
+    with follow(topics, start=start or "latest", group=given.group, **place) as follower, _ended_by_signals():
+        if follower.schema is not None:
+            writer.begin(follower.schema)
+        while writer.wants_more:
+            found = follower.poll(0.5)
+            last = None
+            if found is not None:
+                assert follower.schema is not None
+                writer.begin(follower.schema)
+                last = writer.write(found, follower.lag)
+                output.flush()
+            writer.tell(follower.report.faults, last)
+            if found is not None and given.group is not None:
+                positions = follower.positions
+                if last is not None:
+                    topic, partition, offset = _place(last)
+                    positions[topic][partition] = offset + 1
+                follower.commit(positions)
+    writer.tell(follower.report.faults)
+    writer.progress.end()
+    return writer.has_told
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let an interruption end what is done, and SIGTERM as well, so that files are closed as they should be."""
+    before = None
+    # Others than the main thread hear of no signals.
+    if threading.current_thread() is threading.main_thread():
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def _place(record: pa.RecordBatch) -> tuple[str, int, int]:
+    topic, partition, offset = (record.column(name)[0].as_py() for name in _PLACE)
+    return topic, partition, offset
 
 
 def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any, name: str) -> Any:
@@ -206,6 +235,7 @@ class _Writer:
         self._condition: Any = None
         self._left = given.max
         self._begun = False
+        self.has_told = False
         self.progress = _Progress()
 
     def begin(self, schema: pa.Schema) -> None:
@@ -243,6 +273,22 @@ class _Writer:
                 self._output.write(part.select(range(part.num_columns - self._hidden)))
                 last = part
         return last.slice(len(last) - 1) if is_cut and last is not None else None
+
+    def tell(self, faults: list[RecordFault], last: pa.RecordBatch | None = None) -> None:
+        """Say what could not be read, but behind the last record that is wanted, and forget it."""
+        if last is not None and set(_PLACE) <= set(last.schema.names):
+            topic, partition, end = _place(last)
+            wanted = [each for each in faults if each[:2] != (topic, partition) or each.offset <= end]
+        else:
+            wanted = list(faults)
+        faults.clear()
+        if wanted:
+            self.has_told = True
+            self.progress.end()
+        for fault in wanted:
+            where = f"{fault.topic}-{fault.partition}, offset {fault.offset}, {fault.column or 'batch'}"
+            path = f"{fault.path}: " if fault.path else ""
+            print(f"{where}: {fault.code}: {path}{fault.reason}", file=sys.stderr)
 
 
 def _columns(format: str) -> list[str]:

@@ -99,6 +99,13 @@ class RecordOutput:
         if self._file is None:
             self._out.flush()
 
+    def flush(self) -> None:
+        """Wait until records that were written have left."""
+        if self._format != "parquet":
+            self._out.flush()
+        elif self._writing is not None:
+            self._writing.result()
+
     def _json(self, batch: pa.RecordBatch) -> None:
         for line in _json_lines(batch.to_struct_array()):
             self._out.write(line + b"\n")

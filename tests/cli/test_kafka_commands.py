@@ -4,6 +4,9 @@ import csv
 import io
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
@@ -163,6 +166,48 @@ def test_consume_what_is_damaged(run, filled, cluster):
     assert status == 1
     assert [json.loads(line)["value"] for line in out.splitlines()] == [*ROWS, None]
     assert errors == "orders-1, offset 3, value: frame_magic: the first byte is not a known magic byte\n"
+
+
+def test_faults_behind_the_last_record(run, filled, cluster):
+    rows = pa.table({"value": [b"\2bad bytes", b"\2bad bytes"]})
+    write(rows, "orders", partition=0, servers=cluster.address, config=FAST)
+    avro = ("consume", "orders", "--value", "avro", "--registry", filled, "--from", '{"orders": {"1": -1}}')
+    status, out, errors = run(*avro, "--columns", "value.id", "-n", "1")
+    assert (status, json.loads(out), errors.count("\n")) == (1, {"id": None}, 1)
+    assert errors.startswith("orders-0, offset 0, value: ")
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_following_until_a_signal(cluster, filled, tmp_path, format, number):
+    """Faults are told, and lines written, as they come; files are closed."""
+    write(pa.table({"value": [b"\2bad bytes"]}), "orders", partition=1, servers=cluster.address, config=FAST)
+    file = tmp_path / f"out.{format}"
+    command = (
+        "consume",
+        "orders",
+        "-b",
+        cluster.address,
+        "--value",
+        "avro",
+        "--registry",
+        filled,
+        "--follow",
+    )
+    more = ("--from", "earliest", "--columns", "offset,value", "-o", format, "--output", file)
+    settings = [f"-X{name}={value}" for name, value in FAST.items()]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kcodec.cli.main", *command, *more, *settings],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert any(line.startswith("orders-1, offset 3, value: frame_magic: ") for line in process.stderr)
+        if format != "parquet":
+            assert len(file.read_text().splitlines()) == 4 + (format == "csv")
+        process.send_signal(number)
+        assert (process.stderr.read(), process.wait(20)) == ("", 1)
+    if format == "parquet":
+        assert pq.read_table(file)["offset"].to_pylist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("columns", ["value.id", "partition,offset,value.id"])
