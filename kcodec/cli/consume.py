@@ -131,6 +131,9 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         "isolation": given.isolation,
         "errors": "report",
     }
+    output.raw |= {
+        name for name in ("key", "value", "headers") if name in columns and place.get(name) is None
+    }
     if format == "text":
         output.texts |= {
             name: text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -22,17 +23,19 @@ _WIDTH = 40
 #: Columns, and the properties of console consumers that need them.
 _PRINTED = {name: name for name in ("key", "value", "partition", "offset", "timestamp", "headers")}
 _PRINTED["timestampType"] = "timestamp"
-_NOT_TEXT = (pa.binary(), pa.large_binary())
 
 
 class RecordOutput:
     """Where batches go: to a file or to the standard output; to be closed.
 
     `console` are the properties of console consumers, for ``text``, where `texts` print columns otherwise than as JSON.
+    `raw` are the columns of keys, values and headers that no format decodes: their bytes are text, with escapes for
+    what is none. Others are Base64, as in values.
     """
 
     def __init__(self, format: str, file: Path | None, console: dict[str, str]) -> None:
         self.texts: dict[str, Callable[[pa.Array], list[str | None]]] = {}
+        self.raw: set[str] = set()
         self._stack = ExitStack()
         self._format = format
         self._console = console
@@ -92,7 +95,7 @@ class RecordOutput:
             return
         if self._format == "csv":
             assert self._schema is not None
-            arrays = [_cells(array) for array in batch.columns]
+            arrays = [self._cells(batch, name) for name in batch.schema.names]
             self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
             return
         {"table": self._table, "json": self._json, "text": self._text}[self._format](batch)
@@ -107,12 +110,32 @@ class RecordOutput:
             self._writing.result()
 
     def _json(self, batch: pa.RecordBatch) -> None:
-        for line in _json_lines(batch.to_struct_array()):
+        arrays = [self._readable(batch, name) for name in batch.schema.names]
+        for line in _encoded(pa.StructArray.from_arrays(arrays, batch.schema.names)):
             self._out.write(line + b"\n")
+
+    def _readable(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        """Return a column whose bytes are text, if it is one that no format decodes."""
+        array = batch.column(name)
+        if name not in self.raw:
+            return array
+        return _texts(array) if _is_binary(array.type) else _header_texts(array)
+
+    def _cells(self, batch: pa.RecordBatch, name: str) -> pa.Array:
+        """Return a column whose values are no longer than a cell: bytes and nested values as text."""
+        array = self._readable(batch, name)
+        if _is_binary(array.type):
+            cells = [None if each is None else b64encode(each).decode() for each in array.to_pylist()]
+            return pa.array(cells, pa.string())
+        if pa.types.is_nested(array.type):
+            return pa.array(
+                [None if line is None else line.decode() for line in _encoded(array)], pa.string()
+            )
+        return array.cast(pa.string()) if pa.types.is_null(array.type) else array
 
     def _table(self, batch: pa.RecordBatch) -> None:
         names = batch.schema.names
-        columns = [[_short(cell) for cell in _cells(array).to_pylist()] for array in batch.columns]
+        columns = [[_short(cell) for cell in self._cells(batch, name).to_pylist()] for name in names]
         numeric = [
             pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in batch.schema
         ]
@@ -140,7 +163,7 @@ class RecordOutput:
         cells = {
             name: self.texts[name](batch.column(name))
             if name in self.texts
-            else _cells(batch.column(name)).to_pylist()
+            else self._cells(batch, name).to_pylist()
             for name in batch.schema.names
         }
         null = console.get("null.literal", "null")
@@ -188,19 +211,14 @@ def _short(cell: Any) -> str:
 
 
 def _cell_type(kind: pa.DataType) -> pa.DataType:
-    return pa.string() if pa.types.is_nested(kind) or kind in _NOT_TEXT or pa.types.is_null(kind) else kind
+    return pa.string() if pa.types.is_nested(kind) or _is_binary(kind) or pa.types.is_null(kind) else kind
 
 
-def _cells(array: pa.Array) -> pa.Array:
-    """Return a column whose values are no longer than a cell: bytes and nested values as text."""
-    if array.type in _NOT_TEXT:
-        return _readable(array)
-    if pa.types.is_nested(array.type):
-        return pa.array([None if line is None else line.decode() for line in _encoded(array)], pa.string())
-    return array.cast(pa.string()) if pa.types.is_null(array.type) else array
+def _is_binary(kind: pa.DataType) -> bool:
+    return kind in (pa.binary(), pa.large_binary()) or bool(pa.types.is_fixed_size_binary(kind))
 
 
-def _readable(array: pa.Array) -> pa.Array:
+def _texts(array: pa.Array) -> pa.Array:
     """Return bytes as text, with escapes for what is none."""
     try:
         return array.cast(pa.string())
@@ -209,19 +227,6 @@ def _readable(array: pa.Array) -> pa.Array:
             None if each is None else each.decode("utf-8", "backslashreplace") for each in array.to_pylist()
         ]
         return pa.array(texts, pa.string())
-
-
-def _json_lines(array: pa.StructArray) -> list[bytes]:
-    fields, arrays = [], []
-    for index, field in enumerate(array.type):
-        column = array.field(index)
-        if field.name == "headers":
-            column = _header_texts(column)
-        elif column.type in _NOT_TEXT:
-            column = _readable(column)
-        arrays.append(column)
-        fields.append(pa.field(field.name, column.type))
-    return _encoded(pa.StructArray.from_arrays(arrays, fields=fields))
 
 
 def _header_texts(headers: pa.Array) -> pa.Array:
