@@ -7,7 +7,7 @@ from typing import Any
 
 from kcodec._files import check_end
 from kcodec.cli.kafka_options import KafkaOptions, add_options
-from kcodec.errors import ConfigError, DecodeError, one_line
+from kcodec.errors import ConfigError, EncodeError, SchemaError, one_line
 
 __all__ = ["add"]
 
@@ -61,6 +61,7 @@ def _run(given: argparse.Namespace) -> int:
                     _check_payloads(name, rows.schema.field(name).type)
             for part in rows.parts():
                 written = _write(
+                    rows,
                     part,
                     given.topic,
                     key=key,
@@ -71,9 +72,9 @@ def _run(given: argparse.Namespace) -> int:
                     config=options.config,
                 )
                 ends |= written.end[given.topic]
-    except (DecodeError, ConfigError, ValueError) as error:
-        if isinstance(error, ConfigError):
-            raise
+    except (ConfigError, SchemaError):
+        raise
+    except ValueError as error:
         print(f"kcodec produce: {error}", file=sys.stderr)
         return 1
     if sys.stderr.isatty():
@@ -82,11 +83,13 @@ def _run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _write(rows: Any, topic: str, **given: Any) -> Any:
+def _write(rows: Any, part: Any, topic: str, **given: Any) -> Any:
     from kcodec.kafka.topic_writer import write
 
     try:
-        return write(rows, topic, **given)
+        return write(part, topic, **given)
+    except EncodeError as error:
+        raise rows.place(error) from error
     except KeyboardInterrupt:
         print("kcodec produce: interrupted, of the last rows not all may be written", file=sys.stderr)
         raise
@@ -111,7 +114,10 @@ def _with_schema(value: Any, options: KafkaOptions, file: Path | None) -> Any:
     path = file or options.properties.get("value.schema.file")
     if path is not None:
         check_end(path)
-        text = Path(path).read_text(encoding="utf-8")
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{path} is no text: {error}") from None
     if not isinstance(value, str):
         if text is not None:
             raise ConfigError("a schema is for a --value such as avro")

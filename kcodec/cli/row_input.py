@@ -3,7 +3,8 @@
 import select
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import chain, takewhile
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 from kcodec._files import check_end
 from kcodec._lazy import compute as pc
 from kcodec.cli.kafka_options import KafkaOptions
-from kcodec.errors import ConfigError, DecodeError
+from kcodec.errors import ConfigError, DecodeError, EncodeError
 from kcodec.formats.json.codec import JsonCodec
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.settings import Settings
@@ -30,15 +31,40 @@ _PATIENCE = 0.5
 _RECORD = {"key", "value", "headers", "timestamp"}
 
 
+class _OfLine:
+    """An error of a row that was a line."""
+
+    row: int
+
+    def _value(self) -> str:
+        return f"line {self.row + 1}"
+
+
+class _BadLine(_OfLine, DecodeError):
+    pass
+
+
+class _UnfitLine(_OfLine, EncodeError):
+    pass
+
+
 class Rows:
     """Rows as batches of records of a schema, which are read as they are written.
 
-    A batch without rows says that no more come at once.
+    A batch without rows says that no more come at once. `line` tells which line a row was, counted from 0.
     """
 
-    def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        batches: Iterable[pa.RecordBatch],
+        line: Callable[[int], int] | None = None,
+    ) -> None:
         self.schema = schema
-        self._batches = iter(batches)
+        self._batches = self._counted(batches)
+        self._line = line
+        self._count = 0
+        self._first = 0
 
     def parts(self) -> Iterator[pa.RecordBatchReader]:
         """Yield readers, each of the rows that come without a pause."""
@@ -46,7 +72,19 @@ class Rows:
         yield self._part([])
         for first in self._batches:
             if len(first):
+                self._first = self._count - len(first)
                 yield self._part([first])
+
+    def place(self, error: EncodeError) -> EncodeError:
+        """Return an error of a row of the part that came last as one of its line."""
+        row = self._first + error.row
+        kind, row = (EncodeError, row) if self._line is None else (_UnfitLine, self._line(row))
+        return kind(row, error.offset, error.path, error.code, error.reason, error.schema_id)
+
+    def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            self._count += len(batch)
+            yield batch
 
     def _part(self, first: list[pa.RecordBatch]) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(self.schema, chain(first, takewhile(len, self._batches)))
@@ -94,7 +132,12 @@ def open_rows(
             yield _lines_of_json(lines, topic, options, value, key_field)
 
 
-def _records(kind: pa.DataType, values: Iterable[pa.Array], key_field: str | None = None) -> Rows:
+def _records(
+    kind: pa.DataType,
+    values: Iterable[pa.Array],
+    key_field: str | None = None,
+    line: Callable[[int], int] | None = None,
+) -> Rows:
     """Return values as records.
 
     Of the values' fields, `kcodec.kafka.write` would take some for parts of records, by their names.
@@ -115,7 +158,7 @@ def _records(kind: pa.DataType, values: Iterable[pa.Array], key_field: str | Non
             keys = [] if key_field is None else [pc.struct_field(array, [index])]
             yield pa.RecordBatch.from_arrays([array, *keys], schema=schema)
 
-    return Rows(schema, batches())
+    return Rows(schema, batches(), line)
 
 
 def _grouped(file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
@@ -184,7 +227,7 @@ def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOpti
                 for row, line in enumerate(lines):
                     key, found, text = line.partition(separator)
                     if not found:
-                        raise ConfigError(f"{file}, line {number + row + 1} has no key separator")
+                        raise ValueError(f"{file}, line {number + row + 1} has no key separator")
                     keys[row], values[row] = key, text
             if null is not None:
                 keys, values = (
@@ -193,7 +236,7 @@ def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOpti
             number += len(lines)
             yield pa.record_batch([pa.array(keys, pa.binary()), pa.array(values, pa.binary())], schema=schema)
 
-    return Rows(schema, batches())
+    return Rows(schema, batches(), lambda row: row)
 
 
 def _lines_of_json(
@@ -205,17 +248,27 @@ def _lines_of_json(
         raise ConfigError(f"no schema of {topic!r} is known: --schema FILE")
     codec = JsonCodec(kind)
 
+    #: For each line that is blank, the number of rows before it.
+    blank: list[int] = []
+
+    def line(row: int) -> int:
+        return row + bisect_right(blank, row)
+
     def values() -> Iterator[pa.Array]:
         number = 0
         for lines in groups:
-            lines = [line for line in lines if line.strip()]
+            texts = []
+            for each in lines:
+                if each.strip():
+                    texts.append(each)
+                else:
+                    blank.append(number + len(texts))
             try:
-                found = codec.decode(lines)
+                found = codec.decode(texts)
             except DecodeError as error:
-                raise DecodeError(
-                    error.row + number, error.offset, error.path, error.code, error.reason
-                ) from None
-            number += len(lines)
+                at = line(number + error.row)
+                raise _BadLine(at, error.offset, error.path, error.code, error.reason) from None
+            number += len(texts)
             yield found
 
-    return _records(kind, values(), key_field)
+    return _records(kind, values(), key_field, line)

@@ -388,7 +388,7 @@ def test_produce_lines_of_json(run, cluster, registry, tmp_path):
         (b"p", 7),
     ]
     status, _, errors = run(*avro, stdin=b'{"id": 1}\n{"id": "x"}\n')
-    assert (status, "json_type: row 1" in errors) == (1, True)
+    assert (status, "json_type: line 2" in errors) == (1, True)
     schema = tmp_path / "long.avsc"
     schema.write_text('"long"')
     other = ("produce", "orders", "--value", "avro", "--registry", f"sqlite:///{tmp_path}/other.db")
@@ -403,7 +403,28 @@ def test_produce_lines_of_bytes(run, cluster):
     assert values(cluster) == [
         {"key": b"a", "value": b"1"}, {"key": None, "value": b"2"}, {"key": b"c", "value": None},
     ]  # fmt: skip
-    assert run("produce", "orders", *keys, stdin=b"none\n")[2].endswith("line 1 has no key separator\n")
+    status, _, errors = run("produce", "orders", *keys, stdin=b"none\n")
+    assert (status, errors) == (1, "kcodec produce: -, line 1 has no key separator\n")
+
+
+def test_lines_that_cannot_be_written(run, cluster, tmp_path):
+    fields = [{"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}}]
+    (tmp_path / "kind.avsc").write_text(json.dumps({"type": "record", "name": "R", "fields": fields}))
+    avro = ("--value", "avro", "--registry", f"sqlite:///{tmp_path}/kind.db", "--schema")
+
+    def errors(stdin, *more):
+        status, _, errors = run("produce", "orders", *avro, *more, stdin=stdin)
+        return status, errors
+
+    good = b'\n{"kind":"A"}\n\n\n{"kind":"B"}\n'
+    assert errors(good, tmp_path / "kind.avsc") == (0, "")
+    for bad, code in ((b"5", "json_type"), (b'"C"', "unknown_symbol")):
+        status, text = errors(good + b'{"kind":' + bad + b"}\n", tmp_path / "kind.avsc")
+        assert (status, text.split(", ")[0]) == (1, f"kcodec produce: {code}: line 6")
+    for content in (b"{", b'{"type":"nothing"}', b"\xff"):
+        (tmp_path / "bad.avsc").write_bytes(content)
+        status, text = errors(b"", tmp_path / "bad.avsc")
+        assert (status, text.count("\n")) == (2, 1)
 
 
 PARTS = ("id", "value", "timestamp", "key", "headers")
