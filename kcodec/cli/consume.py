@@ -156,24 +156,32 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             writer.tell(report.faults)
         writer.progress.end()
         return writer.has_told
+    # Batches of which it takes a value to know the columns: all that have come, while these are null.
+    held: list[pa.RecordBatch] = []
     with follow(topics, start=start or "latest", group=given.group, **place) as follower, _ended_by_signals():
         if follower.schema is not None:
             writer.begin(follower.schema)
         while writer.wants_more:
             found = follower.poll(0.5)
-            last = None
             if found is not None:
-                assert follower.schema is not None
-                writer.begin(follower.schema)
-                last = writer.write(found, follower.lag)
-                output.flush()
-            writer.tell(follower.report.faults, last)
-            if found is not None and given.group is not None:
+                held.append(found)
+            last = None
+            if held and follower.schema is not None:
                 positions = follower.positions
-                if last is not None:
-                    topic, partition, offset = _place(last)
-                    positions[topic][partition] = offset + 1
-                follower.commit(positions)
+                last, left = writer.write_held(held, follower.schema, follower.lag)
+                output.flush()
+                if given.group is not None:
+                    for each in reversed(left):
+                        topic, partition, offset = _place(each)
+                        positions[topic][partition] = offset
+                    if last is not None:
+                        topic, partition, offset = _place(last)
+                        positions[topic][partition] = offset + 1
+                    follower.commit(positions)
+                held.clear()
+            writer.tell(follower.report.faults, last)
+    if held:
+        writer.write_held(held, held[-1].schema)
     writer.tell(follower.report.faults)
     writer.progress.end()
     return writer.has_told
@@ -276,6 +284,19 @@ class _Writer:
                 self._output.write(part.select(range(part.num_columns - self._hidden)))
                 last = part
         return last.slice(len(last) - 1) if is_cut and last is not None else None
+
+    def write_held(
+        self, held: list[pa.RecordBatch], schema: pa.Schema, lag: int | None = None
+    ) -> tuple[pa.RecordBatch | None, list[pa.RecordBatch]]:
+        """Write batches as those of a schema; return what `write` does, and those of which nothing is wanted."""
+        from kcodec.kafka.columns import completed
+
+        self.begin(schema)
+        last, number = None, 0
+        while number < len(held) and self.wants_more:
+            last = self.write(completed(held[number], schema), lag)
+            number += 1
+        return last, held[number:]
 
     def tell(self, faults: list[RecordFault], last: pa.RecordBatch | None = None) -> None:
         """Say what could not be read, but behind the last record that is wanted, and forget it."""

@@ -106,17 +106,22 @@ class Columns:
         self.schema: pa.Schema | None = None
         #: Of keys and values, where the schema is known.
         self._types: dict[str, pa.DataType] = {}
-        types = self._known_types({})
+        #: Until then: of which topic a key or value has been seen, and of what type it was.
+        self._seen: dict[str, tuple[str, pa.DataType]] = {}
+        self._look()
+
+    def _look(self) -> None:
+        types = self._known_types()
         if len(types) == len(self._formats):
             self._fix(types)
 
-    def _known_types(self, seen: Mapping[str, tuple[str, pa.DataType]]) -> dict[str, pa.DataType]:
-        """Return the types of keys and values that are known, or have been `seen` in a topic."""
+    def _known_types(self) -> dict[str, pa.DataType]:
+        """Return the types of keys and values that are known, or have been seen."""
         types = {}
         for source, format in self._formats.items():
-            topic, kind = seen.get(source, (None, pa.null()))
+            topic, kind = self._seen.get(source, (None, None))
             found = {each: format.arrow_type(each) for each in dict.fromkeys([*self._topics, topic]) if each}
-            if topic is not None and found[topic] is None and not pa.types.is_null(kind):
+            if topic is not None and found[topic] is None:
                 found[topic] = kind
             known = {each: kind for each, kind in found.items() if kind is not None}
             if not known or (len(known) < len(found) and topic is None):
@@ -156,7 +161,7 @@ class Columns:
     def fix_schema(self) -> pa.Schema:
         """Return the schema; where no value has ever told its type, that is null."""
         if self.schema is None:
-            self._fix({**dict.fromkeys(self._formats, pa.null()), **self._known_types({})})
+            self._fix({**dict.fromkeys(self._formats, pa.null()), **self._known_types()})
         assert self.schema is not None
         return self.schema
 
@@ -189,11 +194,12 @@ class Columns:
     def _columns(self, piece: Piece, records: pa.RecordBatch) -> pa.RecordBatch:
         decoded = {source: self._decode(piece, records, source) for source in self._formats}
         if self.schema is None:
-            topic = piece.place.topic
-            types = self._known_types({source: (topic, array.type) for source, array in decoded.items()})
-            if len(types) == len(self._formats):
-                self._fix(types)
-        for source, kind in self._types.items():
+            for source, array in decoded.items():
+                if not pa.types.is_null(array.type):
+                    self._seen.setdefault(source, (piece.place.topic, array.type))
+            self._look()
+        known = self._types or {source: kind for source, (_, kind) in self._seen.items()}
+        for source, kind in known.items():
             if pa.types.is_null(decoded[source].type):
                 decoded[source] = pa.nulls(len(records), kind)
         arrays: list[pa.Array] = []

@@ -22,6 +22,7 @@ from kcodec.cli.main import main
 from kcodec.cli.where import condition
 from kcodec.errors import ConfigError
 from kcodec.kafka import read, write
+from kcodec.protocol import write_batches
 
 ORDER = {
     "type": "record",
@@ -296,6 +297,22 @@ def test_consume_some_of_a_group(run, filled, cluster):
     group = (*avro, "--follow", "--from", "earliest", "--group", "g", "-n", "1")
     assert json.loads(run(*group, "--where", "id > 1")[1]) == {"id": 2}
     assert json.loads(run(*group)[1]) == {"id": 3}
+
+
+@pytest.mark.parametrize("number", [2, 4])
+def test_following_what_begins_with_nulls(run, cluster, registry, number):
+    """Which columns there are, the first value says."""
+    serde = kcodec.Serde("AVRO", registry, topic="others", schema=ORDER)
+    for offset, values in enumerate([None, None, serde.serialize(pa.array(ROWS[:1])), None]):
+        table = pa.table({"value": pa.nulls(1, pa.binary()) if values is None else values})
+        cluster.put(("orders", 0), write_batches(table, base_offset=offset))
+    avro = ("consume", "orders", "--value", "avro", "--registry", registry, "--columns", "value.id,offset")
+    following = ("--follow", "--from", "earliest", "-X", "max.partition.fetch.bytes=1", "-n", number)
+    status, out, errors = run(*avro, *following, "--group", "g", "-o", "csv")
+    rows = ["", "", "1", ""][:number]
+    assert (status, errors) == (0, "")
+    assert [row["id"] for row in csv.DictReader(io.StringIO(out))] == rows
+    assert cluster.committed["g", "orders", 0] == number
 
 
 def test_what_is_refused(run, cluster, monkeypatch):

@@ -514,6 +514,23 @@ def test_nulls_before_the_first_value(fast):
                 assert found == [*[dict.fromkeys(row)] * 3, row, dict.fromkeys(row)]
 
 
+def test_keys_and_values_that_are_known_one_after_the_other(fast):
+    registry = "memory://kafka-known"
+    keys = kcodec.Serde("AVRO", registry, topic="t", schema='"int"', is_key=True)
+    key, value = keys.serialize(pa.array([1])), keys.serialize(pa.array([2]))
+    nulls = pa.nulls(1, pa.binary())
+    with FakeCluster({"t": 1}) as cluster:
+        place = {"servers": cluster.address, "config": {**fast, "max.partition.fetch.bytes": 1}}
+        # Their subjects are others.
+        format = {"format": "AVRO", "registry": registry, "topic": "u"}
+        for number, (one, other) in enumerate([(nulls, nulls), (key, nulls), (nulls, nulls), (nulls, value)]):
+            table = pa.table({"key": one, "value": other})
+            cluster.put(PLACE, write_batches(table, base_offset=number))
+            found = read("t", key=format, value=format, columns=["key", "value"], **place).read_all()
+            expected = [(None, None), (1, None), (None, None), (None, 2)][: number + 1]
+            assert list(zip(found["key"].to_pylist(), found["value"].to_pylist(), strict=True)) == expected
+
+
 def test_topics_that_are_none(fast):
     with FakeCluster({"t": 1}) as cluster:
         place = {"servers": cluster.address, "config": fast}
