@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 import threading
@@ -161,6 +162,8 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
     with follow(topics, start=start or "latest", group=given.group, **place) as follower, _ended_by_signals():
         if follower.schema is not None:
             writer.begin(follower.schema)
+        else:
+            output.open()
         while writer.wants_more:
             found = follower.poll(0.5)
             if found is not None:
@@ -337,10 +340,8 @@ def _where(text: str | None, option: str) -> Any:
     """Read where to start or to end: a word, a number of records before the end, a time, or JSON."""
     if text is None or text in ("earliest", "latest") or text.lstrip().startswith("{"):
         return text
-    try:
+    if re.fullmatch("-0*[1-9][0-9]*", text):
         return int(text)
-    except ValueError:
-        pass
     try:
         when = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:

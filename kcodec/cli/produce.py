@@ -110,6 +110,8 @@ def _check_payloads(name: str, kind: Any) -> None:
 
 
 def _with_schema(value: Any, options: KafkaOptions, file: Path | None) -> Any:
+    from kcodec.formats.schema_format import find_schema_format
+
     text = options.properties.get("value.schema")
     path = file or options.properties.get("value.schema.file")
     if path is not None:
@@ -122,6 +124,8 @@ def _with_schema(value: Any, options: KafkaOptions, file: Path | None) -> Any:
         if text is not None:
             raise ConfigError("a schema is for a --value such as avro")
         return value
+    if find_schema_format(value) is None:
+        raise ConfigError(f"--value {value.lower()} is not one of avro, protobuf, json_sr, or of a plugin")
     if text is None:
         return {"format": value, "config": {"auto.register.schemas": False, "use.latest.version": True}}
     return {"format": value, "schema": text, "reader_schema": text}

@@ -43,13 +43,10 @@ class RecordOutput:
         self._writer: Any = None
         self._schema: pa.Schema | None = None
         self._writing: Future[None] | None = None
-        if format == "parquet":
-            if file is None:
-                raise ConfigError("-o parquet needs --output FILE")
-            return
-        self._out: BinaryIO = (
-            sys.stdout.buffer if file is None else self._stack.enter_context(file.open("wb"))
-        )
+        self._out: BinaryIO = sys.stdout.buffer
+        self._is_open = file is None or format == "parquet"
+        if file is None and format == "parquet":
+            raise ConfigError("-o parquet needs --output FILE")
 
     def __enter__(self) -> RecordOutput:  # noqa: PYI034 (Self is of Python 3.11)
         return self
@@ -58,6 +55,13 @@ class RecordOutput:
         with self._stack:
             if self._writing is not None and kind is None:
                 self._writing.result()
+
+    def open(self) -> None:
+        """Open the file, which loses what was in it: not before it is known that there is something to read."""
+        if not self._is_open:
+            assert self._file is not None
+            self._out = self._stack.enter_context(self._file.open("wb"))
+            self._is_open = True
 
     def begin(self, schema: pa.Schema) -> None:
         """Write what stands before all records; a file then is one even if there is none.
@@ -72,6 +76,7 @@ class RecordOutput:
                 raise ConfigError(
                     f"-o text prints the column {column!r}, which is not one of --columns: see --property print.{name}"
                 )
+        self.open()
         if self._format == "parquet":
             import pyarrow.parquet as pq
 

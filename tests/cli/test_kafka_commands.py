@@ -117,11 +117,10 @@ def test_consume_some(run, filled):
     assert ids("--from", '{"orders": {"1": 1}}', "-n", "1") == [2]
     assert ids("--where", "id > 1 and offset != 2") == [2]
     assert ids("--where", "not (id in [1, 2])") == [3]
-    status, _, errors = run(*avro, "--from", "sometimes")
-    assert (status, errors) == (
-        2,
-        "kcodec consume: --from 'sometimes' is not earliest, latest, -N, a time or JSON\n",
-    )
+    for text in ("sometimes", "5", "-0"):
+        status, _, errors = run(*avro, f"--from={text}")
+        message = f"kcodec consume: --from {text!r} is not earliest, latest, -N, a time or JSON\n"
+        assert (status, errors) == (2, message)
 
 
 def test_consume_as_others_print(run, filled, tmp_path):
@@ -354,6 +353,33 @@ def test_a_number_of_records_that_is_none(run, filled, count):
     assert left.value.code == 2
 
 
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_a_file_is_kept_where_nothing_can_be_read(run, filled, tmp_path, format):
+    kept = tmp_path / "kept"
+    kept.write_text("as it was")
+    for more in (
+        ("nothing",),
+        ("nothing", "--follow"),
+        ("orders", "--columns", "none"),
+        ("orders", "--where", "x"),
+    ):
+        assert run("consume", *more, "-o", format, "--output", kept)[0] == 2
+        assert kept.read_text() == "as it was"
+
+
+def test_formats_without_a_schema(run, cluster):
+    for format in ("json", "delimited", "protobuf_nosr"):
+        for command in ("consume", "produce"):
+            status, _, errors = run(command, "orders", "--value", format, stdin=b"{}\n")
+            assert status == 2
+            assert errors.startswith(
+                f"kcodec {command}: --value {format}: its columns can be given in Python only; "
+            )
+    assert run("produce", "orders", "--value", "avroo", stdin=b"")[::2] == (
+        2, "kcodec produce: --value avroo is not one of avro, protobuf, json_sr, or of a plugin\n",
+    )  # fmt: skip
+
+
 def test_no_records(run, filled):
     assert run("consume", "orders", "-n", "0")[:2] == (0, "")
     assert run("consume", "orders", "-n", "0", "--follow")[:2] == (0, "")
@@ -374,7 +400,7 @@ def test_rows_without_a_format(run, cluster, tmp_path):
         errors("rows.parquet") == f"values of struct<id: int64, note: string> {how}value how they are written"
     )
     assert errors("records.parquet") == f"keys of int64 {how}key how they are written"
-    assert errors("rows.parquet", "--value=json", "--key-field=id") == errors("records.parquet")
+    assert errors("rows.parquet", "--value=avro", "--key-field=id") == errors("records.parquet")
     assert errors("rows.parquet", "--key-field=none") == "--key-field 'none' is none of the fields id, note"
     assert errors("lines.txt", "--key-field=value").startswith("--key-field is for values with fields")
 
