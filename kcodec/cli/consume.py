@@ -120,9 +120,10 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
     topics = given.topics[0] if len(given.topics) == 1 else given.topics
     columns = given.columns.split(",") if given.columns else _columns(format)
     # With a number of records, the last batch may be written in part: then its records have to tell what to commit, and
-    # which faults are of those behind. There may be fields of these names among all.
-    has_all = any(name.endswith(".*") for name in columns)
-    places = _PLACE if given.max is not None and (given.group is not None or not has_all) else ()
+    # which faults are of those behind; the latter not if fields may have their names.
+    fields = {name.rpartition(".")[2] for name in columns if "." in name}
+    is_clear = fields.isdisjoint(("*", *_PLACE))
+    places = _PLACE if given.max is not None and (given.group is not None or is_clear) else ()
     hidden = [name for name in places if name not in columns]
     place: dict[str, Any] = {
         "config": options.config,

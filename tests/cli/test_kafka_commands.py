@@ -234,6 +234,18 @@ def test_consume_what_is_damaged(run, filled, cluster):
     assert errors == "orders-1, offset 3, value: frame_magic: the first byte is not a known magic byte\n"
 
 
+def test_fields_that_are_called_like_places(run, cluster, tmp_path):
+    place = {"type": "record", "name": "Place", "fields": [{"name": "offset", "type": "long"}]}
+    (tmp_path / "place.avsc").write_text(json.dumps(place))
+    avro = ("--value", "avro", "--registry", f"sqlite:///{tmp_path}/place.db")
+    assert (
+        run("produce", "orders", *avro, "--schema", tmp_path / "place.avsc", stdin=b'{"offset":7}\n')[0] == 0
+    )
+    for columns in ("value.offset", "value.*"):
+        status, out, errors = run("consume", "orders", *avro, "--columns", columns, "-n", "1")
+        assert (status, out, errors) == (0, '{"offset":7}\n', "")
+
+
 def test_faults_behind_the_last_record(run, filled, cluster):
     rows = pa.table({"value": [b"\2bad bytes", b"\2bad bytes"]})
     write(rows, "orders", partition=0, servers=cluster.address, config=FAST)
