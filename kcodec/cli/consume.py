@@ -114,9 +114,6 @@ def _run(given: argparse.Namespace) -> int:
 
 def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, output: Any) -> bool:
     """Write the records that are asked for; return whether some could not be decoded."""
-    from kcodec.kafka.follower import follow
-    from kcodec.kafka.topic_reader import read
-
     topics = given.topics[0] if len(given.topics) == 1 else given.topics
     columns = given.columns.split(",") if given.columns else _columns(format)
     # With a number of records, the last batch may be written in part: then its records have to tell what to commit, and
@@ -144,23 +141,39 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
         }
     writer = _Writer(given, output, len(hidden))
     start = _where(given.start, "--from")
-    if not given.follow:
-        if given.group is not None:
+    try:
+        if given.follow:
+            _follow(topics, start or "latest", given.group, place, writer, output)
+        elif given.group is not None:
             raise ConfigError("--group is for --follow")
-        reader, report = read(topics, start=start or "earliest", end=_where(given.end, "--to"), **place)
-        writer.begin(reader.schema)
-        for batch in reader:
-            last = writer.write(batch)
-            writer.tell(report.faults, last)
-            if not writer.wants_more:
-                break
         else:
-            writer.tell(report.faults)
+            _read(topics, start or "earliest", _where(given.end, "--to"), place, writer)
+    finally:
         writer.progress.end()
-        return writer.has_told
+    return writer.has_told
+
+
+def _read(topics: Any, start: Any, end: Any, place: dict[str, Any], writer: _Writer) -> None:
+    from kcodec.kafka.topic_reader import read
+
+    reader, report = read(topics, start=start, end=end, **place)
+    writer.begin(reader.schema)
+    for batch in reader:
+        last = writer.write(batch)
+        writer.tell(report.faults, last)
+        if not writer.wants_more:
+            return
+    writer.tell(report.faults)
+
+
+def _follow(
+    topics: Any, start: Any, group: str | None, place: dict[str, Any], writer: _Writer, output: Any
+) -> None:
+    from kcodec.kafka.follower import follow
+
     # Batches of which it takes a value to know the columns: all that have come, while these are null.
     held: list[pa.RecordBatch] = []
-    with follow(topics, start=start or "latest", group=given.group, **place) as follower, _ended_by_signals():
+    with follow(topics, start=start, group=group, **place) as follower, _ended_by_signals():
         if follower.schema is not None:
             writer.begin(follower.schema)
         else:
@@ -172,10 +185,10 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
             last = None
             if held and follower.schema is not None:
                 positions = follower.positions
-                last, left = writer.write_held(held, follower.schema, follower.lag)
+                last = writer.write_held(held, follower.schema, follower.lag)
                 output.flush()
-                if given.group is not None:
-                    for each in reversed(left):
+                if group is not None:
+                    for each in reversed(held):
                         topic, partition, offset = _place(each)
                         positions[topic][partition] = offset
                     if last is not None:
@@ -185,10 +198,8 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
                 held.clear()
             writer.tell(follower.report.faults, last)
     if held:
-        writer.write_held(held, held[-1].schema)
+        writer.write_held(held, follower.schema or held[-1].schema)
     writer.tell(follower.report.faults)
-    writer.progress.end()
-    return writer.has_told
 
 
 @contextmanager
@@ -291,16 +302,15 @@ class _Writer:
 
     def write_held(
         self, held: list[pa.RecordBatch], schema: pa.Schema, lag: int | None = None
-    ) -> tuple[pa.RecordBatch | None, list[pa.RecordBatch]]:
-        """Write batches as those of a schema; return what `write` does, and those of which nothing is wanted."""
+    ) -> pa.RecordBatch | None:
+        """Write batches as those of a schema, but for those of which nothing is wanted; return what `write` does."""
         from kcodec.kafka.columns import completed
 
         self.begin(schema)
-        last, number = None, 0
-        while number < len(held) and self.wants_more:
-            last = self.write(completed(held[number], schema), lag)
-            number += 1
-        return last, held[number:]
+        last = None
+        while held and self.wants_more:
+            last = self.write(completed(held.pop(0), schema), lag)
+        return last
 
     def tell(self, faults: list[RecordFault], last: pa.RecordBatch | None = None) -> None:
         """Say what could not be read, but behind the last record that is wanted, and forget it."""
