@@ -34,13 +34,17 @@ class Sink:
     config: Mapping[str, Any] = field(repr=False)
     key: Any
     value: Any
-    #: The columns of the rows that are written, and those of them that make the value.
-    taken: tuple[str, ...]
+    #: Name -> column of the rows that are written, and the names of those that make the value.
+    taken: Mapping[str, str]
     fields: tuple[str, ...] | None
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> None:
         """Write the rows of a task, and wait until the brokers have them."""
-        taken = (batch.select(list(self.taken)) for batch in batches if len(batch))
+        taken = (
+            batch.select(list(self.taken.values())).rename_columns(list(self.taken))
+            for batch in batches
+            if len(batch)
+        )
         first = next(taken, None)
         if first is None:
             return
@@ -63,7 +67,8 @@ def make(options: Mapping[str, str], schema: "StructType") -> bytes:
     """Return the sink that options ask for, pickled; the registry is asked for schemas."""
     given = Given(options, True, FORMAT_OPTIONS)
     Settings.of(given.config)
-    kinds = {field.name: field.dataType for field in schema.fields}
+    columns = {_named(field.name): field.name for field in schema.fields}
+    kinds = {_named(field.name): field.dataType for field in schema.fields}
     if len(kinds) < len(schema.fields):
         raise ConfigError("two columns have the same name")
     topic = given.text("topic")
@@ -74,7 +79,7 @@ def make(options: Mapping[str, str], schema: "StructType") -> bytes:
     if "value" not in kinds:
         if formats["value"] is None:
             raise ConfigError(
-                f"there is no column value, only {', '.join(kinds)}: give value.format to write them"
+                f"there is no column value, only {', '.join(columns.values())}: give value.format to write them"
             )
         fields = tuple(name for name in kinds if name not in _PARTS)
         taken += fields
@@ -86,7 +91,14 @@ def make(options: Mapping[str, str], schema: "StructType") -> bytes:
     key, value = (
         None if name is None else encoder(given, part, name, topics) for part, name in formats.items()
     )
-    return pickle.dumps(Sink(topic, given.config, key, value, tuple(taken), fields))
+    return pickle.dumps(
+        Sink(topic, given.config, key, value, {name: columns[name] for name in taken}, fields)
+    )
+
+
+def _named(column: str) -> str:
+    """Return the part that a column is, which Spark finds without regard to case, or its own name."""
+    return column.lower() if column.lower() in _PARTS else column
 
 
 @functools.lru_cache(maxsize=_KEPT)

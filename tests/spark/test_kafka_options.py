@@ -9,11 +9,13 @@ from datetime import datetime, timezone
 import pyarrow as pa
 import pytest
 from fake_broker import FAST, FakeCluster
+from pyspark.sql.types import StructType
 
 from kcodec import AvroCodec
 from kcodec.errors import ConfigError
 from kcodec.kafka import RecordError
 from kcodec.protocol import write_batches
+from kcodec_spark.kafka import sink
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.kafka.query import make
@@ -227,6 +229,21 @@ def test_bad_values_have_their_place():
     some = value.select(["id", "_e"]).deserialize(views, "raise").to_pylist()
     assert (some[0], some[1]["_e"]["code"]) == ({"id": 7, "_e": None}, "truncated")
     assert value.select(["id"]).deserialize(views, "raise").to_pylist()[1] == {"id": None}
+
+
+def test_columns_that_are_written_have_no_case():
+    """Spark resolves names so; only fields of the value keep theirs."""
+    schema = StructType().add("KEY", "string").add("Topic", "string").add("ID", "long")
+    rows = pa.RecordBatch.from_pydict({"KEY": ["k"], "Topic": ["t"], "ID": [1]})
+    with FakeCluster({"t": 1}) as cluster:
+        settings = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+        place = {**settings, "kafka.bootstrap.servers": cluster.address, "value.format": "json"}
+        sink.load(sink.make(place, schema)).write(iter([rows]))
+        (record,) = cluster.records(("t", 0)).to_pylist()
+    assert (record["key"], record["value"]) == (b"k", b'{"ID":1}')
+    twice = StructType().add("key", "string").add("KEY", "string").add("value", "string")
+    with pytest.raises(ConfigError, match="two columns have the same name"):
+        sink.make({**place, "topic": "t"}, twice)
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
