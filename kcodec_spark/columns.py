@@ -26,6 +26,7 @@ from kcodec_spark.udf import (
     encode_permissive,
     loader,
     read_as,
+    write_checked,
 )
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def encode_udf(write: Writer, name: str, rows: RowsOptions) -> Any:
     from pyspark.sql.types import BinaryType
 
     column = rows.corrupt_column
+    write = functools.partial(write_checked, write)
     if not rows.permissive:
         return _udf(name, write, BinaryType(), True)
     if column is not None and column.lower() == "value":

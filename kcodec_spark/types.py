@@ -19,6 +19,7 @@ __all__ = [
     "all_nullable",
     "from_arrow_type",
     "given_type",
+    "is_variant",
     "sent_type",
     "to_arrow_type",
     "to_avro_type",
@@ -66,7 +67,7 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
     if simple is not None:
         return simple
     if pa.types.is_struct(kind):
-        if any((field.metadata or {}).get(b"variant") == b"true" for field in kind):
+        if is_variant(kind):
             return spark.VariantType()
         fields = []
         for field in kind:
@@ -94,6 +95,11 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
             )
         return spark.DecimalType(kind.precision, kind.scale)
     raise SchemaError(f"{path or _ROOT}: Spark has no type for Arrow's {kind}")
+
+
+def is_variant(kind: pa.DataType) -> bool:
+    """Return whether a struct is what Spark sends of a variant."""
+    return any((field.metadata or {}).get(b"variant") == b"true" for field in kind)
 
 
 def _simple_types() -> "dict[int, DataType]":

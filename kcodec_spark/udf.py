@@ -11,6 +11,7 @@ from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError
 from kcodec_spark.importer import importer
+from kcodec_spark.types import is_variant
 
 __all__ = [
     "CORRUPT_FIELDS",
@@ -25,6 +26,8 @@ __all__ = [
     "loader",
     "pack",
     "read_as",
+    "refuse_variants",
+    "write_checked",
 ]
 
 #: The struct that says what is wrong with a row. ``offset`` counts from the first byte of ``bytes``.
@@ -115,6 +118,22 @@ def decode_permissive(
     if bad:
         mask = replace_rows(mask, bad, pa.array([False] * len(bad)))
     return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+
+
+def write_checked(write: Writer, *columns: pa.Array, errors: str = "raise") -> Any:
+    """Encode columns; see `refuse_variants`."""
+    for column in columns:
+        refuse_variants(column.type)
+    return write(*columns, errors=errors)
+
+
+def refuse_variants(kind: pa.DataType, path: str = "") -> None:
+    """Raise for variants anywhere in a type, which would be written as the bytes that Spark keeps them in."""
+    if pa.types.is_struct(kind) and is_variant(kind):
+        raise SchemaError(f"{path or 'the column'}: Spark's type variant is not written; cast it to another")
+    for number in range(kind.num_fields):
+        field = kind.field(number)
+        refuse_variants(field.type, f"{path}.{field.name}" if path else field.name)
 
 
 def encode_permissive(write: Writer, corrupt_column: str | None, *columns: pa.Array) -> pa.Array:

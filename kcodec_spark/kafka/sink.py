@@ -14,6 +14,7 @@ from kcodec.errors import ConfigError
 from kcodec.kafka.settings import Settings
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, encoder, format_of
 from kcodec_spark.kafka.options import Given
+from kcodec_spark.udf import refuse_variants
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
@@ -48,6 +49,7 @@ class Sink:
         first = next(taken, None)
         if first is None:
             return
+        refuse_variants(pa.struct(list(first.schema)))
         kafka.write(
             pa.RecordBatchReader.from_batches(first.schema, itertools.chain([first], taken)),
             self.topic,

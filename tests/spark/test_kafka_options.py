@@ -12,7 +12,7 @@ from fake_broker import FAST, FakeCluster
 from pyspark.sql.types import StructType
 
 from kcodec import AvroCodec
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, SchemaError
 from kcodec.kafka import RecordError
 from kcodec.protocol import write_batches
 from kcodec_spark.kafka import sink
@@ -241,6 +241,9 @@ def test_columns_that_are_written_have_no_case():
         sink.load(sink.make(place, schema)).write(iter([rows]))
         (record,) = cluster.records(("t", 0)).to_pylist()
     assert (record["key"], record["value"]) == (b"k", b'{"ID":1}')
+    variant = pa.struct([pa.field("metadata", pa.binary(), metadata={"variant": "true"})])
+    with pytest.raises(SchemaError, match="ID: Spark's type variant"):
+        sink.load(sink.make(place, schema)).write(iter([rows.set_column(2, "ID", pa.nulls(1, variant))]))
     twice = StructType().add("key", "string").add("KEY", "string").add("value", "string")
     with pytest.raises(ConfigError, match="two columns have the same name"):
         sink.make({**place, "topic": "t"}, twice)

@@ -1,5 +1,6 @@
 """Spark types: against Spark's own SchemaConverters, called in the JVM."""
 
+import functools
 import gzip
 import json
 from pathlib import Path
@@ -7,13 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_type
 
 from kcodec import AvroCodec, SchemaError
-from kcodec_spark import from_avro, types
+from kcodec_spark import from_avro, to_avro, to_connect_json, to_json, to_json_schema, to_ksql, types
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "avro_vectors.jsonl.gz"
 REFUSALS = (Py4JJavaError, PySparkException)
@@ -104,6 +105,20 @@ def test_types_are_sent_as_spark_does(name):
             except TypeError:
                 # Before Spark 4.2.
                 assert sent == to_arrow_type(spark_type)
+
+
+@pytest.mark.parametrize("mode", ["FAILFAST", "PERMISSIVE"])
+def test_variants_are_not_written(spark, mode):
+    frame = spark.sql("SELECT named_struct('v', array(parse_json('1'))) AS s")
+    for write in (
+        to_avro,
+        to_json,
+        to_json_schema,
+        to_connect_json,
+        functools.partial(to_ksql, format="JSON"),
+    ):
+        with pytest.raises(PythonException, match=r"SchemaError: .*Spark's type variant"):
+            frame.select(write("s", options={"mode": mode})).collect()
 
 
 def test_nullability_is_kept():
