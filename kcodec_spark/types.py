@@ -91,7 +91,11 @@ def _from_arrow(kind: pa.DataType, path: str) -> "DataType":
         if kind.precision > 38:
             raise SchemaError(
                 f"{path or _ROOT}: Spark's decimals have at most 38 digits, not {kind.precision}; "
-                f'wide_decimals="string" reads them as text'
+                'codecs and functions with wide_decimals="string" read them as text'
+            )
+        if not 0 <= kind.scale <= kind.precision:
+            raise SchemaError(
+                f"{path or _ROOT}: Spark's decimals have none to all of their digits behind the point: not {kind}"
             )
         return spark.DecimalType(kind.precision, kind.scale)
     raise SchemaError(f"{path or _ROOT}: Spark has no type for Arrow's {kind}")

@@ -131,6 +131,9 @@ def test_nullability_is_kept():
 def test_what_spark_cannot_hold_is_refused_with_its_path():
     with pytest.raises(SchemaError, match=r'a\[\]\.d: .*38 digits, not 40.*wide_decimals="string"'):
         types.from_arrow_type(pa.struct([("a", pa.list_(pa.struct([("d", pa.decimal256(40, 2))])))]))
+    for scale in (-2, 21):
+        with pytest.raises(SchemaError, match=r"the value: .*none to all of their digits"):
+            types.from_arrow_type(pa.decimal128(20, scale))
     with pytest.raises(SchemaError, match=r"the value: .*no type for Arrow's month_day_nano_interval"):
         types.from_arrow_type(pa.month_day_nano_interval())
     with pytest.raises(SchemaError, match="a name stands twice"):
