@@ -12,7 +12,10 @@ from kcodec_spark.types import given_type
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-__all__ = ["from_connect_json", "to_connect_json"]
+__all__ = ["OPTIONS", "connect_codec", "from_connect_json", "to_connect_json"]
+
+#: Settings of Connect's converter, and what is read of Debezium.
+OPTIONS = ("schemas.enable", "decimal.format", "replace.null.with.default", "schemas.cache.size", "debezium")
 
 
 def from_connect_json(
@@ -69,8 +72,7 @@ def from_connect_json(
     named = {name.lower(): value for name, value in others.items() if str(name).lower() == "debezium"}
     others = {name: value for name, value in others.items() if str(name).lower() != "debezium"}
     rows = rows_options(others, "from_connect_json", ", debezium, and Connect's")
-    more = {} if flag(named, "debezium", default=True) else {"debezium": False}
-    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals, **more)
+    codec = connect_codec(schema, {**converter, **named}, compat=compat, key=key, wide_decimals=wide_decimals)
     return decoded(data, reader_of(codec), rows, "from_connect_json", deterministic=deterministic)
 
 
@@ -116,7 +118,8 @@ def to_connect_json(
     """
     converter, others = _settings(options)
     settings = write_options(others, "to_connect_json", ", and Connect's")
-    codec = _codec(schema, converter, compat=compat, key=key, wide_decimals=wide_decimals, **settings.codec)
+    arguments = {"compat": compat, "key": key, "wide_decimals": wide_decimals, **settings.codec}
+    codec = connect_codec(schema, converter, **arguments)
     return encoded(data, writer_of(codec), "to_connect_json", settings.rows)
 
 
@@ -132,8 +135,12 @@ def _settings(options: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[s
     return converter, others
 
 
-def _codec(schema: Any, converter: Mapping[str, Any], **arguments: Any) -> Any:
-    arguments = {name: value for name, value in arguments.items() if value or name == "debezium"}
+def connect_codec(schema: Any, options: Mapping[str, Any], **arguments: Any) -> Any:
+    """Return the codec of a schema, with options by their names in `OPTIONS`."""
+    converter = {name: value for name, value in options.items() if name != "debezium"}
+    arguments = {name: value for name, value in arguments.items() if value}
+    if not flag(options, "debezium", default=True):
+        arguments["debezium"] = False
     if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
         return check_codec(schema, {**converter, **arguments})
     if not isinstance(schema, str) or not schema.lstrip().startswith("{"):

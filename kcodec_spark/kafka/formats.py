@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kcodec import AvroCodec, ConnectJsonCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec
+from kcodec import AvroCodec, JsonCodec, JsonSchemaCodec, KsqlCodec, ProtobufCodec
 from kcodec.columns.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
-from kcodec_spark import avro, protobuf
+from kcodec_spark import avro, connect, protobuf
 from kcodec_spark.codecs import Place, registry_place
 from kcodec_spark.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.options import Given
@@ -59,7 +59,8 @@ class _Asked(NamedTuple):
     def needed(self) -> str:
         """Return the schema, which there has to be."""
         if self.schema is None:
-            raise ConfigError(f"{self.part}.schema is needed, or schemaRegistryAddress")
+            instead = ", or schemaRegistryAddress" if _is_registered(self.format) else ""
+            raise ConfigError(f"{self.part}.schema is needed{instead}")
         return self.schema
 
 
@@ -128,13 +129,13 @@ def _write_json(asked: _Asked) -> Any:
 
 
 def _read_connect(asked: _Asked) -> Any:
-    return _selected(ConnectJsonCodec(asked.needed(), config=asked.own, key=asked.is_key), asked)
+    return _selected(connect.connect_codec(asked.needed(), asked.own, key=asked.is_key), asked)
 
 
 def _write_connect(asked: _Asked) -> Any:
     if asked.schema is not None:
         return _read_connect(asked)
-    return _DerivedEncoder(functools.partial(ConnectJsonCodec, config=asked.own, key=asked.is_key))
+    return _DerivedEncoder(functools.partial(connect.connect_codec, options=asked.own, key=asked.is_key))
 
 
 def _ksql(asked: _Asked) -> Any:
@@ -157,10 +158,7 @@ _FORMATS = {
     "PROTOBUF": _Format(_read_protobuf, _write_protobuf, protobuf.OPTIONS, True, protobuf.SIGNED),
     "JSON_SR": _Format(_json_schema, _json_schema),
     "JSON": _Format(_read_json, _write_json),
-    # With settings of Kafka Connect's converter.
-    "CONNECT_JSON": _Format(
-        _read_connect, _write_connect, ("schemas.enable", "decimal.format", "replace.null.with.default")
-    ),
+    "CONNECT_JSON": _Format(_read_connect, _write_connect, connect.OPTIONS),
     "DELIMITED": _Format(_ksql, _ksql),
     "KAFKA": _Format(_ksql, _ksql),
 }
@@ -191,10 +189,15 @@ def format_of(given: Given, part: str) -> str | None:
     return None if name == _BYTES else name
 
 
+def _is_registered(format: str) -> bool:
+    """Return whether a registry may have schemas of a format."""
+    return find_schema_format(format) is not None and format != "JSON"
+
+
 def _place(given: Given, part: str, format: str, topics: Sequence[str]) -> Place | None:
     """Return where the schemas of keys or values are registered, None without a registry."""
     subject, address = given.text(f"{part}.subject"), given.text("schemaRegistryAddress")
-    if find_schema_format(format) is None or format == "JSON":
+    if not _is_registered(format):
         if subject is not None:
             raise ConfigError(f"{part}.subject: {format.lower()} has no schemas in a registry")
         return None

@@ -190,7 +190,10 @@ class Given:
             return Bound(name, _time(name, text), self._strategy() if name in _STARTS else "latest")
         if text.lower() in ("earliest", "latest"):
             return Bound(name, text.lower())
-        return Bound(name, _positions(name, text))
+        offsets = _positions(name, text)
+        if not all(type(offset) is int for at in offsets.values() for offset in at.values()):
+            raise ConfigError(f'{name}: offsets are integers, such as {{"orders": {{"0": 23}}}}')
+        return Bound(name, offsets)
 
     def _strategy(self) -> str:
         text = self._values.get("startingOffsetsByTimestampStrategy", "error").strip().lower()

@@ -109,6 +109,7 @@ def test_bounds():
     for options in (
         {"startingOffsets": "first"},
         {"startingOffsets": '{"a": 1}'},
+        {"startingOffsets": '{"a": {"0": 1.5}}'},
         {"startingTimestamp": "yesterday"},
         {"startingTimestamp": "1", "startingOffsetsByTimestampStrategy": "none"},
     ):
@@ -148,6 +149,13 @@ def test_columns_of_values():
     schema = '{"type": "object", "properties": {"id": {"type": "integer"}}, "additionalProperties": false}'
     _, spark = columns(**{"value.format": "json_sr", "value.schema": schema, "columns": "value.*"})
     assert spark.simpleString() == "struct<id:bigint>"
+    connect = {"value.format": "connect_json", "value.schema": "id BIGINT", "value.schemas.cache.size": "7"}
+    _, spark = columns(**connect, columns="value.*")
+    assert spark.simpleString() == "struct<id:bigint>"
+    day = '{"type": "struct", "fields": [{"field": "at", "type": "int32", "name": "io.debezium.time.Date"}]}'
+    for debezium, kind in (("true", "date"), ("false", "int")):
+        _, spark = columns(**{**connect, "value.schema": day, "debezium": debezium}, columns="value.*")
+        assert spark.simpleString() == f"struct<at:{kind}>"
     _, spark = columns(**{"key.format": "kafka", "key.schema": "K BIGINT", "columns": "key.K"})
     assert spark.simpleString() == "struct<K:bigint>"
 
@@ -158,6 +166,7 @@ def test_columns_of_values():
         ({"value.format": "arvo"}, "is not one of avro, protobuf"),
         ({"value.schema": RECORD}, "value.schema needs value.format"),
         ({"value.format": "avro"}, "value.schema is needed, or schemaRegistryAddress"),
+        ({"value.format": "json", "schemaRegistryAddress": "memory://x"}, "value.schema is needed$"),
         ({"value.format": "avro", "value.schema": RECORD, "value.message": "M"}, "option of protobuf"),
         ({"value.format": "avro", "value.schema": RECORD, "schemas.enable": "false"}, "no option of avro"),
         (
