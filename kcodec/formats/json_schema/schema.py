@@ -566,10 +566,11 @@ _URI = re.compile(
 )
 
 #: What Java's regular expressions have and Python's have not, with something of the same shape that Python has.
+#: Names end at a backslash, so that many without an end are not each looked for up to the end of the text.
 _JAVA = [
-    (re.compile(r"\\[pP](\{[^}]*\}|[A-Z])"), r"\\w"),
+    (re.compile(r"\\[pP](\{[^}\\]*\}|[A-Z])"), r"\\w"),
     (re.compile(r"\(\?<(?![=!])[A-Za-z0-9]+>"), "(?:"),
-    (re.compile(r"\\k<[^>]*>"), r"\\w"),
+    (re.compile(r"\\k<[^>\\]*>"), r"\\w"),
     (re.compile(r"\\[zZGRXhHeQEvVK]"), r"\\w"),
     (re.compile(r"\\c[@-_a-z]"), r"\\w"),
     (re.compile(r"\\x\{[0-9A-Fa-f]+\}"), r"\\w"),
