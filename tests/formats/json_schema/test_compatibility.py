@@ -145,6 +145,15 @@ def test_many_properties_are_compared():
     assert len(differences(model(wide), model(narrow))) == 1000
 
 
+def test_many_required_names_are_compared():
+    names = [f"p{n}" for n in range(30_000)]
+    closed = {"type": "object", "additionalProperties": False}
+    full = {**closed, "properties": dict.fromkeys(names, True)}
+    assert kinds({**full, "required": names}, {**full, "required": names[::-1]}) == []
+    added = kinds(closed, {**full, "required": names[::-1]})
+    assert {kind for kind, _ in added} == {"REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL"}
+
+
 def test_many_members_are_compared():
     def choice(size, first="v"):
         return {"oneOf": [{"const": first}, *({"const": f"v{n}"} for n in range(size))]}
