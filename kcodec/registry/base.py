@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, Protocol, runtime_checkab
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec.registry.compatibility.levels import Compatibility
-from kcodec.registry.metadata import Metadata
+from kcodec.registry.metadata import Metadata, listed
 from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config
 
@@ -123,7 +123,7 @@ class Schema:
                 raise TypeError(f"{name} is not text")
         references = tuple(
             Reference(each.get("name"), each.get("subject"), each.get("version"))
-            for each in body.get("references") or ()
+            for each in listed(body, "references")
         )
         metadata, rules = body.get("metadata"), body.get("ruleSet")
         return cls(

@@ -4,7 +4,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Metadata"]
+__all__ = ["Metadata", "listed"]
+
+
+def listed(body: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the list that a server's JSON has under a key, an empty one for none.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+    """
+    found = body.get(key)
+    if not isinstance(found, list | None):
+        raise TypeError(f"{key} is not a list")
+    return found or []
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +60,7 @@ class Metadata:
     @classmethod
     def of_json(cls, body: Mapping[str, Any]) -> "Metadata":
         """Make one of a server's JSON."""
-        return cls.of(body.get("properties"), body.get("tags"), body.get("sensitive"))
+        return cls.of(body.get("properties"), body.get("tags"), listed(body, "sensitive"))
 
     def over(self, other: "Metadata | None") -> "Metadata":
         """Return these metadata, and of others what is not here.

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from kcodec.registry.metadata import listed
+
 __all__ = ["Rule", "RuleSet"]
 
 
@@ -94,7 +96,7 @@ class RuleSet:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> "RuleSet":
         """Make one of a server's JSON."""
-        return cls(*(tuple(Rule.of(each) for each in body.get(key) or ()) for key in _KINDS))
+        return cls(*(tuple(Rule.of(each) for each in listed(body, key)) for key in _KINDS))
 
     def over(self, other: "RuleSet | None") -> "RuleSet":
         """Return these rules, after those of others that have other names."""
