@@ -93,7 +93,7 @@ class Request:
         """
         text = self.path["id"]
         if text.isascii() and text.isdigit() and int(text[:20]) not in _INT32:
-            raise RegistryError(f"Schema {text[:20]} not found", 404, 40403)
+            raise RegistryError(f"Schema {text} not found", 404, 40403)
         return self._int(text)
 
     @property

@@ -407,6 +407,11 @@ def test_refusals(filled, method, path, body, status, code):
     assert filled(method, path, body).fault[:2] == (status, code)
 
 
+@pytest.mark.parametrize("number", ["4294967295", "9" * 23])
+def test_a_number_beyond_all_ids_is_told_as_it_was_asked_for(filled, number):
+    assert filled("GET", f"/schemas/ids/{number}").fault == (404, 40403, f"Schema {number} not found")
+
+
 def test_every_call_is_described():
     assert len({(each.method, each.template) for each in ROUTES}) == len(ROUTES) >= 39
     assert all(each.call.__doc__ for each in ROUTES)
