@@ -344,12 +344,13 @@ class _SchemaReader:
             self.refuse("type", "neither a name nor a list of names")
         # Each of several types takes all of its keywords.
         left = set(self.left)
-        members = []
+        found: dict[str, Node] = {}
         for kind in kinds:
-            before, self.left = self.left, set(left)
-            members.append(self.of_type(kind))
-            self.left &= before
-        return Node("combined", {"criterion": "anyOf"}, members)
+            if str(kind) not in found:
+                before, self.left = self.left, set(left)
+                found[str(kind)] = self.of_type(kind)
+                self.left &= before
+        return Node("combined", {"criterion": "anyOf"}, [found[kind] for kind in kinds])
 
     def of_type(self, kind: Any) -> Node:
         if kind not in _TYPES:

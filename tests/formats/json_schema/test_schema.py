@@ -135,6 +135,13 @@ def test_regular_expressions_of_java_are_taken(pattern):
     assert parse(json.dumps({"pattern": pattern})).root.rules["pattern"] == pattern
 
 
+def test_a_type_that_stands_many_times_is_read_once():
+    names = [f"n{n}" for n in range(20_000)]
+    source = {"type": ["object", "string"] * 10_000, "required": names, **dict.fromkeys(names, 1)}
+    members = parse(json.dumps(source)).root.members
+    assert [len(members), *(each.kind for each in members[:2])] == [20_000, "object", "string"]
+
+
 def test_references_by_name_and_by_identifier():
     root = {"$id": "http://a.test/x/root.json", "properties": {"p": {"$ref": "leaf.json#/$defs/K"}}}
     leaf = {"definitions": {"K": {"type": "integer"}}}
