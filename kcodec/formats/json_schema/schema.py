@@ -29,6 +29,9 @@ MAX_NODES = 1_000_000
 #: Nodes up to which each reference of the newer drafts has a copy of its target.
 MAX_COPIED = 20_000
 
+#: Characters of a regular expression: Python takes the square of their number for alternatives that begin alike.
+MAX_PATTERN = 100_000
+
 _TYPES = ("string", "number", "integer", "boolean", "null", "array", "object")
 
 _STRING = ("minLength", "maxLength", "pattern", "format")
@@ -585,6 +588,8 @@ def _check_pattern(pattern: str, path: str) -> None:
     """Refuse what is no regular expression; those of Java are taken."""
     for java, python in _JAVA:
         pattern = java.sub(python, pattern)
+    if len(pattern) > MAX_PATTERN:
+        raise SchemaError(f"{path}: the regular expression is too large")
     try:
         re.compile(pattern)
     except re.error as error:
