@@ -13,7 +13,7 @@ from protobuf_vectors import ROWS, SCHEMAS, VECTORS, type_of
 
 from kcodec import ConfigError, DecodeError
 from kcodec.formats.protobuf.codec import ProtobufCodec
-from kcodec.formats.protobuf.json.reader import from_json
+from kcodec.formats.protobuf.json.reader import _Reader, from_json
 from kcodec.formats.protobuf.json.writer import JsonWriting, to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
@@ -326,6 +326,19 @@ def test_messages_in_any():
     assert fault(b"\x0a\x05a/p.M\x12\x02\x08\xff") == ("truncated", "value.int_32")
     assert fault(b"\x0a\x05a/p.N") == ("unresolvable", "")
     assert fault(b"\x0a\x03p.M") == ("unresolvable", "")
+
+
+def test_an_any_that_names_its_type_last_is_read_past_once(monkeypatch):
+    read_numbers = []
+    number = _Reader.number
+    monkeypatch.setattr(_Reader, "number", lambda *given: read_numbers.append(1) or number(*given))
+    inner = '{"r":[' + ",".join("7" * 100) + '],"@type":"a/p.M"}'
+    for _ in range(45):
+        inner = '{"any":' + inner + ',"@type":"a/p.M"}'
+    text = '{"any":' + inner + "}"
+    message = from_json(text.encode(), M, TYPES)
+    assert to_json(message, TYPES).count("7") == 100
+    assert len(read_numbers) == 200
 
 
 def _upb(name):

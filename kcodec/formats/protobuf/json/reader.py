@@ -87,6 +87,8 @@ class _Reader(Tokens):
         super().__init__(Limits(), text, 0)
         self.types = types
         self.ignore_unknown = ignore_unknown
+        #: Where objects and lists that were read past begin and end.
+        self.ends: dict[int, int] = {}
 
     def wrong(self, path: str) -> NoReturn:
         """Refuse what stands here: a value of another type, or none."""
@@ -103,6 +105,20 @@ class _Reader(Tokens):
         if self.byte(path) != 34:
             self.wrong(path)
         return self.string(path)
+
+    def skip(self, path: str) -> None:
+        """Read any value past; of objects and lists that have been, as those in an Any, nothing is looked at again."""
+        byte, start = self.next(path), self.at
+        if start in self.ends:
+            self.at = self.ends[start]
+        elif byte in b"{[":
+            for _ in self.items(b"}" if byte == 123 else b"]", path):
+                if byte == 123:
+                    self.key(path)
+                self.skip(path)
+            self.ends[start] = self.at
+        else:
+            super().skip(path)
 
     def is_null(self, path: str) -> bool:
         """Read a null if one stands here."""
