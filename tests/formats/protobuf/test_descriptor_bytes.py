@@ -9,7 +9,9 @@ from proto_texts import proto_files
 from protoc import protoc
 from vector_files import read_vectors
 
+from kcodec import SchemaError
 from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor, write_descriptor_set
+from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 TEXTS = {file.stem: file.read_text() for file in sorted((Path(__file__).parent / "texts").iterdir())}
@@ -26,6 +28,70 @@ def test_constructs(name):
     expected = protoc(text)
     assert expected is not None
     assert ours(text) == expected
+
+
+OPTIONS = (
+    'import "google/protobuf/descriptor.proto"; extend google.protobuf.FileOptions { optional O o = 50000; } '
+)
+OPTIONS += "message O { %s } message M { } enum E { A = 1; B = 2; } option (o)%s;"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("map<string, int32> o = 3;", ".o = { value: 3 }"),
+        ("map<int32, double> o = 3;", ".o = { key: 3 }"),
+        ("map<bool, M> o = 3;", " = { o { key: t } }"),
+        ("optional bool o = 3;", " = { o: t }"),
+        ("repeated bool o = 3;", " = { o: [False, 1, f, True] }"),
+        ("optional E o = 3;", " = { o: 2 }"),
+        ("repeated double o = 3;", " = { o: [Infinity, -INF] o: NaN }"),
+    ],
+)
+def test_values_of_options(field, value):
+    text = 'syntax = "proto2"; ' + OPTIONS % (field, value)
+    expected = protoc(text)
+    assert expected is not None
+    # The options are an unknown field, which an entry's default may or may not stand in.
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(descriptor_pb2.DESCRIPTOR.serialized_pb)
+    pool.Add(expected)
+    options = message_factory.GetMessageClass(pool.FindMessageTypeByName("google.protobuf.FileOptions"))
+    theirs, mine = (options.FromString(each.options.SerializeToString()) for each in (expected, ours(text)))
+    assert str(mine) == str(theirs)
+    assert serialized(ProtobufSchema.parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            OPTIONS % each
+            for each in [
+                ("optional int32 b = 3;", ' = { b: "x" }'),
+                ("optional int32 b = 3;", ".b = 3000000000"),
+                ("repeated sint32 b = 3;", " = { b: [1.5] }"),
+                ("optional string b = 3;", " = { b: {} }"),
+                ("optional bytes b = 3;", ".b = x"),
+                ("optional double b = 3;", '.b = "1"'),
+                ("optional bool b = 3;", ".b = t"),
+                ("optional E b = 3;", ".b = C"),
+                ("optional M b = 3;", ".b = 1"),
+                ("repeated O b = 3;", ".b.b = 1"),
+                ("map<string, int32> b = 3;", '.b = { key: "x" value: "y" }'),
+                ("map<string, int32> b = 3;", ".b = { key: [1] }"),
+            ]
+        ),
+        "message M { optional int32 a = 1 [ctype = [1, 2]]; }",
+        "message M { repeated int32 a = 1 [packed = {x: 1}]; }",
+        "message M { optional int32 a = 1 [deprecated.x = 1]; }",
+        'message M { optional int32 a = 1 [weak = "true"]; }',
+    ],
+)
+def test_values_of_options_that_are_not_of_their_type(text):
+    assert protoc(f'syntax = "proto2"; {text}') is None
+    with pytest.raises(SchemaError, match=r"the option (ctype|packed|deprecated|weak|b|value) "):
+        write_descriptor(ProtobufSchema.parse(text))
 
 
 def registry_texts():

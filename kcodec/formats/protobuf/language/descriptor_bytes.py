@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import descriptor_types, escape_bytes, float_text
 from kcodec.formats.protobuf.language.link import json_name
@@ -26,7 +27,7 @@ from kcodec.formats.protobuf.language.syntax import (
     Service,
 )
 from kcodec.formats.protobuf.message import Message as Encoded
-from kcodec.formats.protobuf.message import write_message
+from kcodec.formats.protobuf.message import default_of, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 __all__ = ["field_type", "made", "write_descriptor", "write_descriptor_set", "written_options"]
@@ -36,6 +37,15 @@ _EDITIONS = {"2023": 1000, "2024": 1001}
 
 #: One more than the highest number of an extension of a message set.
 _MAX_SET = 2**31 - 1
+
+#: What values of options are to Python, if not whole numbers.
+_VALUES: dict[str, tuple[type, ...]] = {
+    "bool": (bool,),
+    "string": (str,),
+    "bytes": (bytes,),
+    "float": (int, float),
+    "double": (int, float),
+}
 
 #: Options of a field that are no options in a descriptor.
 _SPECIAL = (("default",), ("json_name",))
@@ -282,7 +292,7 @@ class _File:
         return encoded if encoded.values else None
 
     def encoded(self, fields: Fields, message: MessageType) -> Encoded:
-        """Return options as a message; what has no field, or not its type, is left out."""
+        """Return options as a message; what has no field is left out."""
         # A type of its own: extensions are those of this schema.
         found = Encoded(replace(message, extensions={}))
         for name, value in fields.items():
@@ -291,28 +301,33 @@ class _File:
                 continue
             if name[0] == "(":
                 found.type.extensions[field.number] = field
-            encoded = self.value(field, value)
-            if encoded is not None:
-                found.values[field.number] = encoded
+            found.values[field.number] = self.value(field, value)
         return found
 
     def value(self, field: FieldType, value: Any) -> Any:
         if field.is_map:
             assert field.message is not None
             key, item = field.message.by_number[1], field.message.by_number[2]
-            return {self.one(key, each): self.one(item, one) for each, one in value.items()}
+            return {
+                self.one(key, each): self.absent(item) if one is None else self.one(item, one)
+                for each, one in value.items()
+            }
         if field.repeated:
             return [self.one(field, each) for each in value]
         return self.one(field, value)
 
+    def absent(self, field: FieldType) -> Any:
+        """Return the value of an entry that lacks it."""
+        return Encoded(field.message) if field.message is not None else default_of(field)
+
     def one(self, field: FieldType, value: Any) -> Any:
-        if field.message is not None:
-            return self.encoded(value, field.message) if isinstance(value, Fields) else None
-        if field.enum is not None:
-            return field.enum.numbers.get(value)
-        if field.type in ("float", "double"):
-            return _bits(field.type, float(value))
-        return value
+        if field.message is not None and isinstance(value, Fields):
+            return self.encoded(value, field.message)
+        if field.enum is not None and isinstance(value, str):
+            value = field.enum.numbers.get(value)
+        if field.message is not None or type(value) not in _VALUES.get(field.type, (int,)):
+            raise SchemaError(f"the value of the option {field.name} is not of type {field.type}")
+        return _bits(field.type, value) if field.type in ("float", "double") else value
 
 
 def _groups(extends: Iterable[Extend]) -> list[Message]:

@@ -6,12 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.descriptor import SCALARS, FieldType, MessageType
 from kcodec.formats.protobuf.language.names import Names
 from kcodec.formats.protobuf.language.parse import integer, unquote_bytes
 from kcodec.formats.protobuf.language.syntax import Aggregate, Option, Quoted, Value
 
 __all__ = ["Fields", "OptionReader", "flattened", "number"]
+
+#: What stands for a bool in protobuf's text format, beside true and false.
+_BOOLEANS = {"True": True, "t": True, "1": True, "False": False, "f": False, "0": False}
 
 
 class Fields(dict[str, Any]):
@@ -32,6 +36,8 @@ class OptionReader:
             fields, message = found, root
             for part in option.name[:-1]:
                 key, kind = self._member(scope, message, part)
+                if kind is not None and kind.repeated:
+                    raise SchemaError(f"the option {part} is repeated: none of its fields can be set alone")
                 if not isinstance(fields.get(key), Fields):
                     fields[key] = Fields()
                 fields = fields[key]
@@ -46,32 +52,42 @@ class OptionReader:
             return f"({full or name[1:-1]})", self.extensions.get(full or "")
         return name, None if message is None else message.by_name.get(name)
 
-    def _put(self, fields: Fields, scope: str, message: MessageType | None, name: str, value: Value) -> None:
+    def _put(
+        self,
+        fields: Fields,
+        scope: str,
+        message: MessageType | None,
+        name: str,
+        value: Value,
+        in_text: bool = False,
+    ) -> None:
+        """Put a value into fields; `in_text` if it stands in an aggregate, which is of protobuf's text format."""
         key, kind = self._member(scope, message, name)
         if kind is not None and kind.repeated:
             values = [
-                self._value(scope, kind, each) for each in (value if isinstance(value, list) else [value])
+                self._value(scope, kind, each, in_text)
+                for each in (value if isinstance(value, list) else [value])
             ]
             if kind.is_map:
                 entries = fields.setdefault(key, {})
-                entries.update(
-                    (each.get("key"), each.get("value")) for each in values if isinstance(each, dict)
-                )
+                for each in values:
+                    if isinstance(each, dict):
+                        entries[_entry_key(kind, each)] = each.get("value")
             else:
                 fields.setdefault(key, []).extend(values)
         elif isinstance(value, Aggregate) and isinstance(fields.get(key), Fields):
             self._fill(fields[key], scope, kind, value)
         else:
-            fields[key] = self._value(scope, kind, value)
+            fields[key] = self._value(scope, kind, value, in_text)
 
     def _fill(self, fields: Fields, scope: str, kind: FieldType | None, value: Aggregate) -> Fields:
         for name, each in value.entries:
-            self._put(fields, scope, None if kind is None else kind.message, name, each)
+            self._put(fields, scope, None if kind is None else kind.message, name, each, in_text=True)
         return fields
 
-    def _value(self, scope: str, kind: FieldType | None, value: Value) -> Any:
+    def _value(self, scope: str, kind: FieldType | None, value: Value, in_text: bool) -> Any:
         if isinstance(value, list):
-            return [self._value(scope, kind, each) for each in value]
+            return [self._value(scope, kind, each, in_text) for each in value]
         if isinstance(value, Aggregate):
             return self._fill(Fields(), scope, kind, value)
         if isinstance(value, Quoted):
@@ -79,10 +95,33 @@ class OptionReader:
             return data if kind is not None and kind.type == "bytes" else data.decode("utf-8", "replace")
         if value in ("true", "false"):
             return value == "true"
+        if in_text and kind is not None:
+            read = _in_text(value, kind.type)
+            if read is not None:
+                return read
         if kind is not None and kind.type not in SCALARS:
             return str(value)
         kinds = ["int64", "double"] if kind is None else [kind.type]
         return next((read for each in kinds if (read := number(value, each)) is not None), str(value))
+
+
+def _in_text(word: str, kind: str) -> Any:
+    """Return what a word means in protobuf's text format only; None if it means nothing else there."""
+    if kind == "bool":
+        return _BOOLEANS.get(word)
+    if kind == "enum":
+        return number(word, "int32")
+    is_number = kind in ("float", "double") and word.lower().lstrip("-") in ("inf", "infinity", "nan")
+    return float(word) if is_number else None
+
+
+def _entry_key(kind: FieldType, entry: dict[str, Any]) -> Any:
+    """Return the key of a map's entry, which may lack it."""
+    assert kind.message is not None
+    key = entry.get("key", {"string": "", "bool": False}.get(kind.message.by_number[1].type, 0))
+    if isinstance(key, (dict, list)):
+        raise SchemaError(f"the option {kind.name} has an entry whose key is not of its type")
+    return key
 
 
 def flattened(fields: Fields, prefix: str = "") -> Iterator[tuple[str, Any]]:
