@@ -218,7 +218,6 @@ class _File:
             "type": field_type(name),
             "type_name": f".{named.name}" if named is not None else "",
             "extendee": extendee,
-            "json_name": kind.json_name if extendee is None else json_name(node.name),
             "oneof_index": oneof,
             "options": self.options(
                 "FieldOptions", scope, [each for each in node.options if each.name not in _SPECIAL]
@@ -226,6 +225,9 @@ class _File:
             "proto3_optional": self.is_optional(node),
         }
         field = made("FieldDescriptorProto", **proto)
+        # It is set even where it is empty.
+        name = kind.json_name if extendee is None else json_name(node.name)
+        field.values[field.type.by_name["json_name"].number] = name
         if kind.default is not None:
             field.values[field.type.by_name["default_value"].number] = _default(kind)
         return field
@@ -269,7 +271,8 @@ class _File:
                 name=each.name,
                 input_type=self.type_name(full, each.request),
                 output_type=self.type_name(full, each.response),
-                options=self.options("MethodOptions", full, each.options),
+                options=self.options("MethodOptions", full, each.options)
+                or (made("MethodOptions") if each.has_body else None),
                 client_streaming=each.request_stream,
                 server_streaming=each.response_stream,
             )

@@ -271,6 +271,7 @@ class _File:
                 each.get("server_streaming", False),
                 self.options(each),
                 self.place(),
+                "options" in each,
             )
             for each in proto.get("method", ())
         ]

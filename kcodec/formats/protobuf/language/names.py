@@ -168,9 +168,10 @@ def entry_of(field: Field) -> Message | None:
     """Return the message that the entries of a ``map<>`` are; None for another field."""
     if not field.key:
         return None
+    features = [each for each in field.options if each.name[0] == "features"]
     fields = [
-        Field("", field.key, "key", 1, at=field.at),
-        Field("", field.type, "value", 2, at=field.at),
+        Field("", field.key, "key", 1, features, at=field.at),
+        Field("", field.type, "value", 2, features, at=field.at),
     ]
     option = Option(("map_entry",), Word("true"), field.at)
     return Message(entry_name(field.name), fields, options=[option], at=field.at)

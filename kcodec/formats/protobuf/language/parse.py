@@ -477,6 +477,7 @@ class _Parser:
         self.expect("returns")
         rpc.response_stream, rpc.response = self._rpc_type()
         if self.accept("{"):
+            rpc.has_body = True
             while not self.accept("}"):
                 at = self.places[self.next]
                 if self.accept("option"):

@@ -176,7 +176,7 @@ class Message:
 
 @dataclass(slots=True)
 class Rpc:
-    """A method of a service."""
+    """A method of a service; with a body it has options, if only empty ones."""
 
     name: str
     request: str
@@ -185,6 +185,7 @@ class Rpc:
     response_stream: bool = False
     options: list[Option] = field(default_factory=list)
     at: int = 0
+    has_body: bool = False
 
 
 @dataclass(slots=True)
