@@ -97,6 +97,8 @@ def test_escapes(text, characters, data):
         ("message M { optional string a..b = 1; }", "column 29: expected a name, got 'a..b'"),
         ("enum E { A = 0; } nonsense", "column 19: expected a message, an enum"),
         ("option (a = 1;", "column 11: expected '\\)', got '='"),
+        ("option a = - ;", "column 12: expected a value, got '-'"),
+        ("package a. ;", "column 9: expected a type, got 'a.'"),
         ("option a = { b 1 };", "column 16: expected ':', got '1'"),
     ],
 )
@@ -184,6 +186,8 @@ HOSTILE = {
     "backslashes": 'option a = "' + "\\" * 1_000_001,
     "stars": "/" + "*" * 1_000_000,
     "slashes": "/" * 1_000_000 + "\n}",
+    "spaced dots": "package a" + " .a" * 300_000 + "; message M { optional N a = 1; }",
+    "signs": "option a = " + "- " * 500_000,
     "dots": "package " + "." * 1_000_000 + ";",
     "a long name": "message " + "a" * 1_000_000 + "{",
     "a dotted type": "message M { optional " + "a." * 300_000 + "b c = 1; }",

@@ -137,6 +137,11 @@ def test_verdicts(line):
             'syntax = "proto2"; message M { optional group G = 1 { message N { } } }',
             "nothing but fields in a group",
         ),
+        (
+            'syntax = "proto2"; message M { optional . M a = 1; }',
+            "column 43: the registry takes no blanks in a name",
+        ),
+        ('syntax = "proto2"; message M { } enum E { A = - 1; }', "takes no blanks behind a sign"),
         ('syntax = "proto2"; message M { extensions 1 to 0x10; }', "ends in hexadecimal digits"),
         (
             'syntax = "proto2"; message M { optional double a = 1 [default = 1e+3]; }',

@@ -45,7 +45,7 @@ _TOKEN = re.compile(
       (-?[\w.]+(?:(?<=[0-9.][eE])[-+][0-9]+)?)
     | ("[^"\\]*(?:\\.[^"\\]*)*" | '[^'\\]*(?:\\.[^'\\]*)*')
     | (//[^\n]* | /\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
-    | ([={}\[\]()<>;:,/])
+    | ([={}\[\]()<>;:,/-])
     | (\S)
     )""",
     re.ASCII | re.DOTALL | re.VERBOSE,
@@ -58,6 +58,7 @@ _BLANKS = " \t\n\r\f\v\ufeff"
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TYPE = re.compile(r"\.?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _INTEGER = re.compile(r"-?(0[xX][0-9A-Fa-f]{1,32}|[0-9]{1,32})")
+_UNSIGNED = re.compile(r"\.?[0-9]|inf|nan", re.ASCII)
 _QUOTES = ('"', "'")
 _LABELS = frozenset(["optional", "required", "repeated"])
 _INTEGERS = ("int", "uint", "sint", "fixed", "sfixed")
@@ -195,20 +196,36 @@ class _Parser:
         return word
 
     def type_name(self) -> str:
-        word = self.words[self.next]
-        if _TYPE.fullmatch(word) is None:
-            self.unexpected("a type")
+        """Return a name with dots, around which there may be blanks."""
+        first = self.next
+        parts = [self.words[first]]
         self.next += 1
-        return word
+        while (word := self.words[self.next]) and (word[0] == "." or parts[-1].endswith(".")):
+            self.refuse("the registry takes no blanks in a name")
+            parts.append(word)
+            self.next += 1
+        found = "".join(parts)
+        if _TYPE.fullmatch(found) is None:
+            self.next = first
+            self.unexpected("a type")
+        return found
 
     def number(self) -> int:
         """Return an int32."""
-        word = self.words[self.next]
+        word = self.signed()
         found = integer(word)
         if found is None or not _INT32[0] <= found <= _INT32[1]:
             self.unexpected("a number of 32 bits")
         self.next += 1
         return found
+
+    def signed(self) -> str:
+        """Return the next token, with the minus sign that may stand apart in front of it."""
+        if self.words[self.next] == "-" and _UNSIGNED.match(self.words[self.next + 1]):
+            self.refuse("the registry takes no blanks behind a sign")
+            self.next += 1
+            self.words[self.next] = f"-{self.words[self.next]}"
+        return self.words[self.next]
 
     def end(self) -> None:
         """Take the semicolon after which a comment may describe the statement."""
@@ -570,7 +587,7 @@ class _Parser:
         return Option(tuple(name), self.value(), at)
 
     def value(self) -> Value:
-        word = self.words[self.next]
+        word = self.signed()
         if word == "{":
             return self.aggregate("}")
         if word == "[":
