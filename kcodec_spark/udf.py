@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.codec import report
-from kcodec.columns.casts import cast_rows, code_of
+from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError
 from kcodec_spark.importer import importer
@@ -76,18 +76,13 @@ def read_as(
     Spark casts only what the outermost of nested functions returns.
     """
     if errors == "raise":
-        array, lost = cast_rows(read(values, *beside), kind, _code_of)
+        array, lost = cast_rows(read(values, *beside), kind)
         if lost:
             raise DecodeError(*lost[0])
         return array
     array, found = read(values, *beside, errors=errors)
-    array, lost = cast_rows(array, kind, _code_of)
+    array, lost = cast_rows(array, kind)
     return array, pa.concat_tables([found, report(lost)]).sort_by("row") if lost else found
-
-
-def _code_of(value: pa.Array, kind: pa.DataType) -> str:
-    coarser = pa.types.is_duration(kind) and value.type.unit in ("s", "ms")
-    return "out_of_range" if coarser else code_of(value, kind)
 
 
 def decode_permissive(

@@ -98,7 +98,7 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
         number = Decimal(value[0].as_py())
         over = number and number.adjusted() >= kind.precision - kind.scale
         return "decimal_precision" if over else "inexact"
-    if types.is_time(kind) or types.is_timestamp(kind):
+    if types.is_time(kind) or types.is_timestamp(kind) or types.is_duration(kind):
         units = ("s", "ms", "us", "ns")
         return "inexact" if units.index(kind.unit) < units.index(value.type.unit) else "out_of_range"
     return "out_of_range" if types.is_integer(kind) else "inexact"
