@@ -567,10 +567,11 @@ class _Parser:
                 self.expect(")")
             else:
                 word = self.words[self.next]
-                # Dots at either end join it to a name in parentheses.
+                # Dots at either end join it to a name in parentheses, or behind blanks.
                 parts = word.removeprefix(".") if name else word
-                more = self.words[self.next + 1] == "("
-                parts = parts.removesuffix(".") if more else parts
+                after = self.words[self.next + 1]
+                if after == "(" or (word != "." and _NAME.match(after)):
+                    parts = parts.removesuffix(".")
                 if parts and not all(_NAME.fullmatch(each) for each in parts.split(".")):
                     self.unexpected("the name of an option")
                 self.next += 1
@@ -579,7 +580,9 @@ class _Parser:
                 name += parts.split(".") if parts else []
             if self.words[self.next] == "=":
                 break
-            if self.words[self.next] != "(" and not self.words[self.next].startswith("."):
+            if self.words[self.next - 1].endswith(".") and self.words[self.next] != "(":
+                self.refuse("the registry takes no blanks in a name")
+            elif self.words[self.next] != "(" and not self.words[self.next].startswith("."):
                 self.unexpected("'='")
         if not name:
             self.unexpected("the name of an option")
