@@ -92,7 +92,8 @@ class Columns:
         report: ReadReport,
     ) -> None:
         check_errors(errors)
-        self._topics = topics
+        # Without a topic, what is known without one.
+        self._topics = topics or [""]
         self._chosen = _chosen(columns)
         self._committed = isolation == "read_committed"
         self._errors = errors
@@ -119,12 +120,14 @@ class Columns:
         """Return the types of keys and values that are known, or have been seen."""
         types = {}
         for source, format in self._formats.items():
-            topic, kind = self._seen.get(source, (None, None))
-            found = {each: format.arrow_type(each) for each in dict.fromkeys([*self._topics, topic]) if each}
-            if topic is not None and found[topic] is None:
-                found[topic] = kind
+            found = {each: format.arrow_type(each) for each in self._topics}
+            seen = source in self._seen
+            if seen:
+                topic, kind = self._seen[source]
+                if found.get(topic) is None:
+                    found[topic] = kind
             known = {each: kind for each, kind in found.items() if kind is not None}
-            if not known or (len(known) < len(found) and topic is None):
+            if not known or (len(known) < len(found) and not seen):
                 continue
             first, *others = known
             for other in others:

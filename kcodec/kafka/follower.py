@@ -102,7 +102,7 @@ class Follower:
         self._topics = topics
         self.report = ReadReport()
         ranges = self._ranges(topics_of(cluster.partitions, topics), start)
-        names = list(dict.fromkeys(each.topic for each in ranges)) or [""]
+        names = list(dict.fromkeys(each.topic for each in ranges))
         self._columns = Columns(
             names, cluster.settings, isolation=isolation, errors=errors, report=self.report, **chosen
         )

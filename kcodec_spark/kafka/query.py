@@ -37,7 +37,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
     columns = _columns(given)
     key, value = (payload(given, part, named, rows) for part in ("key", "value"))
     decoded = Columns(
-        named or [""],
+        named,
         settings,
         key=key,
         value=value,

@@ -539,6 +539,8 @@ def test_topics_that_are_none(fast):
             assert read(topics, **place).read_all().num_rows == 0
             found = read(topics, value=serde, columns=["value", "offset"], **place).read_all()
             assert found.to_pydict() == {"value": [], "offset": []}
+            found = read(topics, value=kcodec.JsonCodec("id INT"), columns=["value.id"], **place).read_all()
+            assert found.schema.field("id").type == pa.int32()
         for topics in (None, [], {"t": 0}, {"t": "0"}, 5, ["t", 0]):
             with pytest.raises(ConfigError, match="topics are a name, names, a pattern"):
                 read(topics, **place)
