@@ -287,15 +287,15 @@ def scan(data):
     return Envelope(parts.schema, parts.schema_end, parts.payload, parts.payload_end)
 
 
-def unlike(values, numbers):
+def unlike(values, rows):
     """Return those of some rows that are no envelopes; see the plain twin."""
-    cdef Rows rows = Rows(values)
+    cdef Rows column = Rows(values)
     cdef Slice value
     cdef Parts parts
     cdef int64_t row
     found = []
-    for row in numbers:
-        rows.slice(row, &value)
+    for row in rows:
+        column.slice(row, &value)
         if look(value.start, value.end - value.start, &parts) == FAULT:
             found.append(fault_of(row, &parts))
     return faults(found)
