@@ -13,9 +13,7 @@ from kcodec.wire.frame cimport (
 )
 from kcodec.wire.status cimport OK, Status
 
-import pyarrow as pa
-
-from kcodec.columns.faults import Faults, integers
+from kcodec.columns.faults import Faults
 from kcodec.errors import CODES
 from kcodec.wire._faults import encode_error
 
@@ -263,18 +261,12 @@ def decode_frames(values, indexes: bool):
         if row == rows.length:
             break
         keys.resize(2 * keys.size if keys.count == keys.size // 2 else keys.size, 2 * keys.room)
-    bad = []
-    kinds = []
+    found = []
     for row in range(rows.length):
         if selector[row] == BAD_FRAME:
             rows.slice(row, &value)
-            bad.append(row)
-            kinds.append(<int>read_row(&value, c_indexes, &key, levels, &size))
-    faults = []
-    if bad:
-        first = pa.repeat(pa.scalar(0, pa.int64()), len(bad))
-        faults = Faults(integers(bad), first, integers(kinds), _WAYS)
-    return chosen, places, keys.values(c_indexes), faults
+            found.append((row, 0, _WAYS[<int>read_row(&value, c_indexes, &key, levels, &size)]))
+    return chosen, places, keys.values(c_indexes), Faults.told_apart(found) if found else []
 
 
 def common_frame(values, indexes: bool):
