@@ -12,7 +12,6 @@ from kcodec.errors import ConfigError
 __all__ = ["KafkaOptions", "add_options"]
 
 _PREFIX = "KCODEC_KAFKA_"
-_WITH_COLUMNS = ("KAFKA", "JSON", "DELIMITED", "PROTOBUF_NOSR")
 #: What Confluent's console tools take as properties beside settings of the registry.
 _CONSOLE = (
     "print.key", "print.value", "print.partition", "print.offset", "print.timestamp", "print.headers",
@@ -91,13 +90,15 @@ class KafkaOptions:
         ConfigError
             If it is a format that has no schema of its own in a registry, so that its columns would have to be given.
         """
+        from kcodec.kafka.payload_format import KSQL
+
         kind = text.upper().replace("-", "_")
         if kind in ("BYTES", "STRING", "TEXT"):
             return None
         if kind in ("INT", "BIGINT", "DOUBLE", "LONG", "SHORT"):
             column = {"LONG": "BIGINT", "SHORT": "INT"}.get(kind, kind)
             return {"format": "KAFKA", "columns": f"{name.upper()} {column}", "key": False}
-        if kind in _WITH_COLUMNS:
+        if kind in KSQL:
             raise ConfigError(
                 f"--{name} {text}: its columns can be given in Python only; without --{name}, text is read and written "
                 "as it is"

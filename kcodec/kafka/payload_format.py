@@ -13,9 +13,10 @@ from kcodec.kafka.settings import Settings
 from kcodec.registry.base import SchemaRegistry
 from kcodec.serde.serde import Serde
 
-__all__ = ["PayloadFormat"]
+__all__ = ["KSQL", "PayloadFormat"]
 
-_KSQL = ("KAFKA", "JSON", "DELIMITED", "PROTOBUF_NOSR")
+#: Formats of ksqlDB whose schemas are in no registry: their columns are given.
+KSQL = ("KAFKA", "JSON", "DELIMITED", "PROTOBUF_NOSR")
 _CONNECT = "CONNECT_JSON"
 #: Of codecs, and of serdes.
 _METHODS = ("decode", "encode", "deserialize", "serialize")
@@ -61,7 +62,7 @@ class PayloadFormat:
             if (language := find_schema_format(name)) is not None and language.name == name:
                 self._named = {**options, "format": name}
                 self._serde("")
-            elif name in _KSQL:
+            elif name in KSQL:
                 from kcodec.serde.ksql import KsqlCodec
 
                 self._fixed = KsqlCodec(name, **{"key": self._is_key, **options})
@@ -71,7 +72,7 @@ class PayloadFormat:
                 self._fixed = ConnectJsonCodec(**{"key": self._is_key, **options})
             else:
                 raise ConfigError(
-                    f"format {name!r} is none: AVRO, JSON_SR, PROTOBUF, {', '.join((*_KSQL, _CONNECT))}, BYTES or a "
+                    f"format {name!r} is none: AVRO, JSON_SR, PROTOBUF, {', '.join((*KSQL, _CONNECT))}, BYTES or a "
                     "plugin's"
                 )
         except TypeError as error:
