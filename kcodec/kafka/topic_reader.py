@@ -173,11 +173,10 @@ def read(
         batches = _batches(Fetcher(cluster, ranges, isolation), made, report)
         # As long as keys and values are null, it takes further ones to know of what type these are.
         held: list[pa.RecordBatch] = []
-        while made.schema is None and sum(each.nbytes for each in held) < _HELD_BYTES:
-            batch = next(batches, None)
-            if batch is None:
-                break
+        left = _HELD_BYTES
+        while made.schema is None and left > 0 and (batch := next(batches, None)) is not None:
             held.append(batch)
+            left -= batch.nbytes
         schema = made.fix_schema()
         reader = stream(schema, itertools.chain((completed(each, schema) for each in held), batches))
     except BaseException:
