@@ -322,9 +322,10 @@ class _Broker:
                 self.cursors.remove(cursor)
                 self.cursors.append(cursor)
         if pieces:
-            # Others may have had no room in the response.
+            # Others may have had no room in the response; those that failed have no more time for it.
             for cursor in cursors:
-                cursor.deadline.restart()
+                if cursor.error is None:
+                    cursor.deadline.restart()
         else:
             self._check_progress(cursors, time.monotonic() - asked < settings.fetch_wait_ms / 2000)
         return pieces
