@@ -27,17 +27,20 @@ if url.startswith("memory"):
 values = [b"\\0" + number.to_bytes(4, "big") + b"x" for number in range(1, 51)]
 shared = kcodec.Serde("AVRO", handle, topic="t")
 stop = False
-# What is first used imports modules, and Python's own locks of modules stay held in a child.
-shared.deserialize(values[:1])
-shared.serialize(pa.array([1, 2]))
+
+def use():
+    # New ids and new types: all locks are in use.
+    fresh = kcodec.Serde("AVRO", handle, topic="t", reader_schema="id:1")
+    fresh.deserialize(values, errors="null")
+    shared.deserialize(values + [b"\\0\\xff\\xff\\xff\\xff"], errors="null")
+    shared.serialize(pa.array([1, 2]))
+
+# What is first used imports modules and makes Arrow's functions, and locks of Python and Arrow stay held in a child.
+use()
 
 def work():
     while not stop:
-        # New ids and new types: all locks are in use.
-        fresh = kcodec.Serde("AVRO", handle, topic="t", reader_schema="id:1")
-        fresh.deserialize(values, errors="null")
-        shared.deserialize(values + [b"\\0\\xff\\xff\\xff\\xff"], errors="null")
-        shared.serialize(pa.array([1, 2]))
+        use()
 
 def child():
     faulthandler.dump_traceback_later(20, exit=True)
