@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import kcodec
+from kcodec._impl import kernel
 
 ROOT = Path(__file__).parents[1]
 
@@ -109,6 +110,15 @@ def test_no_leak_over_many_calls(codec, values):
     assert pa.total_allocated_bytes() == allocated
     # 400 rounds decode and encode 100 MB: a leak of one column of one call would come to more.
     assert resident() - before < 8 << 20
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+def test_memory_for_long_lists_is_not_kept():
+    rows = [b"x" * 1000] * 200_000
+    before = resident()
+    binary_array = kernel("columns._binary", "native").binary_array
+    assert binary_array(rows).nbytes > 200_000_000
+    assert resident() - before < 48 << 20
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ Rows stand one behind the other in one buffer, which with the offsets of the row
 each block of rows, the writer asks for room for all that the block can take, so writing needs no checks.
 """
 
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from kcodec.columns._rows cimport Rows, Slice
@@ -37,6 +39,46 @@ cdef extern from *:
 cdef enum:
     AHEAD = 24         # values that are asked for before they are looked at
     BLOCK = 256        # values that stay in the cache from one look at them to the next
+    KEPT = 32 << 20    # bytes of memory that are kept for the next list
+
+#: The memory that is kept, if any: `pop` and `append` of a list are safe between threads.
+cdef list spare = []
+
+
+cdef class Scratch:
+    """Memory for the bytes of a list while these are decoded; used again, since new memory costs more than its copy."""
+
+    cdef uint8_t *data
+    cdef int64_t room
+    cdef int64_t used
+
+    cdef int reserve(self, int64_t room) except -1:
+        cdef uint8_t *data
+        if room > self.room or self.data == NULL:
+            data = <uint8_t *>realloc(self.data, max(room, 1))
+            if data == NULL:
+                raise MemoryError
+            self.data = data
+            self.room = room
+        return 0
+
+    def __getbuffer__(self, Py_buffer *buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.data, self.used, 1, flags)
+
+    def __releasebuffer__(self, Py_buffer *buffer):
+        # Arrow alone has asked for it, once.
+        if self.room <= KEPT and not spare:
+            spare.append(self)
+
+    def __dealloc__(self):
+        free(self.data)
+
+
+cdef Scratch scratch():
+    try:
+        return spare.pop()
+    except IndexError:
+        return Scratch()
 
 
 def binary_array(values, others=False):
@@ -52,18 +94,16 @@ def binary_array(values, others=False):
     cdef int64_t end
     cdef int64_t nulls = 0
     cdef int64_t used = 0
-    cdef int64_t room = 0
     cdef int64_t size
     cdef int64_t at
     cdef int32_t *offsets
     cdef uint8_t *valid
-    cdef uint8_t *data
     cdef PyObject **items
-    data_buffer = pa.allocate_buffer(0, resizable=True)
+    cdef Scratch data = scratch()
+    # Never NULL, from which C copies not even nothing.
+    data.reserve(0)
     offset_buffer = pa.allocate_buffer((count + 1) * 4)
     valid_buffer = pa.allocate_buffer((count + 7) // 8)
-    # Never NULL, from or to which C copies not even nothing.
-    data = <uint8_t *><uintptr_t>data_buffer.address
     offsets = <int32_t *><uintptr_t>offset_buffer.address
     valid = <uint8_t *><uintptr_t>valid_buffer.address
     memset(valid, 0xff, (count + 7) // 8)
@@ -88,13 +128,9 @@ def binary_array(values, others=False):
             break
         if used + size > INT32_MAX:
             return None
-        if used + size > room:
+        if used + size > data.room:
             # Some more than the values so far tell, since what is too much costs nothing.
-            room = <int64_t>(1.1 * (used + size) / end * count) + size
-            data_buffer.resize(room, False)
-            data = <uint8_t *><uintptr_t>data_buffer.address
-            # Making room may run other code, which may change the list: the block is looked at again.
-            continue
+            data.reserve(<int64_t>(1.1 * (used + size) / end * count) + size)
         items = PySequence_Fast_ITEMS(block) + at
         for at in range(end - row):
             if items[at] == <PyObject *>None:
@@ -102,13 +138,13 @@ def binary_array(values, others=False):
                 valid[row >> 3] &= <uint8_t>~(1 << (row & 7))
             else:
                 size = PyBytes_GET_SIZE(items[at])
-                memcpy(data + used, PyBytes_AS_STRING(items[at]), size)
+                memcpy(data.data + used, PyBytes_AS_STRING(items[at]), size)
                 used += size
             row += 1
             offsets[row] = <int32_t>used
-    data_buffer.resize(used, True)
+    data.used = used
     return pa.Array.from_buffers(
-        pa.binary(), row, [valid_buffer if nulls else None, offset_buffer, data_buffer], nulls
+        pa.binary(), row, [valid_buffer if nulls else None, offset_buffer, pa.py_buffer(data)], nulls
     )
 
 

@@ -1,5 +1,7 @@
 """Arrays of Python's bytes, and lists of them, on both implementations."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -103,3 +105,35 @@ def test_lists_of_fixed_width():
     column = pa.array([b"abc", None, b"def"], pa.binary(3))
     for impl in IMPLEMENTATIONS:
         assert kernel("columns._binary", impl).bytes_list(column) == [b"abc", None, b"def"]
+
+
+def test_memory_is_used_again_when_nothing_holds_it():
+    make = kernel("columns._binary", "native").binary_array
+    first = make([b"a" * 5000])
+    address = first.buffers()[2].address
+    # Of columns, of their parts, and of views of their memory.
+    part = first.slice(0, 1)
+    del first
+    other = make([b"b" * 5000])
+    assert other.buffers()[2].address != address
+    del other
+    view = memoryview(part.buffers()[2])
+    del part
+    assert make([b"c" * 5000]).buffers()[2].address != address
+    assert bytes(view) == b"a" * 5000
+    del view
+    one, two = make([b"d" * 5000]), make([b"e" * 5000])
+    assert (one.to_pylist(), two.to_pylist()) == ([b"d" * 5000], [b"e" * 5000])
+
+
+def test_memory_of_many_threads():
+    make = kernel("columns._binary", "native").binary_array
+
+    def work(number):
+        letter = bytes([97 + number])
+        for size in range(1, 400):
+            rows = [letter * size] * size
+            assert make(rows).to_pylist() == rows
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
