@@ -49,9 +49,8 @@ def _run(given: argparse.Namespace) -> int:
     options = KafkaOptions(given)
     key = options.payload("key", given.key)
     value = _with_schema(options.payload("value", given.value), options, given.schema)
-    # What a transaction has written is seen at its end in any case.
+    # A transaction is seen at its end, or not at all.
     as_they_come = given.transactional_id is None and "transactional.id" not in options.config
-    ends: dict[int, int] = {}
     try:
         with open_rows(
             given.file, given.topic, options, value, given.key_field, as_they_come=as_they_come
@@ -59,35 +58,34 @@ def _run(given: argparse.Namespace) -> int:
             for name, format in (("key", key), ("value", value)):
                 if format is None and name in rows.schema.names:
                     _check_payloads(name, rows.schema.field(name).type)
-            for part in rows.parts():
-                written = _write(
-                    rows,
-                    part,
-                    given.topic,
-                    key=key,
-                    value=value,
-                    partition=given.partition,
-                    codec=given.codec,
-                    transactional_id=given.transactional_id,
-                    config=options.config,
-                )
-                ends |= written.end[given.topic]
+            written = _write(
+                rows,
+                given.topic,
+                key=key,
+                value=value,
+                partition=given.partition,
+                codec=given.codec,
+                transactional_id=given.transactional_id,
+                config=options.config,
+            )
+            if rows.is_interrupted:
+                raise KeyboardInterrupt
     except (ConfigError, SchemaError):
         raise
     except ValueError as error:
         print(f"kcodec produce: {error}", file=sys.stderr)
         return 1
     if sys.stderr.isatty():
-        places = ", ".join(f"{number}: {offset}" for number, offset in ends.items())
+        places = ", ".join(f"{number}: {offset}" for number, offset in written.end[given.topic].items())
         print(f"written, the partitions end at {places or 'what they were'}", file=sys.stderr)
     return 0
 
 
-def _write(rows: Any, part: Any, topic: str, **given: Any) -> Any:
+def _write(rows: Any, topic: str, **given: Any) -> Any:
     from kcodec.kafka.topic_writer import write
 
     try:
-        return write(part, topic, **given)
+        return write(rows.reader(), topic, **given)
     except EncodeError as error:
         raise rows.place(error) from error
     except KeyboardInterrupt:

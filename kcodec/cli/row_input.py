@@ -6,7 +6,6 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from itertools import chain, takewhile
 from typing import Any
 
 import pyarrow as pa
@@ -48,10 +47,14 @@ class _UnfitLine(_OfLine, EncodeError):
     pass
 
 
+class _Interrupted(KeyboardInterrupt):
+    """Nothing was being read: whoever interrupts wants the rows so far to be written."""
+
+
 class Rows:
     """Rows as batches of records of a schema, which are read as they are written.
 
-    A batch without rows says that no more come at once. `line` tells which line a row was, counted from 0.
+    `line` tells which line a row was, counted from 0. `is_interrupted` tells whether the rows ended by an interruption.
     """
 
     def __init__(
@@ -61,33 +64,27 @@ class Rows:
         line: Callable[[int], int] | None = None,
     ) -> None:
         self.schema = schema
-        self._batches = self._counted(batches)
+        self._batches = batches
         self._line = line
-        self._count = 0
-        self._first = 0
+        self.is_interrupted = False
 
-    def parts(self) -> Iterator[pa.RecordBatchReader]:
-        """Yield readers, each of the rows that come without a pause."""
-        # The first one waits for no row: so it shows at once whether a topic can be written.
-        yield self._part([])
-        for first in self._batches:
-            if len(first):
-                self._first = self._count - len(first)
-                yield self._part([first])
+    def reader(self) -> pa.RecordBatchReader:
+        """Return what reads the rows."""
+        return pa.RecordBatchReader.from_batches(self.schema, self._read())
 
     def place(self, error: EncodeError) -> EncodeError:
-        """Return an error of a row of the part that came last as one of its line."""
-        row = self._first + error.row
-        kind, row = (EncodeError, row) if self._line is None else (_UnfitLine, self._line(row))
-        return kind(row, error.offset, error.path, error.code, error.reason, error.schema_id)
+        """Return an error of a row as one of its line."""
+        if self._line is None:
+            return error
+        return _UnfitLine(
+            self._line(error.row), error.offset, error.path, error.code, error.reason, error.schema_id
+        )
 
-    def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            self._count += len(batch)
-            yield batch
-
-    def _part(self, first: list[pa.RecordBatch]) -> pa.RecordBatchReader:
-        return pa.RecordBatchReader.from_batches(self.schema, chain(first, takewhile(len, self._batches)))
+    def _read(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._batches
+        except _Interrupted:
+            self.is_interrupted = True
 
 
 @contextmanager
@@ -103,7 +100,8 @@ def open_rows(
     """Open a file, and return its rows.
 
     `value` is what `kcodec.kafka.write` is told of the values of the topic; with None, lines are bytes. `key_field` is
-    the field of the values that is the key as well. Rows of one transaction do not come in parts, not `as_they_come`.
+    the field of the values that is the key as well. With `as_they_come`, lines wait half a second for others at most,
+    and an interruption is their end.
     """
     if file != _STANDARD_INPUT:
         check_end(file)
@@ -162,14 +160,10 @@ def _records(
 
 
 def _grouped(file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
-    """Yield lines in groups; with `as_they_come` also an empty one where no more come at once.
-
-    That comes before an interruption, too: whoever interrupts wants what was read to be written.
-    """
+    """Yield lines in groups; with `as_they_come`, those that no others follow soon."""
     found: list[bytes] = []
     last: list[bytes] = []
     deadline = 0.0
-    is_interrupted = False
     while True:
         chunk = None
         try:
@@ -178,14 +172,12 @@ def _grouped(file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
         except KeyboardInterrupt:
             if not as_they_come:
                 raise
-            is_interrupted = True
-        if chunk is None:
             if found:
                 yield found
-                found = []
-            yield []
-            if is_interrupted:
-                raise KeyboardInterrupt
+            raise _Interrupted from None
+        if chunk is None:
+            yield found
+            found = []
             continue
         if not found:
             deadline = time.monotonic() + _PATIENCE

@@ -211,9 +211,9 @@ class Producer:
                 sender.work.notify_all()
 
     def _wait(self, most: int) -> None:
-        """Wait until no more bytes than these wait for brokers; raise what ended the producer."""
+        """Wait until no more bytes than these wait, or none of them is sent any more; raise what ended the producer."""
         self._most = most
-        while self._waiting_bytes > most and self.error is None:
+        while self._waiting_bytes > most and not self.stopped:
             self._room.wait(1)
         if self.error is not None:
             raise self.error

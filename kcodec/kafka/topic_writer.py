@@ -373,7 +373,7 @@ class _Writer:
 class _Outbox:
     """Where records become batches on their way to the producer; to be closed.
 
-    They are compressed side by side, and leave in their order.
+    They are compressed side by side, and leave in their order as soon as they are.
     """
 
     def __init__(self, producer: Producer) -> None:
@@ -390,8 +390,9 @@ class _Outbox:
         #: Of the next record of each partition.
         self._sequences: dict[TopicPartition, int] = defaultdict(int)
         self._threads = min(pa.cpu_count(), _MOST_THREADS)
-        self._pool = ThreadPoolExecutor(self._threads, "kcodec-compress") if self._codec != "none" else None
-        self._compressing: deque[tuple[TopicPartition, int, Future[Any]]] = deque()
+        self._compressors = ThreadPoolExecutor(self._threads, "kcodec-compress")
+        self._sender = ThreadPoolExecutor(1, "kcodec-send")
+        self._sending: deque[Future[None]] = deque()
 
     def add(self, records: pa.RecordBatch, runs: list[_Run]) -> None:
         """Put records behind those that their partitions have already."""
@@ -405,34 +406,32 @@ class _Outbox:
         batches = produced_batches(
             records, starts, max_bytes=self._max_bytes, now=time.time_ns() // 1_000_000, fields=self._fields
         )
-        if self._pool is None:
+        if self._codec == "none":
             # All at once: threads that send are woken once, and take turns with this one less often.
             self.producer.send(
                 [(runs[number].place, batch.finish("none", None), batch.rows) for number, batch in batches]
             )
             return
         for number, batch in batches:
-            finished = self._pool.submit(batch.finish, self._codec, self._level)
-            self._compressing.append((runs[number].place, batch.rows, finished))
-            while self._compressing[0][2].done() or len(self._compressing) > 2 * self._threads:
-                self._send_first()
-                if not self._compressing:
-                    break
+            finished = self._compressors.submit(batch.finish, self._codec, self._level)
+            self._sending.append(self._sender.submit(self._send, runs[number].place, finished, batch.rows))
+            while self._sending and (self._sending[0].done() or len(self._sending) > 2 * self._threads):
+                self._sending.popleft().result()
 
-    def _send_first(self) -> None:
-        place, count, finished = self._compressing.popleft()
+    def _send(self, place: TopicPartition, finished: "Future[Any]", count: int) -> None:
         self.producer.send([(place, finished.result(), count)])
 
     def flush(self) -> None:
         """Wait until brokers have everything."""
-        while self._compressing:
-            self._send_first()
+        while self._sending:
+            self._sending.popleft().result()
         self.producer.flush()
 
     def close(self) -> None:
         """End all threads, also those of the producer."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self.producer.stop()
+        self._compressors.shutdown(cancel_futures=True)
+        self._sender.shutdown(cancel_futures=True)
         self.producer.close()
 
 

@@ -1,5 +1,6 @@
 """What writing does with what brokers do: nothing is lost, nothing written twice, and the order stays."""
 
+import os
 import threading
 import time
 from contextlib import suppress
@@ -389,6 +390,40 @@ def test_what_is_written_waits_for_brokers(fast):
         )
         assert len(cluster.logs["t", 0]) == 40
         assert max(most) < 40
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_rows_are_sent_before_others_come(codec, fast):
+    with FakeCluster({"t": 1}) as cluster:
+
+        def batches():
+            for count in (1, 2):
+                yield pa.record_batch({"value": [b"x"]})
+                end = time.monotonic() + 10
+                while cluster.end(("t", 0)) < count:
+                    assert time.monotonic() < end
+                    time.sleep(0.01)
+
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
+        write(reader, "t", servers=cluster.address, codec=codec, config=fast)
+
+
+def test_a_failure_waits_for_no_room(fast):
+    """A thread that waits until brokers have taken more ends with the rest."""
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.brokers[0].hooks["Produce"] = lambda body: time.sleep(2)
+
+        def batches():
+            for _ in range(36):
+                yield pa.record_batch({"value": [os.urandom(1_000_000)]})
+            raise ZeroDivisionError
+
+        reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
+        config = {**fast, "request.timeout.ms": 20_000, "max.in.flight.requests.per.connection": 1}
+        start = time.monotonic()
+        with pytest.raises(ZeroDivisionError):
+            write(reader, "t", servers=cluster.address, codec="lz4", config=config)
+        assert time.monotonic() - start < 20
 
 
 def test_fewer_rows_are_encoded_at_once_where_they_are_large(fast, monkeypatch):
