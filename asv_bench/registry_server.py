@@ -180,7 +180,8 @@ def used(pid: int) -> float:
 
 def start_ours(url: str, workers: int) -> tuple[subprocess.Popen, str]:
     """Start our server; gives its process and address."""
-    from processes import free_port, listens, until
+    from ports import free_port
+    from processes import listens, until
 
     port = free_port()
     command = [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", url, "--port", str(port)]

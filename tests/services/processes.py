@@ -18,8 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from artifacts import REGISTRY_JAVA, SPARK_JAVA, artifacts, java, python, spark_jars
-
-HOST = "127.0.0.1"
+from ports import HOST, free_port
 
 _READY_SECONDS = 120
 _STOP_SECONDS = 20
@@ -34,12 +33,6 @@ def until(holds: Callable[[], bool], seconds: float = 60) -> None:
     while not holds():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 def listens(port: int) -> bool:

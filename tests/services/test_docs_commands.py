@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 from artifacts import SPARK_JAVA, artifacts, had, java
 from doc_pages import ALL_PAGES, ROOT, commands, is_run
-from processes import ENDS_WITH_US, HOST, free_port, listens, own_registry, until
+from ports import HOST, free_port
+from processes import ENDS_WITH_US, listens, own_registry, until
 from topics import Message
 
 import kcodec

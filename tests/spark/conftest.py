@@ -4,11 +4,11 @@ import json
 import os
 import re
 import shutil
-import socket
 import sys
 from pathlib import Path
 
 import pytest
+from ports import free_port as unused_port
 from processes import SPARK
 
 ROOT = Path(__file__).parents[2]
@@ -44,12 +44,6 @@ def pytest_collection_modifyitems(items):
             # pyspark 4.3 warns of newer pandas, and of what pandas and grpc deprecate.
             for category in ("FutureWarning", "DeprecationWarning", "UserWarning"):
                 item.add_marker(pytest.mark.filterwarnings(f"ignore::{category}"))
-
-
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from http.client import HTTPException
 from pathlib import Path
 
 import pytest
+from ports import HOST, free_port
 from registry_server import running
 
 from kcodec.registry import Schema
@@ -26,14 +27,6 @@ from kcodec.registry.server.application import RegistryApplication
 from kcodec.registry.server.passwords import is_password
 from kcodec.registry.server.settings import ServerSettings
 from kcodec.registry.sqlite import SqliteRegistry
-
-HOST = "127.0.0.1"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
 
 
 def asked(url, method="GET", body=None, context=None):
