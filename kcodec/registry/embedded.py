@@ -21,7 +21,7 @@ from kcodec.registry.base import (
     qualified,
 )
 from kcodec.registry.compatibility.levels import Compatibility, Earlier, check, check_level
-from kcodec.registry.references import InContext, named_texts
+from kcodec.registry.references import named_texts
 from kcodec.registry.settings import Config
 from kcodec.registry.stored import MAX_VERSION, StoredSchemas, check_version, dump, kept_texts
 
@@ -306,7 +306,7 @@ class EmbeddedRegistry(StoredSchemas):
         try:
             if references:
                 schema = replace(schema, references=tuple(references))
-                text, parsed = _text(known, schema.text, named_texts(InContext(self, context), schema), *how)
+                text, parsed = _text(known, schema.text, named_texts(self, schema, context), *how)
             else:
                 given = schema.text
                 text, parsed = _texts.get((known, given, *how), lambda: _text(known, given, (), *how))

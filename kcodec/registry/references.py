@@ -4,9 +4,16 @@ from typing import NamedTuple, Protocol
 
 from kcodec.errors import SchemaError
 from kcodec.formats.schema_format import NamedText
-from kcodec.registry.base import Reference, RegisteredSchema, Schema, qualified
+from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
+    Reference,
+    RegisteredSchema,
+    Schema,
+    context_of,
+    qualified,
+)
 
-__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "InContext", "Resolved", "named_texts", "resolve"]
+__all__ = ["MAX_REFERENCES", "MAX_REFERENCE_DEPTH", "Resolved", "named_texts", "resolve"]
 
 #: Schemas that one schema may need.
 MAX_REFERENCES = 1000
@@ -48,23 +55,11 @@ class Versions(Protocol):
         """Find a version of a subject."""
 
 
-class InContext:
-    """A registry as the schemas of one context see it: subjects that they name are in it."""
-
-    def __init__(self, registry: Versions, context: str) -> None:
-        self._registry = registry
-        self._context = context
-
-    def get_version(self, subject: str, version: int, *, deleted: bool = False) -> RegisteredSchema:
-        """Find a version of a subject of the context, or of one that its name tells."""
-        return self._registry.get_version(qualified(subject, self._context), version, deleted=deleted)
-
-
-def resolve(registry: Versions, schema: Schema) -> list[Resolved]:
+def resolve(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> list[Resolved]:
     """Fetch every schema that a schema refers to, directly or through others.
 
-    Depth first, a name once, softly deleted versions too, as ``AbstractSchemaProvider.java`` of the Schema
-    Registry's client does.
+    Depth first, a name once, softly deleted versions too, subjects in the context of the schema that names them, as
+    ``AbstractSchemaProvider.java`` of the Schema Registry's client does.
 
     Parameters
     ----------
@@ -72,6 +67,8 @@ def resolve(registry: Versions, schema: Schema) -> list[Resolved]:
         Where the references are registered.
     schema : Schema
         The schema.
+    context : str
+        Where it is registered itself.
 
     Returns
     -------
@@ -101,27 +98,29 @@ def resolve(registry: Versions, schema: Schema) -> list[Resolved]:
     found: dict[str, Resolved] = {}
     path: list[tuple[str, int]] = []
 
-    def visit(references: tuple[Reference, ...]) -> None:
+    def visit(references: tuple[Reference, ...], context: str) -> None:
         for reference in references:
-            place = (reference.subject, reference.version)
+            subject = qualified(reference.subject, context)
+            place = (subject, reference.version)
             if place in path:
                 raise SchemaError(f"references form a circle: {reference}")
             if reference.name in found:
                 continue
             if len(path) >= MAX_REFERENCE_DEPTH:
                 raise SchemaError(f"references are nested deeper than {MAX_REFERENCE_DEPTH}")
-            target = registry.get_version(reference.subject, reference.version, deleted=True).schema
+            target = registry.get_version(subject, reference.version, deleted=True).schema
             path.append(place)
-            visit(target.references)
+            visit(target.references, context_of(subject))
             path.pop()
             found[reference.name] = Resolved(reference, target)
             if len(found) > MAX_REFERENCES:
                 raise SchemaError(f"the schema needs more than {MAX_REFERENCES} others")
 
-    visit(schema.references)
+    visit(schema.references, context)
     return list(found.values())
 
 
-def named_texts(registry: Versions, schema: Schema) -> tuple[NamedText, ...]:
+def named_texts(registry: Versions, schema: Schema, context: str = DEFAULT_CONTEXT) -> tuple[NamedText, ...]:
     """Return the texts of all the schemas that a schema needs, as its schema format takes them; see `resolve`."""
-    return tuple(NamedText(each.reference.name, each.schema.text) for each in resolve(registry, schema))
+    found = resolve(registry, schema, context)
+    return tuple(NamedText(each.reference.name, each.schema.text) for each in found)

@@ -23,7 +23,7 @@ from kcodec.registry.base import (
 )
 from kcodec.registry.configured import ConfiguredDatabase
 from kcodec.registry.metadata import Metadata
-from kcodec.registry.references import InContext, named_texts
+from kcodec.registry.references import named_texts
 from kcodec.registry.rules import RuleSet
 
 __all__ = ["MAX_VERSION", "Counts", "StoredSchemas", "check_version", "dump", "kept_texts"]
@@ -339,7 +339,7 @@ class StoredSchemas(ConfiguredDatabase):
         """Return the parsed form of a schema as it is kept."""
         try:
             if schema.references:
-                return known.parse_known(schema.text, named_texts(InContext(self, context), schema))
+                return known.parse_known(schema.text, named_texts(self, schema, context))
             return _parsed.get((known, schema.text), lambda: known.parse_known(schema.text))
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")

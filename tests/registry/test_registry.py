@@ -147,6 +147,16 @@ class TestContract:
         assert [each.reference.name for each in found] == ["shop.Order", "shop.Cart"]
         assert [each.schema for each in found] == [ORDER, CART]
 
+    @pytest.mark.parametrize("subject", ["shop", ":.other:shop", ":.lab:shop"])
+    def test_references_of_a_reference_are_in_its_own_context(self, registry, subject):
+        registry.register(":.lab:order", ORDER)
+        registry.register(":.lab:cart", CART)
+        shop = '{"type":"record","name":"Shop","fields":[{"name":"cart","type":"shop.Cart"}]}'
+        registry.register(subject, Schema(shop, references=(Reference("shop.Cart", ":.lab:cart", 1),)))
+        resolved = registry.get_version(subject, form="resolved").schema.text
+        assert '"name":"Cart"' in resolved
+        assert '"name":"Order"' in resolved
+
     def test_finds_a_schema_sent_with_its_references_written_out(self, registry):
         registry.register("order", ORDER)
         cart = registry.register("cart", CART)

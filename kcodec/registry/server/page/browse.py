@@ -17,7 +17,7 @@ from kcodec.registry.base import (
     qualified,
 )
 from kcodec.registry.compatibility.levels import Earlier, check
-from kcodec.registry.references import InContext, named_texts
+from kcodec.registry.references import named_texts
 from kcodec.registry.server.page.code import code_lines
 from kcodec.registry.server.page.document_changes import (
     MAX_CHANGES,
@@ -365,7 +365,7 @@ class Direction(NamedTuple):
 
 
 def _parsed(visit: Visit, found: RegisteredSchema, context: str) -> Any:
-    references = named_texts(InContext(visit.registry, context), found.schema)
+    references = named_texts(visit.registry, found.schema, context)
     return schema_format(found.schema.type).parse_known(found.schema.text, references)
 
 

@@ -12,7 +12,7 @@ from kcodec.registry.base import DEFAULT_TYPE, Reference, Schema, context_of, qu
 from kcodec.registry.compatibility.levels import LEVELS
 from kcodec.registry.embedded import EmbeddedRegistry
 from kcodec.registry.metadata import Metadata
-from kcodec.registry.references import InContext, named_texts
+from kcodec.registry.references import named_texts
 from kcodec.registry.server.page.code import code_lines
 from kcodec.registry.server.page.line_diff import diff_rows
 from kcodec.registry.server.page.request import Fields, Refused, Response
@@ -193,9 +193,7 @@ def _result(visit: Visit, name: str, schema: Schema, normalize: bool) -> dict[st
     rows = None
     if alive:
         context = context_of(name)
-        canonical = known.canonical(
-            known.parse_known(schema.text, named_texts(InContext(registry, context), schema))
-        )
+        canonical = known.canonical(known.parse_known(schema.text, named_texts(registry, schema, context)))
         rows = diff_rows(code_lines(registry.get_version(name).schema.text), code_lines(canonical))
     return {
         "level": current,

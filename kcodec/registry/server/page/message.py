@@ -12,7 +12,7 @@ from kcodec.errors import ConfigError, DecodeError, RegistryError, SchemaError, 
 from kcodec.formats.schema_format import schema_format
 from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of
 from kcodec.registry.embedded import EmbeddedRegistry
-from kcodec.registry.references import InContext, named_texts
+from kcodec.registry.references import named_texts
 from kcodec.wire.framing import decode_message_indexes
 
 __all__ = [
@@ -214,7 +214,7 @@ def _value(registry: EmbeddedRegistry, message: Message, start: int) -> Message:
     message = message._replace(parts=[*parts, Part("payload", start, len(data))])
     try:
         known = schema_format(schema.type)
-        parsed = known.parse_known(schema.text, named_texts(InContext(registry, message.context), schema))
+        parsed = known.parse_known(schema.text, named_texts(registry, schema, message.context))
         # They belong to the frame.
         if known.message_indexes and parts:
             try:
