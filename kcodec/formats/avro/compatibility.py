@@ -35,8 +35,9 @@ _READERS = {
 def differences(reader: Schema, writer: Schema) -> list[Difference]:
     """Return why not every value of one Avro schema can be read as another, in the words of Avro Java.
 
-    A pair of types that stands in several places is listed for each of them, with the first one's path. A reader's
-    field that several of the writer's fields match is ``AMBIGUOUS_FIELD``: Avro Java throws there.
+    A pair of named types that stands in several places is listed for each of them, with the first one's path, which
+    begins at the branch of a reader's union that it was compared for. A reader's field that several of the writer's
+    fields match is ``AMBIGUOUS_FIELD``: Avro Java throws there.
 
     Examples
     --------
@@ -63,6 +64,9 @@ class _Comparison:
         kinds = writer.kinds
         if kinds <= PRIMITIVES and kinds <= reader.kinds:
             return []
+        if kinds <= PRIMITIVES or reader.kinds <= PRIMITIVES:
+            # One object may stand for such a type in several places, each of which has its own path.
+            return self.found(reader, writer, path)[:MAX_DIFFERENCES]
         pair = (id(reader), id(writer))
         if pair not in self.known:
             # While a pair of recursive types is compared, it is taken to fit.
@@ -75,7 +79,8 @@ class _Comparison:
             return self.writer_union(reader, writer, path)
         if reader.type == "union":
             for branch in self.candidates(reader, writer):
-                found = self.compare(branch, writer, path)
+                # Avro Java begins a path of its own here, which is that of the pair from then on.
+                found = self.compare(branch, writer, "")
                 if not found or any(each.type == "AMBIGUOUS_FIELD" for each in found):
                     return found
             message = f"reader union lacking writer type: {writer.type.upper()}"

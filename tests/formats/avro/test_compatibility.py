@@ -53,6 +53,26 @@ def test_recursive_schemas():
     assert [each.path for each in differences(narrow, wide)] == ["/fields/0/type"]
 
 
+def test_types_of_several_fields_are_found_in_each_of_them():
+    text = '{"type":"record","name":"R","fields":[{"name":"a","type":%s},{"name":"b","type":%s}]}'
+    for old, new, end in (
+        ('"long"', '"bytes"', ""),
+        ('["null","long"]', '["null","bytes"]', "/1"),
+        ('["null","long"]', '"null"', "/1"),
+    ):
+        found = differences(parse(text % (new, new)), parse(text % (old, old)))
+        assert [each.path for each in found] == [f"/fields/{i}/type{end}" for i in range(2)]
+
+
+def test_the_path_of_a_record_that_a_union_read_first_begins_there():
+    text = (
+        '{"type":"record","name":"R","fields":[{"name":"a","type":["null",'
+        '{"type":"record","name":"N","fields":[{"name":"%s","type":"int"}]}]},{"name":"b","type":"N"}]}'
+    )
+    found = differences(parse(text % "new"), parse(text % "old"))
+    assert [each.path for each in found] == ["/fields/0/type/1", "/fields/0"]
+
+
 def test_a_field_that_two_fields_match_cannot_be_read():
     writer = parse(
         '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"int"}]}'
