@@ -4,7 +4,7 @@ import functools
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from kcodec.errors import RegistryError
 from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of, qualified
@@ -156,15 +156,27 @@ class ConfiguredDatabase(Database):
             return "READONLY_OVERRIDE"
         return next((mode for mode in modes if mode is not None), "READWRITE")
 
-    def _check_mode(self, connection: sqlite3.Connection, subject: str, importing: bool = False) -> bool:
-        """Refuse a change that the mode of a subject does not allow; returns whether schemas are imported there."""
+    def _check_mode(self, connection: sqlite3.Connection, subject: str) -> str:
+        """Refuse a change of a subject that is only read; returns its mode."""
         mode = self._effective_mode(connection, subject)
-        named = f"Subject {subject} in context {context_of(subject)}"
         if mode.startswith("READONLY"):
-            raise RegistryError(f"{named} is in read-only mode", 422, 42205)
-        if importing and mode != "IMPORT":
-            raise RegistryError(f"{named} is not in import mode", 422, 42205)
-        return mode == "IMPORT"
+            _deny(subject, "in read-only")
+        return mode
+
+    def _check_registration(self, connection: sqlite3.Connection, subject: str, has_id: bool) -> bool:
+        """Refuse a schema that the mode of a subject does not allow; returns whether schemas are imported there."""
+        importing = self._check_mode(connection, subject) in ("IMPORT", "FORWARD")
+        if has_id and not importing:
+            _deny(subject, "not in import")
+        if importing and not has_id:
+            _deny(subject, "not in read-write")
+        return importing
+
+
+def _deny(subject: str, reason: str) -> NoReturn:
+    context = context_of(subject)
+    place = "" if context == DEFAULT_CONTEXT else f":{context}:"
+    raise RegistryError(f"Subject {subject} in context {place} is {reason} mode", 422, 42205)
 
 
 @functools.lru_cache(_KEPT)

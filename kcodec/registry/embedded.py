@@ -83,9 +83,11 @@ class EmbeddedRegistry(StoredSchemas):
         Without metadata, rules or a text of its own a schema has those of the latest version. ``force`` leaves out the
         check of compatibility.
         """
+        # Confluent's clients send -1 for an id that is not given.
+        schema_id = None if schema_id is not None and schema_id < 0 else schema_id
         with self._transaction() as connection:
             subject, config = self._meant(connection, subject)
-            importing = self._check_mode(connection, subject, importing=schema_id is not None)
+            importing = self._check_registration(connection, subject, schema_id is not None)
             normalize = normalize or bool(config.normalize and not importing)
             given = check_schema(schema)
             if not importing:
@@ -445,9 +447,7 @@ class EmbeddedRegistry(StoredSchemas):
     ) -> RegisteredSchema:
         """Register a schema with the id, and under the version, that it has elsewhere."""
         if number is None or not 1 <= number <= MAX_VERSION:
-            raise RegistryError(
-                f"Subject {subject} in context {context_of(subject)} is in import mode", 422, 42205
-            )
+            raise RegistryError(f"{number} is not the id of a schema", 422, 42205)
         if version is not None:
             check_version(version)
         key, number = self._store(connection, context_of(subject), kept, number)

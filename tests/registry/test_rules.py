@@ -236,7 +236,7 @@ class TestSettings:
         found = registry.register("s", INT, schema_id=10, version=3)
         assert (found.id, found.version) == (10, 3)
         assert registry.register("s", INT, schema_id=10, version=3) == found
-        with refused(422, 42205, "is in import mode"):
+        with refused(422, 42205, "is not in read-write mode"):
             registry.register("s", TEXT)
         with refused(422, 42207):
             registry.register("s", TEXT, schema_id=10)
@@ -247,6 +247,12 @@ class TestSettings:
         registry.set_mode("READWRITE", "s")
         assert registry.register("u", record("a")).id > 10
         assert registry.get(10).schema == INT
+
+    def test_forward_takes_what_import_takes(self, registry):
+        registry.set_mode("FORWARD", ":.lab:")
+        with refused(422, 42205, "Subject :.lab:s in context :.lab: is not in read-write mode"):
+            registry.register(":.lab:s", INT)
+        assert registry.register(":.lab:s", INT, schema_id=10, version=3).version == 3
 
     def test_aliases(self, registry):
         registry.register("real", INT)

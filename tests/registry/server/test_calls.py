@@ -317,7 +317,7 @@ class TestSettings:
         )
         assert ask("GET", "/mode/s?defaultToGlobal=true").json == {"mode": "READWRITE"}
         assert ask("PUT", "/mode/s", {"mode": "readonly"}).json == {"mode": "READONLY"}
-        assert ask.register("s").fault == (422, 42205, "Subject s in context . is in read-only mode")
+        assert ask.register("s").fault == (422, 42205, "Subject s in context  is in read-only mode")
         assert ask("DELETE", "/mode/s").json == {"mode": "READONLY"}
         assert ask("DELETE", "/mode/s").fault == (404, 40401, "Subject 's' not found.")
         assert ask("PUT", "/mode", {"mode": "SOME"}).fault[:2] == (422, 42204)
