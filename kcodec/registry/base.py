@@ -248,7 +248,8 @@ class SchemaRegistry(Protocol):
         """Register a schema under a subject; what is registered there already keeps its id and version.
 
         The id is that of the same content under any subject, else a new one. References of version -1 become those
-        of the latest versions. In mode IMPORT the id is given, and the version may be.
+        of the latest versions. In mode IMPORT the id is given, and the version may be; elsewhere a version that is
+        given has to be the next one, or that of the same content.
         """
 
     def lookup(

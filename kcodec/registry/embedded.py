@@ -83,8 +83,9 @@ class EmbeddedRegistry(StoredSchemas):
         Without metadata, rules or a text of its own a schema has those of the latest version. ``force`` leaves out the
         check of compatibility.
         """
-        # Confluent's clients send -1 for an id that is not given.
+        # Confluent's clients send -1 for an id that is not given, 0 or -1 for a version.
         schema_id = None if schema_id is not None and schema_id < 0 else schema_id
+        version = None if version is not None and version <= 0 else version
         with self._transaction() as connection:
             subject, config = self._meant(connection, subject)
             importing = self._check_registration(connection, subject, schema_id is not None)
@@ -105,7 +106,7 @@ class EmbeddedRegistry(StoredSchemas):
                     found = self._find(connection, subject, bare)
                 if found is None and not kept.references:
                     found = self._find_inlined(connection, subject, kept, deleted=False)
-                if found is not None:
+                if found is not None and version in (None, found.version):
                     return found
         return Registration(subject, kept, parsed, importing, schema_id, version, force)
 
@@ -137,7 +138,7 @@ class EmbeddedRegistry(StoredSchemas):
             if importing:
                 return self._import(connection, subject, kept, schema_id, version)
             found = self._find(connection, subject, kept)
-            if found is not None:
+            if found is not None and version in (None, found.version):
                 return found
             self._check_mode(connection, subject)
             config = self._effective(connection, subject)
@@ -149,6 +150,8 @@ class EmbeddedRegistry(StoredSchemas):
                     409,
                     40901,
                 )
+            if version not in (None, self._next_version(connection, subject)):
+                invalid("Version is not one more than previous version")
             key, number = self._store(connection, context_of(subject), kept, None)
             return self._add_version(connection, subject, kept, key, number, None)
 
@@ -429,13 +432,17 @@ class EmbeddedRegistry(StoredSchemas):
         version: int | None,
     ) -> RegisteredSchema:
         if version is None:
-            (version,) = connection.execute(
-                "SELECT coalesce(max(version), 0) + 1 FROM versions WHERE subject = ?", (subject,)
-            ).fetchone()
+            version = self._next_version(connection, subject)
         connection.execute(
             "INSERT INTO versions (subject, version, schema_key) VALUES (?, ?, ?)", (subject, version, key)
         )
         return RegisteredSchema(number, guid(kept), kept, subject, version)
+
+    def _next_version(self, connection: sqlite3.Connection, subject: str) -> int:
+        (version,) = connection.execute(
+            "SELECT coalesce(max(version), 0) + 1 FROM versions WHERE subject = ?", (subject,)
+        ).fetchone()
+        return int(version)
 
     def _import(
         self,

@@ -254,6 +254,17 @@ class TestSettings:
             registry.register(":.lab:s", INT)
         assert registry.register(":.lab:s", INT, schema_id=10, version=3).version == 3
 
+    def test_a_version_that_is_given_is_the_next_one(self, registry):
+        registry.set_config(Config("NONE"))
+        assert registry.register("s", INT, version=1).version == 1
+        with refused(422, 42201, "Version is not one more than previous version"):
+            registry.register("s", LONG, version=3)
+        for version in (1, 0, -1, None):
+            assert registry.register("s", INT, schema_id=-1, version=version).version == 1
+        assert registry.register("s", LONG, version=2).version == 2
+        again = registry.register("s", INT, version=3)
+        assert (again.id, again.version) == (1, 3)
+
     def test_aliases(self, registry):
         registry.register("real", INT)
         registry.set_config(Config(alias="real"), "nick")
