@@ -474,16 +474,15 @@ class EmbeddedRegistry(StoredSchemas):
         return self._add_version(connection, subject, kept, key, number, version)
 
     def _delete(self, connection: sqlite3.Connection, subject: str, version: int, permanent: bool) -> None:
+        # What is softly deleted may be read by its id: it keeps what it refers to.
+        used = connection.execute(
+            "SELECT 1 FROM schema_references JOIN versions USING (schema_key) "
+            "WHERE schema_references.subject = ? AND schema_references.version = ? AND (? OR NOT deleted)",
+            (subject, version, permanent),
+        ).fetchone()
+        if used is not None:
+            raise RegistryError(f"One or more references exist to {subject} version {version}.", 422, 42206)
         if not permanent:
-            used = connection.execute(
-                "SELECT 1 FROM schema_references JOIN versions USING (schema_key) "
-                "WHERE schema_references.subject = ? AND schema_references.version = ? AND NOT deleted",
-                (subject, version),
-            ).fetchone()
-            if used is not None:
-                raise RegistryError(
-                    f"One or more references exist to {subject} version {version}.", 422, 42206
-                )
             connection.execute(
                 "UPDATE versions SET deleted = 1 WHERE subject = ? AND version = ?", (subject, version)
             )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import uuid
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -255,6 +256,19 @@ class TestContract:
         assert registry.versions("order") == [1]
         registry.delete_subject("cart")
         assert registry.delete_subject("order") == [1]
+        with refused(422, 42206):
+            registry.delete_version("order", 1, permanent=True)
+        with refused(422, 42206):
+            registry.delete_subject("order", permanent=True)
+        assert registry.get(2, form="resolved").schema.text.count("Order") == 1
+        registry.delete_subject("cart", permanent=True)
+        assert registry.delete_subject("order", permanent=True) == [1]
+
+    def test_versions_that_refer_to_each_other_are_deleted_together(self, registry):
+        registry.register("s", ORDER)
+        registry.register("s", replace(CART, references=(Reference("shop.Order", "s", 1),)))
+        assert registry.delete_subject("s") == [1, 2]
+        assert registry.delete_subject("s", permanent=True) == [1, 2]
 
     def test_threads_share_a_handle(self, registry):
         def work(number):
