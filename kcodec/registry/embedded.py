@@ -280,7 +280,6 @@ class EmbeddedRegistry(StoredSchemas):
             gone = [version for version, _ in rows] if permanent else live
             for version in reversed(gone):
                 self._delete(connection, subject, version, permanent)
-            connection.execute("DELETE FROM settings WHERE subject = ?", (subject,))
         return gone
 
     # Steps
@@ -491,6 +490,8 @@ class EmbeddedRegistry(StoredSchemas):
             "SELECT schema_key FROM versions WHERE subject = ? AND version = ?", (subject, version)
         ).fetchone()
         connection.execute("DELETE FROM versions WHERE subject = ? AND version = ?", (subject, version))
+        if connection.execute("SELECT 1 FROM versions WHERE subject = ?", (subject,)).fetchone() is None:
+            connection.execute("DELETE FROM settings WHERE subject = ?", (subject,))
         if connection.execute("SELECT 1 FROM versions WHERE schema_key = ?", (key,)).fetchone() is None:
             connection.execute("DELETE FROM schema_references WHERE schema_key = ?", (key,))
             connection.execute("DELETE FROM schemas WHERE key = ?", (key,))

@@ -197,6 +197,27 @@ class TestSettings:
         registry.delete_config()
         assert registry.config().compatibility == "BACKWARD"
 
+    @pytest.mark.parametrize("version", [1, None])
+    def test_settings_go_with_the_last_version(self, registry, version):
+        registry.register("s", INT)
+        registry.set_config(Config("NONE"), "s")
+        registry.set_mode("READWRITE", "s")
+
+        def delete(permanent):
+            if version is None:
+                registry.delete_subject("s", permanent=permanent)
+            else:
+                registry.delete_version("s", version, permanent=permanent)
+
+        delete(False)
+        assert registry.config("s").compatibility == "NONE"
+        assert registry.mode("s") == "READWRITE"
+        delete(True)
+        with refused(404, 40408):
+            registry.config("s")
+        with refused(404, 40409):
+            registry.mode("s")
+
     def test_no_levels(self):
         with refused(422, 42203, "Invalid compatibility level"):
             Config("SIDEWAYS")
