@@ -435,6 +435,13 @@ class EmbeddedRegistry(StoredSchemas):
         connection.execute(
             "INSERT INTO versions (subject, version, schema_key) VALUES (?, ?, ?)", (subject, version, key)
         )
+        # The softly deleted versions of the same schema go, as in Confluent's server.
+        connection.execute(
+            "DELETE FROM versions WHERE subject = ? AND schema_key = ? AND version < ? AND deleted AND NOT EXISTS "
+            "(SELECT 1 FROM schema_references AS used WHERE used.subject = versions.subject "
+            "AND used.version = versions.version)",
+            (subject, key, version),
+        )
         return RegisteredSchema(number, guid(kept), kept, subject, version)
 
     def _next_version(self, connection: sqlite3.Connection, subject: str) -> int:

@@ -264,6 +264,18 @@ class TestContract:
         registry.delete_subject("cart", permanent=True)
         assert registry.delete_subject("order", permanent=True) == [1]
 
+    def test_what_is_registered_again_has_no_softly_deleted_versions(self, registry):
+        registry.register("s", INT)
+        registry.register("s", ORDER)
+        registry.register("cart", replace(CART, references=(Reference("shop.Order", "s", 2),)))
+        registry.delete_subject("cart")
+        registry.delete_subject("s")
+        assert registry.register("s", INT).version == 3
+        assert registry.versions("s", deleted=True) == [2, 3]
+        # The second version is referred to.
+        assert registry.register("s", ORDER).version == 4
+        assert registry.versions("s", deleted=True) == [2, 3, 4]
+
     def test_versions_that_refer_to_each_other_are_deleted_together(self, registry):
         registry.register("s", ORDER)
         registry.register("s", replace(CART, references=(Reference("shop.Order", "s", 1),)))
