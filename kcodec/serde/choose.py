@@ -36,7 +36,7 @@ def choose(topic: TopicSchemas, given: Given, is_derived: bool) -> Target:
         return _written(topic, schema, registry.register(subject, schema, normalize=config.normalize))
     compared = None if is_derived else given
     if config.use_id is not None:
-        found = registry.get(config.use_id)
+        found = topic.registered(config.use_id)
         return _target(topic, found, compared, config.id_strict, "id")
     if config.use_guid is not None:
         chosen = registry.get_by_guid(config.use_guid)

@@ -120,7 +120,7 @@ class ColumnReader:
         if isinstance(wanted, Given):
             return topic.given_texts(wanted)
         if isinstance(wanted, int):
-            return topic.texts(registry.get(wanted).schema)
+            return topic.texts(topic.registered(wanted).schema)
         required = wanted is not None or config.use_latest or bool(config.use_metadata)
         try:
             subject = topic.subject(None if first is None else first.schema)
@@ -249,7 +249,7 @@ class ColumnReader:
 
     def _ask(self, name: int | bytes) -> RegisteredSchema:
         if isinstance(name, int):
-            return self._topic.registry.get(name)
+            return self._topic.registered(name)
         return self._topic.registry.get_by_guid(str(uuid.UUID(bytes=name)))
 
     def _decode(

@@ -1,12 +1,13 @@
 """The schemas of a topic's keys or values: under which subject, in which format, in which registry."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError, SchemaError
 from kcodec.formats.schema_format import NamedText, SchemaFormat
-from kcodec.registry.base import Schema, SchemaRegistry
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, Schema, SchemaRegistry, context_of
 from kcodec.registry.references import named_texts
 from kcodec.registry.subjects import ConfiguredSchema
 from kcodec.serde.config import SerdeConfig
@@ -51,12 +52,28 @@ class TopicSchemas:
             )
         return self.config.subject(self.registry, self.topic, self.is_key, schema)
 
+    @cached_property
+    def context(self) -> str:
+        """The context of the topic's subject; the default one while the strategy needs a schema."""
+        strategy = self.config.name_strategy
+        try:
+            subject = None if strategy is None else strategy(self.topic, self.is_key, None)
+        except (ConfigError, SchemaError):
+            return DEFAULT_CONTEXT
+        return DEFAULT_CONTEXT if subject is None else context_of(subject)
+
+    def registered(self, schema_id: int) -> RegisteredSchema:
+        """Fetch a schema by its id, which is one of the context."""
+        if self.context == DEFAULT_CONTEXT:
+            return self.registry.get(schema_id)
+        return self.registry.get(schema_id, f":{self.context}:")
+
     def texts(self, schema: Schema) -> SchemaTexts:
         """Fetch what a schema refers to; one that does not exist is a `SchemaError`."""
         if schema.type != self.format.type:
             raise SchemaError(f"a schema of type {schema.type} is not of type {self.format.type}")
         try:
-            return SchemaTexts(schema.text, named_texts(self.registry, schema))
+            return SchemaTexts(schema.text, named_texts(self.registry, schema, self.context))
         except RegistryError as error:
             if not error.missing:
                 raise

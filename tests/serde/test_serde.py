@@ -13,7 +13,7 @@ from order_registry import V1, V2, V3
 
 from kcodec import AvroCodec, JsonCodec, Serde
 from kcodec.errors import CapacityError, ConfigError, DecodeError, EncodeError, RegistryError
-from kcodec.registry import Metadata, Schema
+from kcodec.registry import Metadata, Reference, Schema
 from kcodec.registry.memory import MemoryRegistry
 from kcodec.serde.config import KEYS, SerdeConfig
 
@@ -220,3 +220,23 @@ class TestOneValue:
         pairs = [("other", b"x"), (serde.header, headers[0].as_py())]
         assert serde.deserialize_one(values[0].as_py(), pairs) == 7
         assert serde.deserialize_one(values[0].as_py(), headers[0].as_py()) == 7
+
+
+def test_ids_and_references_are_those_of_the_subject_s_context():
+    registry = MemoryRegistry()
+    registry.register("other", Schema('"string"'))
+    registry.register("item", Schema('"long"'))
+    item = '{"type":"record","name":"Item","fields":[{"name":"n","type":"int"}]}'
+    registry.register(":.lab:item", Schema(item))
+    order = Schema(
+        '{"type":"record","name":"Order","fields":[{"name":"item","type":"Item"}]}',
+        references=(Reference("Item", "item", 1),),
+    )
+    config = {"subject.name.strategy": lambda topic, is_key, schema: f":.lab:{topic}-value"}
+    writer = Serde("AVRO", registry, topic="orders", schema=order, config=config)
+    column = pa.array([{"item": {"n": 1}}])
+    values = writer.serialize(column)
+    assert values[0].as_py()[:5].hex() == "0000000002"
+    assert registry.subjects() == [":.lab:item", ":.lab:orders-value", "item", "other"]
+    reader = Serde("AVRO", registry, topic="orders", config=config)
+    assert reader.deserialize(values).to_pylist() == column.to_pylist()
