@@ -1,7 +1,6 @@
 """The schemas of a topic's keys or values: under which subject, in which format, in which registry."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from kcodec import registry as registries
@@ -52,7 +51,7 @@ class TopicSchemas:
             )
         return self.config.subject(self.registry, self.topic, self.is_key, schema)
 
-    @cached_property
+    @property
     def context(self) -> str:
         """The context of the topic's subject; the default one while the strategy needs a schema."""
         strategy = self.config.name_strategy
