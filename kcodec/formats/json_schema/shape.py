@@ -189,10 +189,10 @@ class _Reader:
         if not isinstance(part, dict) or not part:
             return ANYTHING
         if level > MAX_LEVELS:
-            return Shape(cut=f"nested deeper than {MAX_LEVELS} levels")
+            return Shape(_own_kinds(part, resource), cut=f"nested deeper than {MAX_LEVELS} levels")
         times = self.within.get(id(part), 0)
         if times > self.recursive_depth:
-            return Shape(cut="the schema contains itself")
+            return Shape(_own_kinds(part, resource), cut="the schema contains itself")
         self.within[id(part)] = times + 1
         try:
             return self.read(part, self.documents.home(part, resource), path, level + 1)
@@ -237,15 +237,7 @@ class _Reader:
 
     def own(self, part: Mapping[str, Any], resource: Resource, at: Any, path: str) -> Shape:
         """Return what a schema says itself, without those that it combines."""
-        given = part.get("type")
-        kinds = None
-        if isinstance(given, (str, list)):
-            kinds = _kinds([given] if isinstance(given, str) else given)
-        for key in ("enum", "const"):
-            if key in part and (key == "enum" or resource.draft > 4):
-                values = part[key] if key == "enum" else [part[key]]
-                found = _kinds(map(_kind_of, _list(values)))
-                kinds = found if kinds is None else _common(kinds, found)
+        kinds = _own_kinds(part, resource)
         hints = frozenset(_KIND_OF[key] for key in part.keys() & _KIND_OF.keys())
         fields = {
             name: at(each, path=f"{path}/properties/{name}")
@@ -300,6 +292,20 @@ def _annotated(shape: Shape, part: Mapping[str, Any]) -> Shape:
     if default is not ABSENT:
         changes["default"] = default
     return replace(shape, **changes) if changes else shape
+
+
+def _own_kinds(part: Mapping[str, Any], resource: Resource) -> frozenset[str] | None:
+    """Return the kinds that a schema allows itself, without those that it combines; None if it does not say."""
+    given = part.get("type")
+    kinds = None
+    if isinstance(given, (str, list)):
+        kinds = _kinds([given] if isinstance(given, str) else given)
+    for key in ("enum", "const"):
+        if key in part and (key == "enum" or resource.draft > 4):
+            values = part[key] if key == "enum" else [part[key]]
+            found = _kinds(map(_kind_of, _list(values)))
+            kinds = found if kinds is None else _common(kinds, found)
+    return kinds
 
 
 def _note(part: Mapping[str, Any]) -> Note:

@@ -526,9 +526,16 @@ class TestReferences:
         assert row == {"v": 1, "c": [{"v": 2, "c": ['{"v":3}']}]}
         assert encoded(tree, row, recursive_depth=1) == [document]
         assert decoded({"$ref": "#"}, "[1]") == ["[1]"]
-        assert "c: json_list NULL+ABSENT -> column 2\n      json_text NULL -> column 3" in str(
-            codec(tree).plan
-        )
+        assert "c: json_list NULL+ABSENT -> column 2\n      json_text -> column 3" in str(codec(tree).plan)
+
+    def test_what_is_not_followed_keeps_its_kinds(self, impl):
+        node = {"type": "object", "properties": {"v": INTEGER, "next": {"$ref": "#"}}}
+        for depth in (0, 1):
+            assert encoded(node, {"v": 1, "next": None}, recursive_depth=depth) == ['{"v":1}']
+        checked = codec(node, validate=True)
+        assert checked.encode(checked.decode([b'{"v":1}'])).to_pylist() == [b'{"v":1}']
+        nullable = {**node, "type": ["object", "null"]}
+        assert encoded(nullable, {"v": 1, "next": None}) == ['{"v":1,"next":null}']
 
 
 @pytest.mark.parametrize(
