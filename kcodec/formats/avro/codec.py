@@ -230,6 +230,9 @@ def schema_text(schema: object) -> str:
     """Return a schema as text, so that later changes of a dict are not seen."""
     if isinstance(schema, str):
         return schema
+    if schema is None:
+        # Its JSON would be the name of a type.
+        raise ConfigError("a schema is JSON text, a dict or a list, not None")
     try:
         return json.dumps(schema)
     except (TypeError, ValueError, RecursionError) as error:

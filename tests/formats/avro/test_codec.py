@@ -95,6 +95,11 @@ def test_encode(impl):
     assert AvroCodec(POINT, large=True).encode(table).type == pa.large_binary()
 
 
+def test_none_is_no_schema():
+    with pytest.raises(ConfigError, match="JSON text, a dict or a list, not None"):
+        AvroCodec(None)
+
+
 def test_encode_errors(impl):
     codec = AvroCodec(POINT)
     array = pa.array([{"x": 1}, {"x": 1 << 40}, None, {"x": None}])
