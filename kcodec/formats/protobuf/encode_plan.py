@@ -157,7 +157,7 @@ class _EncodePlan:
         if reading == "inner":
             child = self.field(message.fields[0], column, depth)
             if not isinstance(child, FieldNode):
-                return child
+                return replace(child, name=field.name)
             inner = MessageNode(Op.MESSAGE, children=(replace(child, name="", presence=False),))
             return _node(field, column, field.type, (inner,))
         if reading:

@@ -315,3 +315,11 @@ def test_a_map_holds_a_key_once(impl):
     assert row(codec, entries) == [{"m": [(1, "c"), (2, "b")]}]
     many = b"".join(b"\x0a\x02\x08" + bytes([number % 100]) for number in range(10_000))
     assert len(codec.decode([many])[0].as_py()["m"]) == 100
+
+
+def test_a_wrapper_is_named_by_its_field(impl):
+    codec = ProtobufCodec(
+        'syntax = "proto3"; import "google/protobuf/wrappers.proto"; message M { google.protobuf.Int32Value n = 1; }'
+    )
+    _, report = codec.encode(pa.table({"n": ["x"]}), errors="report")
+    assert [(row["path"], row["code"]) for row in report.to_pylist()] == [("n", "type_mismatch")]
