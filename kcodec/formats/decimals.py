@@ -260,8 +260,7 @@ def _each(
             parts.append(act(*_buffers(remaining)))
             break
         except DecodeError as error:
-            code = "invalid_number" if error.code == "type_mismatch" else error.code
-            faults.append(Fault(valid[start + error.row].as_py(), None, "", code, CODES[code]))
+            faults.append(Fault(valid[start + error.row].as_py(), None, "", error.code, CODES[error.code]))
             if stop:
                 return pa.nulls(0, kind), faults
             parts += [act(*_buffers(remaining.slice(0, error.row))), pa.nulls(1, kind)]

@@ -133,7 +133,7 @@ def _text(number: int, scale: int, plain: bool) -> str:
 def _number(text: bytes, scale: int, precision: int) -> tuple[str, int]:
     match = _NUMBER.fullmatch(text)
     if match is None or not (match[2] or match[3]):
-        return "type_mismatch", 0
+        return "invalid_number", 0
     digits = (match[2] + (match[3] or b"")).lstrip(b"0")
     if not digits:
         return "", 0

@@ -430,20 +430,20 @@ static inline int kc_decimal_scan(const char *text, size_t size, kc_decimal_numb
         while (at < end && (uint8_t)(*at - '0') < 10) at++;
         number->part_size = (size_t)(at - number->part);
     }
-    if (number->whole_size + number->part_size == 0) return KC_TYPE_MISMATCH;
+    if (number->whole_size + number->part_size == 0) return KC_INVALID_NUMBER;
     number->power = -(int64_t)number->part_size;
     if (at < end && (*at == 'e' || *at == 'E')) {
         int64_t exponent = 0;
         int below = 0;
         at++;
         if (at < end && (*at == '+' || *at == '-')) below = *at++ == '-';
-        if (at == end) return KC_TYPE_MISMATCH;
+        if (at == end) return KC_INVALID_NUMBER;
         for (; at < end && (uint8_t)(*at - '0') < 10; at++)
             /* Stops where no value but 0 can be in range any more. */
             if (exponent < INT64_C(1000000000000000)) exponent = 10 * exponent + (*at - '0');
         number->power += below ? -exponent : exponent;
     }
-    if (at != end) return KC_TYPE_MISMATCH;
+    if (at != end) return KC_INVALID_NUMBER;
     while (number->whole_size && *number->whole == '0') number->whole++, number->whole_size--;
     if (number->whole_size == 0)
         while (number->part_size && *number->part == '0') number->part++, number->part_size--;

@@ -125,7 +125,7 @@ def test_padded_and_empty_values(impl):
     ("text", "code"),
     [
         *(
-            (bad, "type_mismatch")
+            (bad, "invalid_number")
             for bad in [
                 "",
                 "+",

@@ -616,7 +616,7 @@ def _parse(text: str, path: str) -> tuple[bool, str, int]:
     """Split a number's text into its sign, its digits without leading zeros, and a power of ten."""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise RowError("type_mismatch", None, path)
+        raise RowError("invalid_number", None, path)
     sign, whole, fraction, only, power_sign, power = match.groups()
     fraction = fraction or only or ""
     digits = ((whole or "") + fraction).lstrip("0")

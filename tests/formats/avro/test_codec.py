@@ -100,6 +100,13 @@ def test_none_is_no_schema():
         AvroCodec(None)
 
 
+def test_text_that_is_no_number_is_no_decimal(impl):
+    schema = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+    encoded, report = AvroCodec(schema).encode(pa.array(["1.5", "x", ""]), errors="report")
+    assert encoded.to_pylist() == [b"\x04\x00\x96", None, None]
+    assert report["code"].to_pylist() == ["invalid_number"] * 2
+
+
 def test_encode_errors(impl):
     codec = AvroCodec(POINT)
     array = pa.array([{"x": 1}, {"x": 1 << 40}, None, {"x": None}])
