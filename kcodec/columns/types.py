@@ -10,30 +10,33 @@ __all__ = ["plain_type", "type_at"]
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200
 
-_plain_types: Kept[pa.DataType, pa.DataType] = Kept(256)
+_plain_types: Kept[tuple[pa.DataType, bool], pa.DataType] = Kept(256)
 
 
-def plain_type(kind: pa.DataType) -> pa.DataType:
+def plain_type(kind: pa.DataType, *, sized: bool = True) -> pa.DataType:
     """Return the type that a column is cast to, without loss, before it is encoded.
 
     Dictionaries, views of text and bytes, small decimals, half floats, lists of a fixed size and extension
-    types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds.
+    types become the plain type of the same values; ``date64`` becomes a timestamp in milliseconds. Unless a
+    format has `sized` bytes, bytes of a fixed size become others.
     """
-    return _plain_types.get(kind, lambda: _plain(kind, 0))
+    return _plain_types.get((kind, sized), lambda: _plain(kind, 0, sized))
 
 
-def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
+def _plain(kind: pa.DataType, depth: int, sized: bool) -> pa.DataType:
     types = pa.types
     if depth > _MAX_ARROW_NESTING:
         raise SchemaError(f"an Arrow type is nested deeper than {_MAX_ARROW_NESTING} levels")
     if isinstance(kind, pa.BaseExtensionType):
-        return _plain(kind.storage_type, depth + 1)
+        return _plain(kind.storage_type, depth + 1, sized)
     if types.is_dictionary(kind):
-        return _plain(kind.value_type, depth + 1)
+        return _plain(kind.value_type, depth + 1, sized)
     if kind == pa.string_view():
         return pa.large_string()
     if kind == pa.binary_view():
         return pa.large_binary()
+    if types.is_fixed_size_binary(kind) and not sized:
+        return pa.binary()
     if types.is_decimal(kind) and kind.bit_width < 128:
         return pa.decimal128(kind.precision, kind.scale)
     if types.is_float16(kind):
@@ -41,21 +44,21 @@ def _plain(kind: pa.DataType, depth: int) -> pa.DataType:
     if types.is_date64(kind):
         return pa.timestamp("ms")
     if types.is_struct(kind):
-        return pa.struct([_plain_field(field, depth) for field in kind])
+        return pa.struct([_plain_field(field, depth, sized) for field in kind])
     if types.is_map(kind):
-        key, item = (_plain_field(field, depth) for field in (kind.key_field, kind.item_field))
+        key, item = (_plain_field(field, depth, sized) for field in (kind.key_field, kind.item_field))
         # Keys that are nulls are those of an empty map.
         return pa.map_(key.with_type(pa.string()) if types.is_null(key.type) else key, item)
     if types.is_large_list(kind):
-        return pa.large_list(_plain_field(kind.value_field, depth))
+        return pa.large_list(_plain_field(kind.value_field, depth, sized))
     if types.is_list(kind) or types.is_fixed_size_list(kind):
-        return pa.list_(_plain_field(kind.value_field, depth))
+        return pa.list_(_plain_field(kind.value_field, depth, sized))
     return kind
 
 
-def _plain_field(field: pa.Field, depth: int) -> pa.Field:
+def _plain_field(field: pa.Field, depth: int, sized: bool) -> pa.Field:
     # Not a new field: items of Spark's empty arrays are nulls that are not nullable, which pyarrow refuses to make.
-    return field.with_type(_plain(field.type, depth + 1)).remove_metadata()
+    return field.with_type(_plain(field.type, depth + 1, sized)).remove_metadata()
 
 
 def type_at(kind: pa.DataType, path: str) -> pa.DataType | None:

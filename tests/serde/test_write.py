@@ -36,6 +36,15 @@ class TestWrite:
         table = pa.table({"id": pa.array([2]), "tags": pa.array([["b"]])})
         assert serde.serialize(table).num_chunks == 1
 
+    @pytest.mark.parametrize("name", ["AVRO", "PROTOBUF"])
+    @pytest.mark.parametrize(
+        "column", [pa.array([2**64 - 1, None], pa.uint64()), pa.array([b"ab", None], pa.binary(2))]
+    )
+    def test_what_a_schema_is_derived_from_is_written(self, registry, name, column):
+        serde = Serde(name, registry, topic="t")
+        values = serde.serialize(pa.table({"x": column}))
+        assert [row["x"] for row in serde.deserialize(values).to_pylist()] == column.to_pylist()
+
     def test_keys_have_their_own_subject(self, registry):
         Serde("AVRO", registry, topic="t", is_key=True, schema="int").serialize(pa.array([1]))
         assert registry.subjects() == ["t-key"]

@@ -7,6 +7,7 @@ whole row was good: so a bad row leaves nothing behind.
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -515,8 +516,8 @@ class _Writer(Inputs):
         if isinstance(value, bytes):
             negative, digits, shift = _parse(value.decode(), path)
         else:
-            parts = value.as_tuple()
-            negative, shift = parts.sign, int(parts.exponent)
+            parts = Decimal(value).as_tuple()
+            negative, shift = bool(parts.sign), int(parts.exponent)
             digits = "".join(map(str, parts.digits)).lstrip("0")
         core = digits.rstrip("0")
         shift += len(digits) - len(core) + node.scale

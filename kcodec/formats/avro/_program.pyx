@@ -460,10 +460,12 @@ cdef class AvroProgram(Program):
         elif is_iso(node, kind):
             code = PUT_ISO
             cost = 36
-        elif op is Step.STRING and (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        elif op is Step.STRING and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             code = PUT_STRING
+            cost += kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0
         elif op is Step.STRING or op is Step.BYTES:
             code = PUT_TEXT if pa.types.is_string(kind) or pa.types.is_binary(kind) else PUT_BYTES
+            cost += kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0
         elif op is Step.FIXED:
             code = PUT_FIXED
             cost = node.size
@@ -489,9 +491,9 @@ cdef class AvroProgram(Program):
             self.ops[at].table = self.symbol_table(self.ops[at].texts, self.ops[at].size)
         elif code == PUT_ISO:
             self.set_iso(at, kind)
-        elif code == PUT_DECIMAL and pa.types.is_decimal(kind):
+        elif code == PUT_DECIMAL and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             # Digits to put behind the column's unscaled value.
-            self.ops[at].factor = node.scale - kind.scale
+            self.ops[at].factor = node.scale - (kind.scale if pa.types.is_decimal(kind) else 0)
         return 0
 
     cdef const int32_t *symbol_table(self, const Text *texts, int32_t count) except NULL:

@@ -91,6 +91,17 @@ cdef bint fits(const Op *op, const Input *column, int64_t index) noexcept nogil:
     return True
 
 
+cdef inline const uint8_t *bytes_of(const Input *column, int64_t index, int64_t *length) noexcept nogil:
+    """Return where text or bytes begin, of a fixed size or not."""
+    cdef int64_t begin
+    if column.offsets == NULL:
+        length[0] = column.width
+        return column.data + index * column.width
+    begin = start_of(column, index)
+    length[0] = start_of(column, index + 1) - begin
+    return column.data + begin
+
+
 cdef uint8_t *write_decimal(
     const Op *op, const Input *column, int64_t index, uint8_t *out, Status *status
 ) noexcept nogil:
@@ -99,9 +110,18 @@ cdef uint8_t *write_decimal(
     cdef const uint8_t *value = column.data + index * column.width
     cdef int words = column.width >> 3
     cdef int64_t size
+    cdef uint8_t number[16]
     if column.offsets != NULL:
-        size = start_of(column, index)
-        return write_decimal_text(op, column.data + size, start_of(column, index + 1) - size, out, status)
+        value = bytes_of(column, index, &size)
+        return write_decimal_text(op, value, size, out, status)
+    if words < 2:
+        if load_integer(column, index, &size) != OK:
+            # Unsigned, with the highest bit.
+            size = (<const int64_t *>column.data)[index]
+        store_le64(number, <uint64_t>size)
+        store_le64(number + 8, <uint64_t>(size >> 63) if column.signed else 0)
+        value = number
+        words = 2
     if words == 2 and op.precision > 38:
         memcpy(slot, value, 16)
         store_le64(slot + 16, 0 if value[15] < 0x80 else 0xFFFFFFFFFFFFFFFFULL)
@@ -203,9 +223,7 @@ cdef uint8_t *put(
                 out += length
                 op += 1
             elif op.code == PUT_BYTES or op.code == PUT_STRING:
-                begin = start_of(column, index)
-                length = start_of(column, index + 1) - begin
-                source = column.data + begin
+                source = bytes_of(column, index, &length)
                 if op.code == PUT_STRING and not utf8_valid(source, length):
                     return fail(context, INVALID_UTF8, op, index)
                 out = write_varint(out, <uint64_t>length << 1)
@@ -307,13 +325,7 @@ cdef uint8_t *put(
                 out += 4
                 op += 1
             elif op.code == PUT_FIXED:
-                if column.offsets == NULL:
-                    source = column.data + index * column.width
-                    length = column.width
-                else:
-                    begin = start_of(column, index)
-                    source = column.data + begin
-                    length = start_of(column, index + 1) - begin
+                source = bytes_of(column, index, &length)
                 if unlikely(length != op.size):
                     return fail(context, FIXED_SIZE, op, index)
                 memcpy(out, source, length)

@@ -173,7 +173,7 @@ class _EncodePlan:
         kind = self.columns[column].type
         op = _OPS[schema.type]
         if schema.logical == "decimal":
-            if not (pa.types.is_decimal(kind) or _is_text(kind)):
+            if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind) or _is_text(kind)):
                 return self.mismatch(schema, column, name)
             return self.node(
                 Op.DECIMAL, column, name, size=schema.size, precision=schema.precision, scale=schema.scale
@@ -196,7 +196,7 @@ class _EncodePlan:
             Op.DOUBLE: pa.types.is_floating,
             Op.BYTES: _is_bytes,
             Op.STRING: _is_bytes,
-            Op.FIXED: lambda kind: _is_bytes(kind) or pa.types.is_fixed_size_binary(kind),
+            Op.FIXED: _is_bytes,
         }
         if op in fits and fits[op](kind):
             return self.node(op, column, name, size=schema.size)
@@ -250,4 +250,6 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(_is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    types = pa.types
+    is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    return bool(_is_text(kind) or is_bytes)

@@ -103,14 +103,14 @@ class ProtobufWriter:
 
     def plan(self, kind: pa.DataType) -> Plan:
         """Plan how columns of an Arrow type are written."""
-        return encode_plan(self.message, plain_type(kind), self.options)
+        return encode_plan(self.message, plain_type(kind, sized=False), self.options)
 
     def encode(
         self, array: pa.Array, *, prefix: bytes = b"", large: bool = False, stop: bool = False
     ) -> tuple[pa.Array, list[Fault]]:
         """Encode one array; see `ProtobufKernel.encode`."""
         module = kernel()
-        plain = cast_leaves(array, plain_type(array.type))
+        plain = cast_leaves(array, plain_type(array.type, sized=False))
         plain, faults = self._conversions.encoded(plain, stop=stop)
         if stop and faults:
             return plain, faults

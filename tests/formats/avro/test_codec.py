@@ -95,9 +95,31 @@ def test_encode(impl):
     assert AvroCodec(POINT, large=True).encode(table).type == pa.large_binary()
 
 
-def test_none_is_no_schema():
-    with pytest.raises(ConfigError, match="JSON text, a dict or a list, not None"):
-        AvroCodec(None)
+def test_bytes_of_a_fixed_size_are_written_as_any(impl):
+    values = [b"a" * 100, None, b"\xff" * 100]
+    column = pa.array(values, pa.binary(100))
+    assert AvroCodec("bytes").decode(AvroCodec("bytes").encode(column)).to_pylist() == values
+    text, report = AvroCodec("string").encode(column, errors="report")
+    assert AvroCodec("string").decode(text).to_pylist() == ["a" * 100, None, None]
+    assert report["code"].to_pylist() == ["invalid_utf8"]
+    rows = pa.array([values[0]] * 300, pa.binary(100))
+    assert AvroCodec(["null", "bytes"]).encode(rows.slice(299)).to_pylist() == [b"\x02\xc8\x01" + values[0]]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_integers_are_written_as_decimals(impl, kind):
+    bits, is_signed = int(kind.lstrip("uint")), kind[0] == "i"
+    edges = (
+        [-(1 << bits - 1), -1, 0, (1 << bits - 1) - 1] if is_signed else [0, 1 << bits - 1, (1 << bits) - 1]
+    )
+    column = pa.array([*edges, None], kind)
+    for precision in (22, 45):
+        schema = {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": 2}
+        codec = AvroCodec(schema)
+        assert codec.decode(codec.encode(column)).to_pylist() == [*map(decimal.Decimal, edges), None]
+    narrow = {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+    _, report = AvroCodec(narrow).encode(pa.array([99, 100], kind), errors="report")
+    assert [(row["row"], row["code"]) for row in report.to_pylist()] == [(1, "decimal_precision")]
 
 
 def test_text_that_is_no_number_is_no_decimal(impl):
@@ -105,6 +127,11 @@ def test_text_that_is_no_number_is_no_decimal(impl):
     encoded, report = AvroCodec(schema).encode(pa.array(["1.5", "x", ""]), errors="report")
     assert encoded.to_pylist() == [b"\x04\x00\x96", None, None]
     assert report["code"].to_pylist() == ["invalid_number"] * 2
+
+
+def test_none_is_no_schema():
+    with pytest.raises(ConfigError, match="JSON text, a dict or a list, not None"):
+        AvroCodec(None)
 
 
 def test_encode_errors(impl):

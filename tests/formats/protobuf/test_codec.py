@@ -317,6 +317,16 @@ def test_a_map_holds_a_key_once(impl):
     assert len(codec.decode([many])[0].as_py()["m"]) == 100
 
 
+def test_bytes_of_a_fixed_size(impl):
+    codec = ProtobufCodec(
+        'syntax = "proto3"; message M { bytes b = 1; repeated bytes many = 2; map<string, bytes> by = 3; }'
+    )
+    row = {"b": b"ab", "many": [b"cd", b"ef"], "by": [("k", b"gh")]}
+    sized = pa.binary(2)
+    kind = pa.struct([("b", sized), ("many", pa.list_(sized)), ("by", pa.map_(pa.string(), sized))])
+    assert codec.decode(codec.encode(pa.array([row, None], kind))).to_pylist() == [row, None]
+
+
 def test_a_wrapper_is_named_by_its_field(impl):
     codec = ProtobufCodec(
         'syntax = "proto3"; import "google/protobuf/wrappers.proto"; message M { google.protobuf.Int32Value n = 1; }'

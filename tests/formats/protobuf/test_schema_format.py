@@ -367,6 +367,11 @@ class TestDerivedTexts:
                 "a: Protobuf has no maps with keys of double",
             ),
             (pa.struct([("a", pa.struct([("b", pa.null())]))]), r"a\.b: Protobuf has no null"),
+            (pa.struct([("a", pa.list_view(pa.int32()))]), r"a: Protobuf has no list_view<item: int32>"),
+            (
+                pa.struct([("a", pa.timestamp("us"))]),
+                r"a: Protobuf has no timestamp\[us\]: its timestamps have a time zone",
+            ),
         ],
     )
     def test_what_cannot_be_derived(self, kind, message):

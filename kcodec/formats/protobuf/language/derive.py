@@ -29,9 +29,14 @@ _SCALARS = {
     pa.bool_(): "bool",
 }
 
+
+def _is_instant(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) and kind.tz is not None)
+
+
 #: Names that are known: from which import, and for which Arrow types.
 _KNOWN = [
-    (pa.types.is_timestamp, "google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
+    (_is_instant, "google.protobuf.Timestamp", "google/protobuf/timestamp.proto"),
     (pa.types.is_duration, "google.protobuf.Duration", "google/protobuf/duration.proto"),
     (pa.types.is_date, "google.type.Date", "google/type/date.proto"),
     (pa.types.is_time, "google.type.TimeOfDay", "google/type/timeofday.proto"),
@@ -126,7 +131,10 @@ def _type(message: Message, kind: pa.DataType, name: str, imports: set[str], pat
         nested = _nested_name(message, name)
         message.messages.append(_message(nested, kind, imports, path, depth + 1))
         return nested
-    problem = "lists or maps in lists or maps" if pa.types.is_nested(kind) else str(kind)
+    is_many = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)
+    problem = "lists or maps in lists or maps" if is_many else str(kind)
+    if pa.types.is_timestamp(kind):
+        problem += ": its timestamps have a time zone"
     raise SchemaError(f"{path}: Protobuf has no {problem}")
 
 
