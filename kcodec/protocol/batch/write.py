@@ -259,7 +259,11 @@ def _timestamps(found: Any, rows: int) -> pa.Array:
     if pa.types.is_timestamp(found.type):
         found, faults = cast_rows(found, pa.timestamp("ms", found.type.tz))
         if faults:
-            raise EncodeError(*faults[0]._replace(path="timestamp"))
+            fault = faults[0]
+            # There is no option that cuts them off.
+            finer = "Kafka's times are whole milliseconds: cast the column before, to timestamp('ms')"
+            reason = finer if fault.code == "inexact" else fault.reason
+            raise EncodeError(*fault._replace(path="timestamp", reason=reason))
     return pc.fill_null(_cast("timestamp", found, pa.int64()), -1)
 
 

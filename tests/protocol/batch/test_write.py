@@ -251,6 +251,12 @@ def test_rows_that_are_refused(impl, name, values, path, code):
     assert (caught.value.row, caught.value.path, caught.value.code) == (1, path, code)
 
 
+def test_times_that_are_too_fine_name_no_option(impl):
+    with pytest.raises(EncodeError, match="whole milliseconds: cast the column") as caught:
+        write_batches(pa.table({"timestamp": pa.array([1001], pa.timestamp("us"))}))
+    assert "round=" not in str(caught.value)
+
+
 def test_levels(impl):
     table = pa.table({"value": [b"some text %d" % (row * row) for row in range(500)]})
     for codec, low, high in (("gzip", 1, 9), ("zstd", 1, 19), ("lz4", 1, 12)):
