@@ -187,10 +187,15 @@ def _last(row: Any, name: str) -> bytes | None:
     if row is None or isinstance(row, bytes):
         return row
     found = None
-    for pair in row:
-        key, value = pair.values() if isinstance(pair, dict) else pair
-        if key == name:
-            found = value
+    try:
+        for pair in row:
+            key, value = pair.values() if isinstance(pair, dict) else pair
+            if key == name:
+                found = value
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"headers are bytes, or a list of pairs of a key and a value, for each row, not {row!r}"
+        ) from None
     return found
 
 

@@ -62,6 +62,12 @@ class TestHeaders:
         chunked = pa.chunked_array([values[:2], values[2:]], pa.binary())
         assert serde.deserialize(chunked, headers=spark).to_pylist() == expected
 
+    def test_what_are_no_headers(self, registry):
+        serde = Serde("AVRO", registry, topic="t", schema=V1)
+        for row in (1, [1], [("x",)], {"x": b"1"}):
+            with pytest.raises(TypeError, match="headers are bytes, or a list of pairs of a key and a value"):
+                serde.deserialize([frame(1, b"\x02")], headers=[row])
+
     def test_bad_headers_are_errors_of_their_rows(self, registry):
         registry.register("t-value", Schema(V1))
         serde = Serde("AVRO", registry, topic="t")
