@@ -1,11 +1,24 @@
 """What the server is told at its start."""
 
 import json
+import math
 from dataclasses import asdict, dataclass
 
 from kcodec.errors import ConfigError
 
 __all__ = ["ServerSettings"]
+
+
+#: Settings that are numbers, and the least and the most that they are.
+_BOUNDS = (
+    ("port", 0, 65535),
+    ("max_body", 1, math.inf),
+    ("max_schema", 1, math.inf),
+    ("max_references", 0, math.inf),
+    ("max_connections", 1, math.inf),
+    ("timeout", 0.001, math.inf),
+    ("idle_timeout", 0.001, math.inf),
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +80,12 @@ class ServerSettings:
             raise ConfigError("several workers need sqlite:///file: what is in memory is each one's own")
         if self.workers < 1:
             raise ConfigError("a server has at least one worker")
+        for name in ("key", "key_password", "client_authority"):
+            if self.certificate is None and getattr(self, name) is not None:
+                raise ConfigError(f"{name} needs a certificate: without one there is no TLS")
+        for name, lowest, highest in _BOUNDS:
+            if not lowest <= getattr(self, name) <= highest:
+                raise ConfigError(f"{name}={getattr(self, name)} is out of range")
 
     @property
     def json(self) -> str:
