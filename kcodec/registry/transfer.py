@@ -236,5 +236,9 @@ def copy(source: str, target: str, config: Mapping[str, Any] | None = None) -> i
     def opened(url: str) -> SchemaRegistry:
         return open_registry(url, config if url.startswith("http") else None)
 
+    file = source.removeprefix("sqlite:///")
+    if file != source and not Path(file).exists():
+        # It would be made, and be empty.
+        raise ConfigError(f"{source}: there is no such file")
     found = entries(opened(source)) if "://" in source else read_entries(source)
     return load(opened(target), found) if "://" in target else write_entries(found, target)

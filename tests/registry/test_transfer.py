@@ -100,3 +100,12 @@ def test_the_command(tmp_path, capsys):
     assert json.loads(lines[0].split("\n")[-2])["schemaType"] == "PROTOBUF"
     assert main(["registry", "copy", str(tmp_path / "none.jsonl"), url]) == 2
     assert "none.jsonl" in capsys.readouterr().err
+
+
+def test_a_source_has_to_be_there(tmp_path, capsys):
+    source = f"sqlite:///{tmp_path}/nowhere.db"
+    with pytest.raises(ConfigError, match=r"nowhere\.db: there is no such file"):
+        copy(source, str(tmp_path / "copy.jsonl"))
+    assert main(["registry", "copy", source, str(tmp_path / "copy.jsonl")]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
