@@ -138,7 +138,8 @@ class PayloadFormat:
     def _shared_registry(self) -> SchemaRegistry:
         if self._settings.registry is None:
             raise ConfigError(
-                f"{self.name} needs a registry: {{'format': ..., 'registry': URL}} or schema.registry.url"
+                f"{self.name} needs a registry: {{'format': ..., 'registry': URL}} or schema.registry.url, "
+                "on the command line --registry URL"
             )
         return self._opened(self._settings.registry, dict(self._settings.registry_config))
 

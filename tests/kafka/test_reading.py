@@ -458,7 +458,7 @@ def test_columns(fast):
         ):
             with pytest.raises(ConfigError, match=message):
                 columns(chosen, key=serde, value=values)
-        with pytest.raises(ConfigError, match="needs a registry"):
+        with pytest.raises(ConfigError, match=r"needs a registry: .* on the command line --registry URL"):
             columns(["value"], value="AVRO")
         with pytest.raises(ConfigError, match="format 'AVOR' is none"):
             columns(["value"], value="AVOR")
