@@ -49,6 +49,7 @@ class ConfiguredDatabase(Database):
         """
         place = _GLOBAL if subject is None else check_subject(subject, whole=False)
         with self._transaction(write=True) as connection:
+            self._check_mode(connection, place)
             kept = config.over(self._config(connection, place).without(cleared))
             self._set(connection, place, "config", json.dumps(kept.json))
         return config
@@ -57,12 +58,9 @@ class ConfiguredDatabase(Database):
         """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
         with self._transaction(write=True) as connection:
             found = self._own(self.config, subject, 40408)
-            self._set(
-                connection,
-                _GLOBAL if subject is None else check_subject(subject, whole=False),
-                "config",
-                None,
-            )
+            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+            self._check_mode(connection, place)
+            self._set(connection, place, "config", None)
         return found
 
     def _own(self, ask: Callable[[str | None], _Setting], subject: str | None, missing: int) -> _Setting:
@@ -176,7 +174,7 @@ class ConfiguredDatabase(Database):
 def _deny(subject: str, reason: str) -> NoReturn:
     context = context_of(subject)
     place = "" if context == DEFAULT_CONTEXT else f":{context}:"
-    raise RegistryError(f"Subject {subject} in context {place} is {reason} mode", 422, 42205)
+    raise RegistryError(f"Subject {subject or 'null'} in context {place} is {reason} mode", 422, 42205)
 
 
 @functools.lru_cache(_KEPT)

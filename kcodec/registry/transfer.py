@@ -146,9 +146,11 @@ def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
                 deleted.append(each)
         for each in reversed(deleted):
             registry.delete_version(each.subject, each.version)
+        # While nothing is only read.
+        for one in settings:
+            if one.config not in (Config(), _own(registry.config, one.subject, 40408)):
+                registry.set_config(one.config, one.subject)
     for one in settings:
-        if one.config != Config():
-            registry.set_config(one.config, one.subject)
         if one.mode is not None and one.mode != _own(registry.mode, one.subject, 40409):
             registry.set_mode(one.mode, one.subject, force=True)
     return count

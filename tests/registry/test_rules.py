@@ -275,6 +275,16 @@ class TestSettings:
             registry.register(":.lab:s", INT)
         assert registry.register(":.lab:s", INT, schema_id=10, version=3).version == 3
 
+    @pytest.mark.parametrize("place", [None, "s", ":.lab:"])
+    def test_what_is_only_read_keeps_its_settings(self, registry, place):
+        registry.set_config(Config("NONE"), place)
+        registry.set_mode("READONLY", place)
+        with refused(422, 42205, f"Subject {place or 'null'} in context .*is in read-only mode"):
+            registry.set_config(Config("FULL"), place)
+        with refused(422, 42205, "is in read-only mode"):
+            registry.delete_config(place)
+        assert registry.config(place).compatibility == "NONE"
+
     def test_a_version_that_is_given_is_the_next_one(self, registry):
         registry.set_config(Config("NONE"))
         assert registry.register("s", INT, version=1).version == 1

@@ -74,6 +74,17 @@ def test_what_is_there_is_not_overwritten(tmp_path):
         target.mode("gone")
 
 
+def test_settings_of_what_is_only_read():
+    source, target = MemoryRegistry(), MemoryRegistry()
+    source.register("s", Schema('"int"'))
+    for place in ("s", None):
+        source.set_config(Config("FULL"), place)
+        source.set_mode("READONLY", place)
+    for _ in range(2):
+        load(target, entries(source))
+        assert list(entries(target)) == list(entries(source))
+
+
 @pytest.mark.parametrize(
     "text", ["{", "[]", "{}", '{"subject": "s"}', '{"schema": "x", "subject": "s", "id": "x"}']
 )
