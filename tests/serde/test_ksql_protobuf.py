@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from ksql_codecs import COLUMNS, EMPTY, UTC, codec_of, framed, registered
 
-from kcodec import KsqlCodec, SchemaError
+from kcodec import DecodeError, KsqlCodec, SchemaError
 from kcodec.registry.memory import MemoryRegistry
 
 PROTO = """
@@ -55,6 +55,16 @@ def test_any_message_is_read_into_the_columns(impl):
     }  # fmt: skip
     assert found[1]["CHOICE_0"] is None
     assert found[1]["ID"] == 0
+
+
+@pytest.mark.parametrize("name", ["PROTOBUF", "PROTOBUF_NOSR"])
+def test_times_in_maps_are_read_where_there_are_no_rows(impl, name):
+    options = {"registry": MemoryRegistry(), "topic": "t"} if name == "PROTOBUF" else {}
+    codec = KsqlCodec(name, "S STRUCT<M MAP<STRING, MAP<STRING, TIMESTAMP>>>", **options)
+    assert codec.decode(pa.array([], pa.binary())).to_pylist() == []
+    good = codec.encode(pa.array([{"S": None}])).to_pylist()[0]
+    with pytest.raises(DecodeError, match="row 0"):
+        codec.decode([good + b"\x0a\x05"])
 
 
 def test_protobuf_has_no_nulls_but_of_messages(impl):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
@@ -24,6 +23,7 @@ from kcodec.formats.ksql.writing import (
     in_millis,
     in_utc,
     is_finer,
+    micros_of,
     missing_field,
     time_of_day,
 )
@@ -243,7 +243,7 @@ def _in_millis(array: pa.Array) -> pa.Array:
     """Cut timestamps off to milliseconds, where they are finer."""
     types, kind = pa.types, array.type
     if types.is_timestamp(kind):
-        micros = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array)]
+        micros = micros_of(array)
         if not is_finer(micros):
             return array
         return pa.Array.from_buffers(
