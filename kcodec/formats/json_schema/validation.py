@@ -121,7 +121,7 @@ class Validator:
                 registry=registry,
                 base_uri=_BASE,
                 offline=True,
-                keywords=dict(keywords) or None,
+                keywords={**_UNCHECKED, **keywords},
                 mask="the value",
             )
         except (
@@ -299,6 +299,19 @@ def _rows(values: pa.Array) -> Iterator[bytes | str | None]:
 
 
 # Schemas rewritten ------------------------------------------------------------------------------------
+
+
+class _IsAnything:
+    """A keyword that says what a text is, which is not checked."""
+
+    def __init__(self, parent: Any, value: Any, path: Any) -> None:
+        pass
+
+    def validate(self, value: Any) -> None:
+        pass
+
+
+_UNCHECKED = dict.fromkeys(("contentEncoding", "contentMediaType"), _IsAnything)
 
 
 class _IsInteger:

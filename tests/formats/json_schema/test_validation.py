@@ -94,6 +94,13 @@ def test_formats(draft):
         assert accepts(draft, {"format": name}, '"no way"')
 
 
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_what_text_holds_is_not_checked(draft):
+    assert accepts(draft, {"contentEncoding": "base64"}, '"!"')
+    assert accepts(draft, {"contentEncoding": "base64", "contentMediaType": "application/json"}, '"{"')
+    assert not accepts(draft, {"contentEncoding": "base64", "maxLength": 1}, '"!!"')
+
+
 def test_unknown_drafts_are_draft_7():
     assert not accepts("urn:mine", {"type": "integer"}, "1.0")
     assert not accepts("urn:mine", {"format": "date"}, '"no"')
