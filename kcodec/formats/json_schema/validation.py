@@ -223,7 +223,8 @@ class _Documents:
         if len(text) > MAX_NUMBER:
             raise ValueError("a number is too long")
         value = float(text)
-        self.has_whole |= value.is_integer()
+        # What no double holds is whole.
+        self.has_whole |= value.is_integer() or math.isinf(value)
         if math.isinf(value) or (self.exact and len(text) > _SHORT):
             return Decimal(text)
         return value
