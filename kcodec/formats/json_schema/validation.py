@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import urljoin
 
@@ -226,7 +226,10 @@ class _Documents:
         # What no double holds is whole.
         self.has_whole |= value.is_integer() or math.isinf(value)
         if math.isinf(value) or (self.exact and len(text) > _SHORT):
-            return Decimal(text)
+            try:
+                return Decimal(text)
+            except InvalidOperation:
+                raise ValueError("an exponent is too large") from None
         return value
 
     def constant(self, text: str) -> Any:

@@ -70,6 +70,15 @@ def test_numbers_that_no_double_holds(draft):
     assert not accepts(draft, {"multipleOf": 0.01}, "19.999")
 
 
+@pytest.mark.parametrize("text", ["1e5223372036854775807", "-1E-5223372036854775807"])
+def test_exponents_that_no_decimal_has_are_for_the_decoder(impl, text):
+    schema = {"properties": {"a": {"type": "integer"}}}
+    _, report = JsonSchemaCodec(schema, validate=True).decode(
+        [b'{"a":1}', b'{"a":%s}' % text.encode()], errors="report"
+    )
+    assert report["row"].to_pylist() == [1]
+
+
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_unique_items(draft):
     assert not accepts(draft, {"uniqueItems": True}, "[1,1]")
