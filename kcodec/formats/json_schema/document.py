@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from kcodec.errors import ConfigError, SchemaError
@@ -115,7 +115,10 @@ def _utf16(key: str) -> bytes:
 def _fraction(text: str) -> Decimal:
     if len(text) > MAX_NUMBER:
         raise ValueError(f"a number has more than {MAX_NUMBER} characters")
-    value = Decimal(text)
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text} is out of range") from None
     exponent = value.as_tuple().exponent
     # A BigDecimal's scale is a Java int, and it has no negative zero.
     if not isinstance(exponent, int) or not -(2**31) < exponent <= 2**31:
