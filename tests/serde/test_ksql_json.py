@@ -55,6 +55,28 @@ def test_any_document_is_read_into_the_columns(impl):
     ]
 
 
+def test_floats_are_rounded_before_they_are_doubles(impl):
+    registry = MemoryRegistry()
+    kind = {"type": "number", "connect.type": "float32"}
+    number = registered(
+        registry, {"properties": {"D": kind, "S": kind, "A": {"type": "array", "items": kind}}}, "JSON"
+    )
+    texts = [b'{"D":0.1,"S":0.1,"A":[16777217]}', b'{"D":1e39,"A":[-1e39]}', b'{"D":"x"}']
+    rows = [framed(number, text) for text in texts]
+    columns = "D DOUBLE, S STRING, A ARRAY<DOUBLE>"
+    first = {"D": 0.10000000149011612, "S": "0.1", "A": [16777216.0]}
+    array, report = codec_of("JSON_SR", columns, registry=registry).decode(rows, errors="report")
+    assert array.to_pylist() == [first, None, None]
+    assert report["code"].to_pylist() == ["out_of_range", "json_type"]
+    codec = codec_of("JSON_SR", columns, registry=registry, compat="ksqldb")
+    infinity = float("inf")
+    assert codec.decode(rows).to_pylist() == [
+        first,
+        {"D": infinity, "S": None, "A": [-infinity]},
+        {"D": 0.0, "S": None, "A": None},
+    ]
+
+
 def test_documents_as_ksqldb_reads_them(impl):
     """What the row loop refuses is 0, false or null, where Connect's converter has it so."""
     columns = "I INT, L BIGINT, B BOOLEAN, D DOUBLE, S STRING, N DECIMAL(4, 1), E DATE, A ARRAY<INT>"

@@ -51,7 +51,7 @@ def _stored(found: Reading, source: JsonSource, large: bool) -> pa.DataType:
         return pa.large_list(item) if large else pa.list_(item)
     if base == "MAP":
         return pa.map_(_item(found.parts[0], source.key, large), _item(found.parts[1], source.item, large))
-    if base == "STRING" and source.type != "string":
+    if (base == "STRING" and source.type != "string") or source.type == "float32":
         return _SOURCE_TYPES.get(source.type, pa.int64())
     return arrow_type(found.kind, large=large)
 
