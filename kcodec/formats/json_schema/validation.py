@@ -214,7 +214,7 @@ class _Documents:
             try:
                 tree = read_tree(document, fraction=lambda value: self.fraction(str(value)))
             except JacksonError as error:
-                raise ValueError(str(error)) from None
+                raise (_NotFinite if _holds_nonfinite(document) else ValueError)(str(error)) from None
             if tree is ...:
                 raise ValueError("there is no value") from None
             return tree
@@ -234,6 +234,15 @@ class _Documents:
 
     def constant(self, text: str) -> Any:
         raise _NotFinite(text)
+
+
+def _holds_nonfinite(document: bytes) -> bool:
+    """Return whether numbers that are not finite are all that keeps a document from being JSON."""
+    try:
+        read_tree(document, nonfinite=True)
+    except JacksonError:
+        return False
+    return True
 
 
 def _path(steps: Sequence[str | int]) -> str:
