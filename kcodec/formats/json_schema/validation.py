@@ -20,7 +20,7 @@ from kcodec.columns.frames import payload_start
 from kcodec.columns.nested import replace_rows
 from kcodec.errors import ConfigError, Fault, SchemaError, one_line
 from kcodec.formats.json_schema.references import Documents
-from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree
+from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 
 __all__ = ["Validator", "validated"]
 
@@ -161,9 +161,7 @@ class Validator:
         except library.ValidationError as error:
             return _path(error.instance_path), _reason(error)
         except UnicodeEncodeError:
-            return self.violation(
-                _LONE.sub("\ufffd", json.dumps(tree, ensure_ascii=False, default=str)).encode()
-            )
+            return self.violation(_LONE.sub("\ufffd", write_tree(tree)).encode())
         except (ValueError, RecursionError) as error:
             return "", one_line(error)
         return None

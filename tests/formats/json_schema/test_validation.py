@@ -155,6 +155,10 @@ def test_documents_as_jackson_reads_them():
     ):
         assert Validator(Documents(schema, [])).violation(document)[0] == "a"
     assert violation(schema, '{"a":"\\ud800"}') is None
+    assert (
+        violation({"items": [{"type": "number"}, {"pattern": "^.$"}]}, '[1.0000000000000000001,"\\ud800"]')
+        is None
+    )
     assert "not finite" in violation(schema, '{"a":NaN}')[1]
     for document in (b'{"a":2,"b":-INF}', '{"a":2,"b":NaN}'.encode("utf-16")):
         assert "not finite" in Validator(Documents(schema, [])).violation(document)[1]
