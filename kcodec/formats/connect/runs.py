@@ -8,6 +8,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
 from kcodec.columns.faults import Faults, Way, joined
+from kcodec.columns.nested import cast_leaves
 from kcodec.errors import CODES, Fault
 from kcodec.formats.connect.arrow import widen
 from kcodec.formats.connect.plan import ABSENT, PlanOptions
@@ -165,7 +166,7 @@ def _named(path: str) -> str:
 
 
 def _cast(array: pa.Array, target: Target) -> pa.Array:
-    return array if target.kind == target.inner else array.cast(target.kind)
+    return array if target.kind == target.inner else cast_leaves(array, target.kind)
 
 
 def _together(texts: Sequence[bytes]) -> int:

@@ -50,6 +50,18 @@ def test_wide_decimals(impl):
 
 
 @pytest.mark.parametrize("compat", [None, "connect"])
+def test_wide_decimals_are_text_beside_what_is_never_null(compat, impl):
+    wide = {**DECIMAL, "parameters": {"scale": "0", "connect.decimal.precision": "50"}}
+    schema = struct(part=struct(n={"type": "int32"}), d=wide)
+    codec = ConnectJsonCodec(schema, wide_decimals="string", compat=compat)
+    values = [*rows((schema, {"part": {"n": 1}, "d": 7})), None, b"{", b'{"schema":1']
+    array, report = codec.decode(values, errors="report")
+    assert array.to_pylist() == [{"part": {"n": 1}, "d": "7"}, None, None, None]
+    assert report["row"].to_pylist() == [2, 3]
+    assert codec.decode(values[1:], errors="null").to_pylist() == [None, None, None]
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
 def test_wide_decimals_as_text_are_written(compat, impl):
     schema = struct(d={**DECIMAL, "parameters": {"scale": "2", "connect.decimal.precision": "64"}})
     digits = "1" + "0" * 50 + ".25"
