@@ -280,7 +280,10 @@ class Settings:
             if value is not None:
                 found[name] = value
         if servers is not None:
-            text = servers if isinstance(servers, str) else ",".join(servers)
+            try:
+                text = servers if isinstance(servers, str) else ",".join(servers)
+            except TypeError:
+                raise ConfigError(f"servers={servers!r} is neither text nor a list of it") from None
             if found.get("servers", text) != text:
                 raise ConfigError("servers= and bootstrap.servers contradict each other")
             found["servers"] = text

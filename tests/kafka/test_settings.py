@@ -99,6 +99,12 @@ def test_what_is_refused(config, message):
     assert SECRET not in str(info.value)
 
 
+@pytest.mark.parametrize("servers", [5, [5], object()])
+def test_servers_that_are_none(servers):
+    with pytest.raises(ConfigError, match="is neither text nor a list of it"):
+        Settings.of({}, servers)
+
+
 @pytest.mark.parametrize(
     ("text", "addresses"),
     [

@@ -110,7 +110,8 @@ class Unwrapped(NamedTuple):
     Attributes
     ----------
     values : pyarrow.Array
-        Structs of the fields of ``after`` and those added, all of them nullable; null for a tombstone.
+        Structs of the fields of ``after`` and those added, all of them nullable; null for a tombstone. If the column
+        has nothing else, and so no type, neither have these.
     kept : pyarrow.Array
         Booleans: whether the transform lets the message pass.
     headers : pyarrow.Array or None
@@ -198,6 +199,13 @@ def unwrap(
 
 
 def _unwrapped(changes: pa.Array, extraction: Extraction) -> Unwrapped:
+    if pa.types.is_null(changes.type):
+        # Tombstones alone, which tell a codec without a schema no type.
+        structs = {each.parent: pa.struct([]) for each in extraction.headers if each.parent}
+        bare = pa.nulls(len(changes), pa.struct({"op": pa.string(), **structs}))
+        kept = pa.repeat(pa.scalar(extraction.keeps_tombstones), len(changes))
+        topics = changes.cast(pa.string()) if extraction.route_by_field else None
+        return Unwrapped(changes, kept, _headers(bare, extraction), topics)
     after = _member(changes, "after")
     if after is None or not pa.types.is_struct(after.type):
         raise SchemaError(f"{changes.type} is no envelope of Debezium's: it has no struct after")

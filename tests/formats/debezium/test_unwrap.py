@@ -153,6 +153,23 @@ def test_slices_and_chunks_without_rows():
     assert unwrap(changes.slice(0, 0)).kept.to_pylist() == []
 
 
+@pytest.mark.parametrize("mode", ["rewrite-with-tombstone", "tombstone"])
+@pytest.mark.parametrize("count", [0, 2])
+def test_tombstones_alone(mode, count):
+    changes = kcodec.ConnectJsonCodec().decode([None] * count)
+    found = unwrap(
+        changes,
+        delete_tombstone_handling_mode=mode,
+        add_fields=["op", "lsn"],
+        add_headers=["op", "source.lsn"],
+        route_by_field="name",
+    )
+    assert found.values.null_count == count
+    assert found.kept.to_pylist() == [mode == "rewrite-with-tombstone"] * count
+    assert found.headers.to_pylist() == [{"__op": "d"}] * count
+    assert found.topics.to_pylist() == [None] * count
+
+
 def test_only_after_and_op_tell_deletes():
     kind = pa.struct([("after", ROW), ("op", pa.string())])
     changes = pa.array(
