@@ -5,6 +5,7 @@ import re
 import urllib.error
 import urllib.request
 import uuid
+from http.client import RemoteDisconnected
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,8 +34,7 @@ class Client:
         request = urllib.request.Request(self.url + path, data, method=method)
         request.add_header("Content-Type", "application/vnd.schemaregistry.v1+json")
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                text = answer.read().decode()
+            text = self.answer(request)
         except urllib.error.HTTPError as error:
             found = error.read()
             return error.code, json.loads(found).get("error_code") if found.startswith(b"{") else None
@@ -45,6 +45,16 @@ class Client:
         if path.endswith("referencedby"):
             found = [self.ids.get(number, number) for number in found]
         return 200, found
+
+    def answer(self, request, is_last=False):
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return answer.read().decode()
+        except RemoteDisconnected:
+            # Apicurio hangs up now and then. Asked twice, all but deletions are answered alike.
+            if is_last or request.method == "DELETE":
+                raise
+            return self.answer(request, is_last=True)
 
     def known(self, value):
         if isinstance(value, list):
