@@ -446,6 +446,7 @@ cdef class AvroProgram(Program):
         cdef int32_t code
         op = node.op
         kind = self.layout[node.column].type
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         cost = 10
         if op is Step.INT or op is Step.LONG:
             bits = 32 if op is Step.INT else 64
@@ -460,11 +461,11 @@ cdef class AvroProgram(Program):
         elif is_iso(node, kind):
             code = PUT_ISO
             cost = 36
-        elif op is Step.STRING and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            code = PUT_STRING
-            cost += kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0
         elif op is Step.STRING or op is Step.BYTES:
-            code = PUT_TEXT if pa.types.is_string(kind) or pa.types.is_binary(kind) else PUT_BYTES
+            if op is Step.STRING and not is_text:
+                code = PUT_STRING
+            else:
+                code = PUT_TEXT if pa.types.is_string(kind) or pa.types.is_binary(kind) else PUT_BYTES
             cost += kind.byte_width if pa.types.is_fixed_size_binary(kind) else 0
         elif op is Step.FIXED:
             code = PUT_FIXED
@@ -491,7 +492,7 @@ cdef class AvroProgram(Program):
             self.ops[at].table = self.symbol_table(self.ops[at].texts, self.ops[at].size)
         elif code == PUT_ISO:
             self.set_iso(at, kind)
-        elif code == PUT_DECIMAL and not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        elif code == PUT_DECIMAL and not is_text:
             # Digits to put behind the column's unscaled value.
             self.ops[at].factor = node.scale - (kind.scale if pa.types.is_decimal(kind) else 0)
         return 0
