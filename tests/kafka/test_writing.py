@@ -408,6 +408,7 @@ def test_rows_are_sent_before_others_come(codec, fast):
         write(reader, "t", servers=cluster.address, codec=codec, config=fast)
 
 
+@pytest.mark.timeout(20)
 def test_a_failure_waits_for_no_room(fast):
     """A thread that waits until brokers have taken more ends with the rest."""
     with FakeCluster({"t": 1}) as cluster:
@@ -420,10 +421,8 @@ def test_a_failure_waits_for_no_room(fast):
 
         reader = pa.RecordBatchReader.from_batches(pa.schema([("value", pa.binary())]), batches())
         config = {**fast, "request.timeout.ms": 20_000, "max.in.flight.requests.per.connection": 1}
-        start = time.monotonic()
         with pytest.raises(ZeroDivisionError):
             write(reader, "t", servers=cluster.address, codec="lz4", config=config)
-        assert time.monotonic() - start < 20
 
 
 def test_fewer_rows_are_encoded_at_once_where_they_are_large(fast, monkeypatch):
