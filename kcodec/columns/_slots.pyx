@@ -7,9 +7,9 @@ some bytes more, because moves of a fixed size run over the end of what is writt
               ^ out[0]     ^ out[1]           ^ out[2]        all take one step with each column
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from kcodec.columns._binary cimport BinaryBuilder
 from kcodec.columns._reader cimport Input, is_valid, start_of
@@ -125,17 +125,25 @@ cdef bint begin_rows(
 ) noexcept nogil:
     """Begin all rows of a block that are not null with a prefix; return whether there is memory."""
     cdef const Input *root = columns
+    cdef uint8_t *out
+    cdef uint64_t start = 0
+    cdef int64_t written = 0
     cdef int64_t lane
-    slots.written = 0
+    memcpy(&start, prefix, min(prefix_size, 8))
     if not make_slots(slots, columns, costs, -1, prefix_size):
         return False
     for lane in range(slots.count):
-        slots.out[lane] = slots.memory + slots.bounds[lane]
+        out = slots.memory + slots.bounds[lane]
         if is_valid(root, slots.first + lane):
-            memcpy(slots.out[lane], prefix, prefix_size)
-            slots.out[lane] += prefix_size
-            slots.lanes[slots.written] = lane
-            slots.written += 1
+            # A frame is shorter; to copy as many bytes as a variable says is a call.
+            memcpy(out, &start, 8)
+            if prefix_size > 8:
+                memcpy(out, prefix, prefix_size)
+            out += prefix_size
+            slots.lanes[written] = lane
+            written += 1
+        slots.out[lane] = out
+    slots.written = written
     return True
 
 
@@ -153,23 +161,38 @@ cdef bint begin_items(Slots *slots, const Input *columns, const int64_t *costs, 
 
 cdef void append_rows(BinaryBuilder builder, const Slots *slots) noexcept nogil:
     """Move the rows of a block from their slots to the end of the output."""
-    cdef uint8_t *out = builder.data + builder.used
+    # What is stored might be these as well, for all the compiler knows; it would load them again for each row.
+    cdef uint8_t *data = builder.data
+    cdef int32_t *offsets32 = builder.offsets32
+    cdef int64_t *offsets64 = builder.offsets64
+    cdef const uint8_t *memory = slots.memory
+    cdef uint8_t *out = data + builder.used
     cdef const uint8_t *source
+    cdef int64_t first = builder.row
     cdef int64_t size
-    cdef int64_t row
     cdef int64_t lane
     for lane in range(slots.count):
-        source = slots.memory + slots.bounds[lane]
+        source = memory + slots.bounds[lane]
         size = slots.out[lane] - source
         move(out, source, size)
         out += size
-        if builder.offsets64 != NULL:
-            builder.offsets64[builder.row + lane + 1] = out - builder.data
+        if offsets64 != NULL:
+            offsets64[first + lane + 1] = out - data
         else:
-            builder.offsets32[builder.row + lane + 1] = <int32_t>(out - builder.data)
-    for lane in range(slots.written):
-        row = builder.row + slots.lanes[lane]
-        builder.valid[row >> 3] |= <uint8_t>(1 << (row & 7))
+            offsets32[first + lane + 1] = <int32_t>(out - data)
+    set_valid(builder.valid, first, slots)
     builder.nulls += slots.count - slots.written
-    builder.used = out - builder.data
+    builder.used = out - data
     builder.row += slots.count
+
+
+cdef inline void set_valid(uint8_t *valid, int64_t first, const Slots *slots) noexcept nogil:
+    """Set the bits of the rows that are written; `first` is that of the block."""
+    cdef int64_t at = 0
+    cdef int64_t row
+    if slots.written == slots.count and first & 7 == 0:
+        at = slots.count & ~<int64_t>7
+        memset(valid + (first >> 3), 0xff, at >> 3)
+    for at in range(at, slots.written):
+        row = first + slots.lanes[at]
+        valid[row >> 3] |= <uint8_t>(1 << (row & 7))
