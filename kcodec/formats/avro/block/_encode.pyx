@@ -11,7 +11,7 @@ Lists are written row by row where they stand. What goes wrong is not looked int
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from kcodec.columns._reader cimport Input, is_valid, start_of
+from kcodec.columns._reader cimport Input, start_of
 from kcodec.columns._slots cimport LANES, LEVELS, Slots, begin_items
 from kcodec.formats.avro._program cimport *
 from kcodec.formats.avro._put cimport Context, choose, find_symbol, put, read_integer, write_decimal
@@ -109,13 +109,25 @@ cdef bint run(
     Slots *block, Context *context, const int64_t *costs, const Op *op, const Op *stop, const int64_t *lanes,
     int64_t count, int32_t level
 ) noexcept nogil:
-    """Run ops, up to `stop` or the end of a branch, for some rows of the block."""
+    """Run ops, up to `stop` or the end of a branch, for some rows of the block; return whether all went well."""
+    # Most ops write all rows: they need not ask which.
+    if lanes == <const int64_t *>block.lanes and count == block.count:
+        return run_lanes(block, context, costs, op, stop, lanes, count, level, True)
+    return run_lanes(block, context, costs, op, stop, lanes, count, level, False)
+
+
+cdef inline bint run_lanes(
+    Slots *block, Context *context, const int64_t *costs, const Op *op, const Op *stop, const int64_t *lanes,
+    int64_t count, int32_t level, bint dense
+) noexcept nogil:
+    """Do the same; `dense`: for all rows, in order."""
     cdef const Input *column
     cdef uint8_t **outs = block.out
     cdef uint8_t *out
     cdef const uint8_t *source
     cdef const uint8_t *data
     cdef const uint8_t *limit
+    cdef const uint8_t *bits
     cdef const int32_t *offsets
     cdef const int64_t *longs
     cdef const int32_t *ints
@@ -127,6 +139,7 @@ cdef bint run(
     cdef int32_t branch
     cdef int64_t null_branch
     cdef int64_t row = block.first
+    cdef int64_t present
     cdef int64_t value
     cdef int64_t length
     cdef int64_t begin
@@ -138,11 +151,14 @@ cdef bint run(
         # What is stored might be these as well, for all the compiler knows; it would load them again each time.
         data = column.data
         limit = column.limit
+        bits = column.validity
+        begin = row + column.first
+        present = not column.all_null
         null_branch = op.size
         if op.code == PUT_TEXT:
             offsets = <const int32_t *>column.offsets + row
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 out = outs[lane]
                 length = offsets[lane + 1] - offsets[lane]
                 source = data + offsets[lane]
@@ -155,32 +171,32 @@ cdef bint run(
         elif op.code == PUT_LONG:
             longs = <const int64_t *>column.data + row
             for at in range(count):
-                outs[lanes[at]] = write_varint(outs[lanes[at]], zigzag64(longs[lanes[at]]))
+                lane = at if dense else lanes[at]
+                outs[lane] = write_varint(outs[lane], zigzag64(longs[lane]))
         elif op.code == PUT_INT:
             ints = <const int32_t *>column.data + row
             for at in range(count):
-                outs[lanes[at]] = write_varint(outs[lanes[at]], zigzag64(ints[lanes[at]]))
+                lane = at if dense else lanes[at]
+                outs[lane] = write_varint(outs[lane], zigzag64(ints[lane]))
         elif op.code == PUT_DOUBLE and column.width == 8:
             longs = <const int64_t *>column.data + row
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 out = outs[lane]
                 store_le64(out, longs[lane])
                 outs[lane] = out + 8
         elif op.code == PUT_BOOLEAN:
-            begin = row + column.first
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 out = outs[lane]
-                value = begin + lane
-                out[0] = (data[value >> 3] >> (value & 7)) & 1
+                out[0] = <uint8_t>bit(data, begin + lane)
                 outs[lane] = out + 1
         elif op.code == PUT_NULLABLE_TEXT and not column.all_null:
             offsets = <const int32_t *>column.offsets + row
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 out = outs[lane]
-                value = is_valid(column, row + lane)
+                value = present if bits == NULL else bit(bits, begin + lane)
                 out[0] = <uint8_t>((value ^ null_branch) << 1)
                 length = offsets[lane + 1] - offsets[lane]
                 source = data + offsets[lane]
@@ -197,9 +213,9 @@ cdef bint run(
         elif op.code == PUT_NULLABLE_DOUBLE and not column.all_null:
             longs = <const int64_t *>column.data + row
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 out = outs[lane]
-                value = is_valid(column, row + lane)
+                value = present if bits == NULL else bit(bits, begin + lane)
                 out[0] = <uint8_t>((value ^ null_branch) << 1)
                 store_le64(out + 1, longs[lane])
                 outs[lane] = out + 1 + ((<int64_t>8) & -value)
@@ -208,20 +224,24 @@ cdef bint run(
         elif op.code == PUT_NULLABLE or op.code == PUT_NULLABLE_TEXT or op.code == PUT_NULLABLE_DOUBLE:
             chosen_count = 0
             for at in range(count):
-                lane = lanes[at]
-                value = is_valid(column, row + lane)
+                lane = at if dense else lanes[at]
+                value = present if bits == NULL else bit(bits, begin + lane)
                 out = outs[lane]
                 out[0] = <uint8_t>((value ^ null_branch) << 1)
                 outs[lane] = out + 1
                 chosen[chosen_count] = lane
                 chosen_count += value
-            if not run(block, context, costs, op + 1, op + op.next, chosen, chosen_count, level):
+            # Where none is null, all rows go on as they were.
+            if not run(
+                block, context, costs, op + 1, op + op.next, lanes if chosen_count == count else chosen, chosen_count,
+                level
+            ):
                 return False
             op += op.next
             continue
         elif op.code == PUT_ENUM:
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 begin = start_of(column, row + lane)
                 branch = symbol_of(op, column, begin, start_of(column, row + lane + 1) - begin)
                 if unlikely(branch < 0):
@@ -231,7 +251,7 @@ cdef bint run(
             # Microseconds to milliseconds: a division by a constant is a multiplication.
             longs = <const int64_t *>data + row
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 value = longs[lane] // 1000
                 if unlikely(value * 1000 != longs[lane]):
                     if not op.scale:
@@ -240,20 +260,20 @@ cdef bint run(
                 outs[lane] = write_varint(outs[lane], zigzag64(value))
         elif op.code == PUT_INTEGER:
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 value = read_integer(op, column, row + lane, &status)
                 if unlikely(status != OK):
                     return False
                 outs[lane] = write_varint(outs[lane], zigzag64(value))
         elif op.code == PUT_DECIMAL:
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 outs[lane] = write_decimal(op, column, row + lane, outs[lane], &status)
                 if unlikely(status != OK):
                     return False
         elif op.code == PUT_UNION:
             for at in range(count):
-                lane = lanes[at]
+                lane = at if dense else lanes[at]
                 branches[at] = choose(context, op, column, row + lane)
                 if unlikely(branches[at] < 0):
                     return False
@@ -287,6 +307,10 @@ cdef uint8_t *put_text(uint8_t *out, const uint8_t *source, int64_t length) noex
     out = write_varint(out, <uint64_t>length << 1)
     memcpy(out, source, length)
     return out + length
+
+
+cdef inline int64_t bit(const uint8_t *bits, int64_t at) noexcept nogil:
+    return (bits[at >> 3] >> (at & 7)) & 1
 
 
 cdef inline int32_t symbol_of(const Op *op, const Input *column, int64_t begin, int64_t size) noexcept nogil:
