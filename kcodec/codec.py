@@ -14,7 +14,16 @@ from kcodec.columns.faults import Faults
 from kcodec.columns.frames import framed_rows
 from kcodec.columns.source import arrays, payloads, sound, valid
 from kcodec.columns.types import type_at
-from kcodec.errors import CODES, CapacityError, ConfigError, DecodeError, EncodeError, Fault, one_line
+from kcodec.errors import (
+    CODES,
+    CapacityError,
+    ConfigError,
+    DecodeError,
+    EncodeError,
+    Fault,
+    check_booleans,
+    one_line,
+)
 from kcodec.plan import Limits
 
 __all__ = [
@@ -123,6 +132,7 @@ class Run:
 
     def __init__(self, errors: str, *, use_threads: bool = False, as_list: bool = False) -> None:
         check_errors(errors)
+        check_booleans(use_threads=use_threads, as_list=as_list)
         self.errors = errors
         self._threads = pa.cpu_count() if use_threads else 0
         self._as_list = as_list
@@ -356,6 +366,7 @@ class Codec:
         """
         if not pa.types.is_struct(array.type):
             raise TypeError(f"rows of {array.type} have no columns: only structs become a table")
+        check_booleans(drop_null=drop_null)
         if drop_null:
             array = array.drop_null()
         fields = [field.with_nullable(True) for field in array.type]

@@ -20,6 +20,7 @@ __all__ = [
     "KcodecError",
     "RegistryError",
     "SchemaError",
+    "check_booleans",
     "near",
     "one_line",
 ]
@@ -168,6 +169,20 @@ class ConfigError(KcodecError, ValueError):
     Traceback (most recent call last):
     kcodec.errors.ConfigError: errors='ignore' is not one of raise, null, report
     """
+
+
+def check_booleans(**options: object) -> None:
+    """Refuse options that are neither True nor False: text such as ``"false"`` would be true.
+
+    Examples
+    --------
+    >>> check_booleans(large="false")
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: large='false' is not True or False
+    """
+    for name, value in options.items():
+        if not isinstance(value, bool):
+            raise ConfigError(f"{name}={value!r} is not True or False")
 
 
 def one_line(text: object, limit: int = 400) -> str:

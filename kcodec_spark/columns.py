@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, check_booleans
 from kcodec_spark.codecs import Reading
 from kcodec_spark.intervals import casts
 from kcodec_spark.options import RowsOptions
@@ -197,6 +197,7 @@ def _udf(name: str, function: Callable[..., pa.Array], returns: "DataType", dete
     from pyspark import cloudpickle
     from pyspark.sql.functions import arrow_udf
 
+    check_booleans(deterministic=deterministic)
     check_local_python()
     work = loader(cloudpickle.dumps(function), shipped(), logging.getLogger("kcodec").level, name)
     # What plans and unnamed columns show.

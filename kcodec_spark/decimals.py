@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec import DecimalCodec
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, check_booleans
 from kcodec_spark.codecs import reader_of
 from kcodec_spark.columns import computed, decoded
 from kcodec_spark.options import rows_options
@@ -119,6 +119,7 @@ def encode_decimal(
     >>> from kcodec_spark import encode_decimal
     >>> df.select(encode_decimal("price", 2))                                           # doctest: +SKIP
     """
+    check_booleans(base64=base64)
     codec = DecimalCodec(scale, output="base64" if base64 else "bytes")
     rows = rows_options(options, "encode_decimal", has_error_column=False)
     return computed(col, codec.encode, pa.string() if base64 else pa.binary(), "encode_decimal", rows)

@@ -9,7 +9,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import members
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans
 from kcodec.formats.ksql.format import FORMATS, Rows, check_keys, chosen_columns, format_name, is_wrapped
 from kcodec.formats.ksql.plan import written_type
 from kcodec.formats.ksql.primitive import VoidRows
@@ -136,7 +136,10 @@ class KsqlCodec(Codec):
             raise ConfigError(f"wide_decimals={wide_decimals!r} is not one of {', '.join(_WIDE_DECIMALS)}")
         if round not in _ROUND:
             raise ConfigError(f"round={round!r} is not one of {', '.join(_ROUND)}")
-        able, key = FORMATS[self.format], bool(key)
+        check_booleans(key=key, large=large)
+        if wrap is not None:
+            check_booleans(wrap=wrap)
+        able = FORMATS[self.format]
         kept, wrapping = checked_properties(self.format, properties or {}, key=key)
         if wrapping is not None and wrap is not None and wrap != wrapping:
             raise ConfigError(f"wrap={wrap} and WRAP_SINGLE_VALUE={wrapping} are both given")
@@ -177,7 +180,7 @@ class KsqlCodec(Codec):
             "config": dict(config or {}),
             "wide_decimals": wide_decimals,
             "round": round,
-            "large": bool(large),
+            "large": large,
             "limits": Limits.of(limits),
         }
         self.columns = chosen
@@ -187,7 +190,7 @@ class KsqlCodec(Codec):
         record = SqlType(
             "STRUCT", fields=tuple(SqlField(column.name, column.type) for column in self.columns)
         )
-        self._record_type = arrow_type(record, wide_decimals=wide_decimals, large=bool(large))
+        self._record_type = arrow_type(record, wide_decimals=wide_decimals, large=large)
         self.arrow_type = self._record_type
         if self._windows is not None:
             self.arrow_type = pa.struct([*self._record_type, *((name, pa.int64()) for name in COLUMNS)])
@@ -197,7 +200,7 @@ class KsqlCodec(Codec):
             self.wrapped,
             compat == "ksqldb",
             kept,
-            bool(large),
+            large,
             self._arguments["limits"],
             round == "truncate",
         )

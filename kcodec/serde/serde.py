@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Run
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, check_booleans
 from kcodec.formats.schema_format import CODECS, SchemaFormat, schema_format
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
@@ -125,6 +125,7 @@ class Serde:
             raise ConfigError(f"{format!r} is a schema type: {hint}")
         if config is not None and not isinstance(config, Mapping):
             raise ConfigError(f"config is a mapping of settings, not {type(config).__name__}")
+        check_booleans(is_key=is_key)
         settings = dict(config or {})
         checked = language.options(options)
         limits = Limits.of(limits)

@@ -10,7 +10,7 @@ from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, Fault
+from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.avro.encode_plan import encode_plan
 from kcodec.formats.avro.kernel import kernel
 from kcodec.formats.avro.plan import decode_plan
@@ -161,8 +161,7 @@ class AvroCodec(Codec):
         debezium: bool = True,
         limits: Limits | None = None,
     ) -> None:
-        if not isinstance(trailing, bool):
-            raise ConfigError(f"trailing={trailing!r} is not True or False")
+        check_booleans(trailing=trailing)
         if isinstance(named_schemas, (str, dict)) or not isinstance(named_schemas, Iterable):
             raise ConfigError(f"named_schemas={named_schemas!r} is not a list of schemas")
         options = TypeOptions(

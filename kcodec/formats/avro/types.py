@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, SchemaError, check_booleans
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 
@@ -117,9 +117,7 @@ class TypeOptions:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
-        for name in ("large", "debezium"):
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigError(f"{name}={getattr(self, name)!r} is not True or False")
+        check_booleans(large=self.large, debezium=self.debezium)
         depth = self.recursive_depth
         if depth is not None and (not isinstance(depth, int) or depth < 1):
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")

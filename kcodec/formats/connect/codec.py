@@ -16,7 +16,7 @@ from kcodec.columns.casts import cast_rows, code_of
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import payloads
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans
 from kcodec.formats.connect.converter import JsonConverter, converter_config
 from kcodec.formats.connect.plan import (
     Beyond,
@@ -154,13 +154,16 @@ class ConnectJsonCodec(Codec):
         for name, value, valid in (
             ("compat", compat, _COMPAT),
             ("duplicate_keys", duplicate_keys, _DUPLICATES),
-            ("nonfinite", nonfinite, (True, False)),
             ("round", round, _ROUND),
-            ("tombstones", tombstones, (None, True, False)),
-            ("debezium", debezium, (None, True, False) if compat is None else (None, False)),
         ):
             if value not in valid:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(repr, valid))}")
+        check_booleans(key=key, nonfinite=nonfinite, large=large)
+        for name, value in (("tombstones", tombstones), ("debezium", debezium)):
+            if value is not None:
+                check_booleans(**{name: value})
+        if debezium and compat is not None:
+            raise ConfigError(f"debezium=True is not for compat={compat!r}")
         check_widths(precision, wide_decimals)
         self._config = converter_config(
             config,

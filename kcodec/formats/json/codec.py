@@ -15,7 +15,7 @@ from kcodec.columns.casts import cast_rows
 from kcodec.columns.ddl import ddl_type
 from kcodec.columns.nested import arrange, unpack
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError, Fault, SchemaError
+from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
 from kcodec.plan import Limits, Plan
@@ -105,8 +105,7 @@ class JsonCodec(Codec):
         self.arrow_type = arrow_type
         options = JsonOptions(times, decimals, nulls, duplicate_keys, text_numbers, nonfinite, round)
         options.check()
-        if not isinstance(trailing, bool):
-            raise ConfigError(f"trailing={trailing!r} is not True or False")
+        check_booleans(trailing=trailing)
         self._trailing = trailing
         self._limits = Limits.of(limits)
         self._arguments = {
@@ -195,6 +194,7 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
     >>> print(infer([b'{"id": 1, "at": "2024-05-01T10:00:00Z"}', b'{"id": 2.5, "tags": ["a"]}']))
     struct<id: double, at: timestamp[us, tz=UTC], tags: list<item: string>>
     """
+    check_booleans(decimals=decimals, times=times)
     chunks, _ = payloads(values)
     seen = _Seen()
     number = 0

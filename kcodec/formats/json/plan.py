@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, SchemaError, check_booleans
 from kcodec.plan.node import MAX_DEPTH, Form, Node, Op, Plan
 
 __all__ = ["RAW", "JsonOptions", "decodable", "json_plan"]
@@ -56,6 +56,7 @@ class JsonOptions(NamedTuple):
             value = getattr(self, name)
             if value not in valid:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
+        check_booleans(text_numbers=self.text_numbers, nonfinite=self.nonfinite)
 
 
 def json_plan(kind: pa.DataType, direction: str, options: JsonOptions = JsonOptions()) -> Plan:  # noqa: B008

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import cast_leaves
-from kcodec.errors import ConfigError, Fault
+from kcodec.errors import Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.plan import decodable
 from kcodec.formats.json_schema.document import schema_text
@@ -193,8 +193,7 @@ class JsonSchemaCodec(Codec):
             "validate": validate,
             "limits": Limits.of(limits),
         }
-        if not isinstance(validate, bool):
-            raise ConfigError(f"validate={validate!r} is not True or False")
+        check_booleans(validate=validate)
         parsed = parse(text, [NamedText(name, each) for name, each in named.items()])
         shape = shape_of(parsed.documents, recursive_depth)
         self._reader = JsonSchemaReader(shape, options=options, limits=limits)

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, SchemaError, check_booleans
 from kcodec.formats.connect.schema import decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.json.plan import RAW
@@ -71,8 +71,7 @@ class TypeOptions:
             least = 1 if name == "precision" else 0
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= limit:
                 raise ConfigError(f"{name}={value!r} is not a number from {least} to {limit}")
-        if not isinstance(self.large, bool):
-            raise ConfigError(f"large={self.large!r} is not True or False")
+        check_booleans(large=self.large)
         if isinstance(self.arrow_type, pa.Schema):
             object.__setattr__(self, "arrow_type", pa.struct(list(self.arrow_type)))
         if self.arrow_type is not None and not isinstance(self.arrow_type, pa.DataType):

@@ -11,7 +11,7 @@ from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans
 from kcodec.formats.protobuf.compatibility import message_differences
 from kcodec.formats.protobuf.conversions import Conversions
 from kcodec.formats.protobuf.descriptor import MessageType
@@ -330,6 +330,7 @@ class ProtobufCodec(Codec):
         """
         if defaults not in DEFAULTS:
             raise ConfigError(f"defaults={defaults!r} is not one of {', '.join(DEFAULTS)}")
+        check_booleans(indent=indent, proto_names=proto_names, extensions=extensions)
         with _single():
             message = read_message(self._reader.message, bytes(data), extensions=extensions)
             return to_json(message, self._schema.messages, JsonWriting(indent, defaults, proto_names))
@@ -356,6 +357,7 @@ class ProtobufCodec(Codec):
         >>> codec.from_json('{"tags": ["a"], "order_id": 7}').hex()
         '0807120161'
         """
+        check_booleans(ignore_unknown=ignore_unknown)
         with _single():
             data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
             message = from_json(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, check_booleans
 
 __all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "ProtobufOptions"]
 
@@ -98,8 +98,7 @@ class ProtobufOptions:
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
-        if not isinstance(self.large, bool):
-            raise ConfigError(f"large={self.large!r} is not True or False")
+        check_booleans(large=self.large)
         depth = self.recursive_depth
         if depth is not None and (not isinstance(depth, int) or depth < 1):
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")

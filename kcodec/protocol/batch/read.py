@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.codec import report
 from kcodec.columns.stream import stream
-from kcodec.errors import CODES, ConfigError, DecodeError, Fault
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans
 from kcodec.protocol.batch.compression import CompressionError, Expanded, SizeLimitError
 from kcodec.protocol.batch.partition_files import open_file
 from kcodec.protocol.batch.schema import record_schema
@@ -60,6 +60,7 @@ class BatchOptions(NamedTuple):
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
+        check_booleans(check_crc=self.check_crc, views=self.views)
         if not isinstance(self.max_decompressed, int) or self.max_decompressed < 0:
             raise ConfigError(f"max_decompressed={self.max_decompressed!r} is not a number of bytes")
 

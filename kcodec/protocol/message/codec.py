@@ -11,7 +11,7 @@ from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault
+from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault, check_booleans
 from kcodec.plan import Limits, Plan
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
@@ -108,6 +108,7 @@ class MessageCodec(Codec):
         self._build(spec, (version,), options)
 
     def _build(self, spec: MessageSpec | str, versions: tuple[int, ...], options: _Options) -> None:
+        check_booleans(unknown_tags=options.unknown_tags, large=options.large, trailing=options.trailing)
         self.spec = spec if isinstance(spec, MessageSpec) else MessageSpec.parse(spec)
         self._options = options
         self._check(versions)
@@ -520,6 +521,7 @@ class MessageCodec(Codec):
         EncodeError
             If a field is set that the version does not have and that is not ignorable, or a value is not of its type.
         """
+        check_booleans(serialize_records=serialize_records)
         body = (
             message.get("body", {}) if self.header in HEADER_TYPES and isinstance(message, dict) else message
         )
