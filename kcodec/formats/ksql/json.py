@@ -7,12 +7,11 @@ import pyarrow as pa
 
 from kcodec._kept import Kept
 from kcodec._lazy import compute as pc
-from kcodec.columns.casts import cast_rows
 from kcodec.errors import CODES, Fault, SchemaError
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.reread import reread
 from kcodec.formats.ksql.json_reader import read_row
-from kcodec.formats.ksql.plan import code_of, decode_plan, encode_plan, is_ambiguous, written_type
+from kcodec.formats.ksql.plan import cast_written, decode_plan, encode_plan, is_ambiguous, written_type
 from kcodec.formats.ksql.types import RowOptions, SqlType
 from kcodec.plan import Plan
 
@@ -55,7 +54,7 @@ class JsonRows:
         """Write an array; see the kernel of JSON."""
         kind = written_type(self._options.kind, array.type)
         module = json_kernel()
-        plain, lost = cast_rows(array, kind, code_of)
+        plain, lost = cast_written(array, self._options.kind, kind)
         encoded, faults = module.encode(
             plain, self._program(module, kind), large=self._options.large, stop=stop
         )

@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec._kept import Kept
-from kcodec.columns.casts import cast_rows
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json_schema.document import write_document
@@ -14,7 +13,7 @@ from kcodec.formats.json_schema.schema import JsonSchema
 from kcodec.formats.json_schema.schema_format import JsonSchemaFormat
 from kcodec.formats.ksql.json_sr_decoder import DocumentDecoder, annotation
 from kcodec.formats.ksql.json_sr_source import JsonSource
-from kcodec.formats.ksql.plan import code_of, encode_plan, written_type
+from kcodec.formats.ksql.plan import cast_written, encode_plan, written_type
 from kcodec.formats.ksql.registered import ColumnDecoder, Reader, read_as
 from kcodec.formats.ksql.source import annotated
 from kcodec.formats.ksql.types import RowOptions, SqlType
@@ -173,7 +172,7 @@ class _Encoder(SchemaEncoder):
         """Encode an array of the columns; nulls are written as ``null``."""
         rows, module = self._rows, kernel()
         kind = written_type(rows.kind, array.type)
-        plain, lost = cast_rows(array, kind, code_of)
+        plain, lost = cast_written(array, rows.kind, kind)
 
         def make() -> Programs:
             return Programs(encode_plan(rows.kind, kind, floor=rows.floor, source=self._source), self._limits)

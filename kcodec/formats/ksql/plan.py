@@ -11,13 +11,22 @@ import pyarrow as pa
 
 from kcodec.columns import casts
 from kcodec.columns.layout import Column, layout
-from kcodec.errors import SchemaError, near
+from kcodec.errors import Fault, SchemaError, near
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, fit
 from kcodec.formats.ksql.types import SqlField, SqlType, arrow_type, sql_type
 from kcodec.java.numbers import parse_java_decimal
+from kcodec.plan.failure import prefix
 from kcodec.plan.node import Form, Node, Op, Plan
 
-__all__ = ["code_of", "decode_plan", "encode_plan", "is_ambiguous", "match_fields", "written_type"]
+__all__ = [
+    "cast_written",
+    "code_of",
+    "decode_plan",
+    "encode_plan",
+    "is_ambiguous",
+    "match_fields",
+    "written_type",
+]
 
 #: Of a unit, how many are a millisecond; negative: how many milliseconds it is.
 _UNITS = {"s": -1000, "ms": 1, "us": 1000, "ns": 1_000_000}
@@ -179,6 +188,32 @@ def code_of(value: pa.Array, kind: pa.DataType) -> str:
     except ValueError:
         return "invalid_number"
     return fit(number, SqlType("DECIMAL", kind.precision, kind.scale))[1] or "inexact"
+
+
+def cast_written(array: pa.Array, kind: SqlType, wanted: pa.DataType) -> tuple[pa.Array, list[Fault]]:
+    """Cast columns to the type from `written_type`; paths of what is lost have the names of SQL, as all others do."""
+    plain, lost = casts.cast_rows(array, wanted, code_of)
+    return plain, [fault._replace(path=_sql_path(fault.path, kind, wanted)) for fault in lost]
+
+
+def _sql_path(path: str, kind: SqlType, given: pa.DataType) -> str:
+    """Return the path of a value with the names that columns of a type have in SQL."""
+    if path[:1] == "[":
+        step, _, rest = path.partition("]")
+        if kind.base != "MAP":
+            return prefix(f"{step}]", _sql_path(rest.removeprefix("."), kind.parts[0], given.value_type))
+        for name, part, below in zip(
+            (".key", ".value"), kind.parts, (given.key_type, given.item_type), strict=True
+        ):
+            if rest.startswith(name):
+                return prefix(f"{step}]{name}", _sql_path(rest[len(name) :].removeprefix("."), part, below))
+    if kind.base == "STRUCT":
+        for field, place in zip(kind.fields, match_fields(kind.fields, given), strict=True):
+            at = None if place is None else given.field(place)
+            if at is not None and path.startswith(at.name) and path[len(at.name) :][:1] in ("", ".", "["):
+                rest = path[len(at.name) :].removeprefix(".")
+                return prefix(field.name, _sql_path(rest, field.type, at.type))
+    return path
 
 
 def encode_plan(kind: SqlType, given: pa.DataType, *, floor: bool = False, source: Any = None) -> Plan:

@@ -18,7 +18,7 @@ from kcodec.columns.nested import rebuild
 from kcodec.errors import Fault, SchemaError
 from kcodec.formats.ksql.faults import of_field, of_items, refused, without_rows
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY
-from kcodec.formats.ksql.plan import code_of, match_fields, written_type
+from kcodec.formats.ksql.plan import cast_written, code_of, match_fields, written_type
 from kcodec.formats.ksql.types import SqlType
 from kcodec.formats.schema_format import SchemaEncoder
 
@@ -107,7 +107,7 @@ class ColumnEncoder(SchemaEncoder):
         """Encode an array of the columns."""
         given = array.type
         form = self._forms.get(given, lambda: self._form(given))
-        plain, lost = cast_rows(array, form.wanted, code_of)
+        plain, lost = cast_written(array, self._kind, form.wanted)
         if form.change is not None:
             changed, found = form.change(plain)
             plain, found = without_rows(changed, found)

@@ -315,6 +315,29 @@ def test_narrow_decimals(impl, kind, precision):
     assert lines.combine_chunks().to_pylist() == [b"1.50", b""]
 
 
+@pytest.mark.parametrize("format", ["JSON", "DELIMITED", "AVRO", "PROTOBUF", "JSON_SR", "PROTOBUF_NOSR"])
+def test_paths_have_the_names_of_the_statement(impl, format):
+    place = {"registry": "memory://sql-paths", "topic": format} if FORMATS[format].rows is None else {}
+    codec = KsqlCodec(format, "TOTAL DECIMAL(4,2), N INT", **place)
+    given = pa.array([{"total": "x"}, {"total": "1.555"}, {"n": 1 << 40}])
+    _, report = codec.encode(given, errors="report")
+    assert report["path"].to_pylist() == ["TOTAL", "TOTAL", "N"]
+
+
+def test_paths_within_columns_have_the_names_of_the_statement(impl):
+    codec = KsqlCodec(
+        "JSON", "A ARRAY<STRUCT<D DECIMAL(3,1)>>, M MAP<STRING, STRUCT<D DECIMAL(3,1), DD STRING>>"
+    )
+    below = pa.struct([("dd", pa.string()), ("d", pa.string())])
+    given = [
+        {"a": [None, {"d": "x"}], "m": None},
+        {"a": None, "m": [("k", None), ("l", {"dd": "", "d": "1.55"})]},
+    ]
+    kind = pa.struct([("a", pa.list_(pa.struct([("d", pa.string())]))), ("m", pa.map_(pa.string(), below))])
+    _, report = codec.encode(pa.array(given, kind), errors="report")
+    assert report["path"].to_pylist() == ["A[1].D", "M[1].value.D"]
+
+
 def test_maps_with_equal_keys(impl):
     given = pa.array([[("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int32()))
     codec = KsqlCodec("JSON", "M MAP<STRING, INT>", wrap=False)
