@@ -7,7 +7,7 @@ import pyarrow as pa
 from kcodec.columns.layout import Column, layout
 from kcodec.errors import SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.plan import MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
+from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.types import ProtobufOptions
 from kcodec.plan.node import Node, Op, Plan
 
@@ -52,12 +52,17 @@ class _EncodePlan:
         if not pa.types.is_struct(self.kind(column)):
             return self.mismatch(column, name, f"the message {message.name}")
         below: dict[str, int] = {}
+        children: list[Node] = []
         oneofs = list(dict.fromkeys(each.oneof for each in message.fields if each.oneof))
         unknown = -1
         for child in self.columns[column].children:
             label = self.columns[child].name
             if label == UNKNOWN_FIELDS and label not in message.by_name:
                 unknown = child
+                continue
+            if label == DUMMY and self.options.layout == "spark" and not message.fields:
+                reason = f"the message {message.name} has no fields"
+                children.append(Node(Op.FAIL, child, label, code="type_mismatch", reason=reason))
                 continue
             reason = ""
             if label in below:
@@ -68,7 +73,6 @@ class _EncodePlan:
             if reason:
                 return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
             below[label] = child
-        children = []
         for field in message.by_number.values():
             if field.name in below:
                 node = self.field(field, below[field.name], depth)

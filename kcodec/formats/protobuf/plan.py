@@ -17,6 +17,7 @@ from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = [
+    "DUMMY",
     "MAX_COLUMNS",
     "MAX_NESTING",
     "SECONDS",
@@ -37,6 +38,9 @@ SECONDS = {"timestamp": (-62135596800, 253402300799), "duration": (-315576000000
 
 #: The column of a message's unknown fields.
 UNKNOWN_FIELDS = "_unknown_fields"
+
+#: The column of nulls that a message without fields has in Spark's layout.
+DUMMY = "__dummy_field_in_empty_struct"
 
 _Wanted = Mapping[str, Any] | None
 

@@ -12,11 +12,12 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.well_known import WRAPPERS
+from kcodec.formats.protobuf.plan import DUMMY
 from kcodec.formats.protobuf.types import ProtobufOptions
 
 __all__ = ["SparkLayout"]
 
-_DUMMY = pa.field("__dummy_field_in_empty_struct", pa.string())
+_DUMMY = pa.field(DUMMY, pa.string())
 
 
 class SparkLayout:

@@ -333,3 +333,19 @@ def test_a_wrapper_is_named_by_its_field(impl):
     )
     _, report = codec.encode(pa.table({"n": ["x"]}), errors="report")
     assert [(row["path"], row["code"]) for row in report.to_pylist()] == [("n", "type_mismatch")]
+
+
+def test_messages_without_fields_are_written_as_spark_has_them(impl):
+    text = 'syntax = "proto3"; message M { E e = 1; repeated E r = 2; map<int32, E> m = 3; } message E { }'
+    codec = kcodec.ProtobufCodec(text, layout="spark")
+    values = pa.array([bytes.fromhex("0a00 1200 1200 1a0408011200"), b"", None], pa.binary())
+    column = codec.decode(values)
+    empty = {"__dummy_field_in_empty_struct": None}
+    assert column[0].as_py() == {"e": empty, "r": [empty, empty], "m": [(1, empty)]}
+    assert codec.encode(column).equals(values)
+    _, report = codec.encode(pa.array([{"e": {"__dummy_field_in_empty_struct": "x"}}]), errors="report")
+    assert report.select(["path", "code"]).to_pylist() == [
+        {"path": "e.__dummy_field_in_empty_struct", "code": "type_mismatch"}
+    ]
+    root = kcodec.ProtobufCodec(text, "E", layout="spark")
+    assert root.encode(root.decode([b"", None])).to_pylist() == [b"", None]
