@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -35,6 +35,7 @@ __all__ = [
     "flag",
     "schema_format",
     "schema_types",
+    "serde_format",
 ]
 
 #: Entry points of this group are schema formats: their name is a schema type or a serde's format.
@@ -636,11 +637,39 @@ def schema_format(key: str) -> SchemaFormat:
     """
     found = find_schema_format(key) if isinstance(key, str) else None
     if found is None:
-        known = sorted({*_BUILT_IN, *_plugins()})
-        name = str(key).upper()
-        hint = f": {CODECS[name]}" if name in CODECS else near(str(key), known)
-        raise ConfigError(f"format {key!r} is not one of {', '.join(known)}{hint}")
+        raise _unknown(key, {*_BUILT_IN, *_plugins()})
     return found
+
+
+def serde_format(key: str) -> SchemaFormat:
+    """Return a format by the name that serdes have for it.
+
+    Raises
+    ------
+    ConfigError
+        If there is none; it names those that there are.
+
+    Examples
+    --------
+    >>> serde_format("XML")
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: format 'XML' is not one of AVRO, JSON_SR, PROTOBUF
+    """
+    found = find_schema_format(key) if isinstance(key, str) else None
+    if found is None:
+        raise _unknown(
+            key, {each for each, language in _loaded(*_BUILT_IN, *_plugins()) if language.name == each}
+        )
+    if found.name != key:
+        raise ConfigError(f"{key!r} is a schema type: {CODECS.get(key, f'its format is {found.name!r}')}")
+    return found
+
+
+def _unknown(key: object, formats: Iterable[str]) -> ConfigError:
+    known = sorted(formats)
+    name = str(key).upper()
+    hint = f": {CODECS[name]}" if name in CODECS else near(str(key), known)
+    return ConfigError(f"format {key!r} is not one of {', '.join(known)}{hint}")
 
 
 def schema_types() -> list[str]:
@@ -651,14 +680,18 @@ def schema_types() -> list[str]:
     >>> schema_types()
     ['JSON', 'PROTOBUF', 'AVRO']
     """
-    found = []
-    for key in _plugins():
+    found = [known.type for _, known in _loaded(*_plugins())]
+    # In the order in which Confluent's server lists them.
+    return ["JSON", "PROTOBUF", "AVRO", *dict.fromkeys(found)]
+
+
+def _loaded(*keys: str) -> Iterator[tuple[str, SchemaFormat]]:
+    """Go through those of some formats that can be loaded."""
+    for key in keys:
         with suppress(ConfigError):
             known = find_schema_format(key)
             if known is not None:
-                found.append(known.type)
-    # In the order in which Confluent's server lists them.
-    return ["JSON", "PROTOBUF", "AVRO", *dict.fromkeys(found)]
+                yield key, known
 
 
 @functools.cache

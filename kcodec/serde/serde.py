@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.codec import Run
 from kcodec.errors import ConfigError, check_booleans
-from kcodec.formats.schema_format import CODECS, SchemaFormat, schema_format
+from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
@@ -119,10 +119,7 @@ class Serde:
         options: object | None = None,
         limits: Limits | None = None,
     ) -> None:
-        language = schema_format(format)
-        if language.name != format:
-            hint = CODECS.get(format, f"its format is {language.name!r}")
-            raise ConfigError(f"{format!r} is a schema type: {hint}")
+        language = serde_format(format)
         if config is not None and not isinstance(config, Mapping):
             raise ConfigError(f"config is a mapping of settings, not {type(config).__name__}")
         check_booleans(is_key=is_key)

@@ -62,6 +62,11 @@ class TestLookUp:
         ):
             seam.schema_format(key)
 
+    @pytest.mark.parametrize("key", ["XML", "avro", None, 7])
+    def test_unknown_ones_of_a_serde(self, toy, key):
+        with pytest.raises(ConfigError, match=r"is not one of AVRO, BOXED, JSON_SR, PROTOBUF, TOY_SR(:|$)"):
+            kcodec.Serde(key, "memory://formats")
+
     def test_plugins_that_do_not_load(self, toy):
         with pytest.raises(ConfigError, match=r"BROKEN \(no_such_module:FORMAT\) cannot be loaded"):
             seam.schema_format("BROKEN")
