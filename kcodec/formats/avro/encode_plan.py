@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
 from kcodec.columns.types import plain_type
-from kcodec.errors import SchemaError, near
+from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.plan import MAX_NODES
 from kcodec.formats.avro.resolution import describe
@@ -76,6 +76,8 @@ class _EncodePlan:
         return Node(op, column, name, tuple(children), size, factor, precision, scale, symbols, floor=floor)
 
     def mismatch(self, schema: Schema, column: int, name: str, reason: str = "") -> Node:
+        if not reason and pa.types.is_null(self.columns[column].type):
+            return Node(Op.FAIL, -1, name, code="null_value", reason=CODES["null_value"])
         if not reason:
             logical = logical_type(schema, self.options)
             logical = f" ({logical})" if logical else ""

@@ -62,7 +62,7 @@ cdef uint8_t *put_null(Context *context, const Op *op, uint8_t *out) noexcept no
     if op.data != NULL and op.forms & DEFAULT:
         memcpy(out, op.data, op.data_size)
         return out + op.data_size
-    if not op.forms & NULLABLE and op.code != NOTHING:
+    if not op.forms & NULLABLE:
         return fail(context, NULL_VALUE, op)
     return put_text(out, b"null", 4)
 

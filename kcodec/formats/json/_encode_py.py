@@ -59,7 +59,7 @@ class _Writer(Inputs):
         if self.is_null(node, row):
             if node.data and node.forms & Form.DEFAULT:
                 return node.data
-            if not node.forms & Form.NULL and node.op is not Op.JSON_NULL:
+            if not node.forms & Form.NULL:
                 raise RowError("null_value", None, path)
             return b"null"
         return _ENCODERS[node.op](self, node, row, path)

@@ -156,7 +156,8 @@ class _Planner:
                 raise SchemaError(f"{field.name}: a column of {kind} does not hold JSON itself")
             return Node(Op.JSON_TEXT, column, name, forms=forms)
         if types.is_null(kind):
-            return Node(Op.JSON_NULL, column, name, forms=forms)
+            # Also what Spark says is never null: the items of empty arrays.
+            return Node(Op.JSON_NULL, column, name, forms=forms | Form.NULL)
         if types.is_boolean(kind):
             return Node(Op.JSON_BOOLEAN, column, name, forms=forms)
         if types.is_integer(kind) or types.is_duration(kind):
