@@ -8,6 +8,17 @@ import kcodec
 _AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": %s}]}'
 _NULLABLE = '["null", "int"]'
 _REQUIRED = {"type": "struct", "fields": [{"field": "a", "type": "int32"}]}
+_PROTOBUF = """
+    syntax = "proto2";
+    message Required { required int32 a = 1; }
+    message List { repeated int32 a = 1; }
+    message Map { map<string, int32> a = 1; }
+    message Optional { optional int32 a = 1; }
+"""
+
+
+def _protobuf(message):
+    return kcodec.ProtobufCodec(_PROTOBUF, message)
 
 
 def _json_schema(schema, required=()):
@@ -50,7 +61,14 @@ _CASES = {
         _values,
         [("k", None)],
     ),
+    "protobuf": (_protobuf("Optional"), _value, None),
+    "protobuf required": (_protobuf("Required"), _value, None),
+    "protobuf items": (_protobuf("List"), _items, [None]),
+    "protobuf no items": (_protobuf("List"), _items, []),
+    "protobuf values": (_protobuf("Map"), _values, [("k", None)]),
     "ksql": (kcodec.KsqlCodec("JSON", "A INT, B INT"), _value, None),
+    "ksql items": (kcodec.KsqlCodec("PROTOBUF_NOSR", "A ARRAY<INT>, B INT"), _items, [None]),
+    "ksql no items": (kcodec.KsqlCodec("PROTOBUF_NOSR", "A ARRAY<INT>, B INT"), _items, []),
 }
 
 
@@ -62,3 +80,14 @@ def test_nulls_without_a_type_are_those_of_one(impl, case):
     given, report = codec.encode(pa.array(rows, pa.struct([("a", kind(pa.null()))])), errors="report")
     assert given.equals(typed)
     assert report.equals(lost)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "value", "path"),
+    [("Required", _value, None, "a"), ("Map", _values, [("k", None)], "a[0].value")],
+)
+def test_nulls_of_a_type_that_does_not_fit_are_no_values_either(impl, message, kind, value, path):
+    given = pa.array([{"a": value}], pa.struct([("a", kind(pa.string()))]))
+    written, report = _protobuf(message).encode(given, errors="report")
+    assert written.to_pylist() == [None]
+    assert report.select(["path", "code"]).to_pylist() == [{"path": path, "code": "type_mismatch"}]

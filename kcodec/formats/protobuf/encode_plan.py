@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.errors import SchemaError, near
+from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.types import ProtobufOptions
@@ -43,6 +43,8 @@ class _EncodePlan:
         return self.columns[column].type
 
     def mismatch(self, column: int, name: str, wanted: str) -> Node:
+        if pa.types.is_null(self.kind(column)):
+            return Node(Op.FAIL, column, name, code="null_value", reason=CODES["null_value"])
         reason = f"{self.kind(column)} cannot be written as {wanted}"
         return Node(Op.FAIL, column, name, code="type_mismatch", reason=reason)
 
@@ -76,6 +78,8 @@ class _EncodePlan:
         for field in message.by_number.values():
             if field.name in below:
                 node = self.field(field, below[field.name], depth)
+                if field.required:
+                    node = _always(node, "missing_required")
                 if isinstance(node, FieldNode) and field.oneof:
                     node = replace(node, oneof=oneofs.index(field.oneof))
                 children.append(node)
@@ -104,13 +108,18 @@ class _EncodePlan:
             ]
             # Keys and values are always written.
             children = tuple(
-                replace(part, presence=True, label="entry") if isinstance(part, FieldNode) else part
+                replace(part, presence=True, label="entry")
+                if isinstance(part, FieldNode)
+                else _always(part, "null_value")
                 for part in parts
             )
             entry = MessageNode(Op.MESSAGE, children=children)
             return _node(field, column, "message", (entry,), label="map")
         if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
             return self.mismatch(column, field.name, "a list")
+        if pa.types.is_null(self.kind(below[0])):
+            # Any item is an error, so what it would be written as does not matter.
+            return _node(field, column, "message", (MessageNode(Op.MESSAGE, below[0]),), label="repeated")
         node = self.value(field, below[0], depth)
         if not isinstance(node, FieldNode):
             return replace(node, column=column)
@@ -185,6 +194,15 @@ def _node(
     return FieldNode(
         Op.FIELD, column, field.name, children, factor=factor, number=field.number, kind=kind, label=label
     )
+
+
+def _always(node: Node, code: str) -> Node:
+    """Return what fails for a null too, with a code if there is nothing but nulls; other nodes as they are."""
+    if node.op is not Op.FAIL:
+        return node
+    if node.code == "null_value":
+        node = replace(node, code=code, reason=CODES[code])
+    return replace(node, column=-1)
 
 
 def _is_text(kind: pa.DataType) -> bool:
