@@ -41,7 +41,7 @@ def arrays(
 
     A batch or table counts as a struct of its columns, a list or tuple as values of `kind` (by default bytes, or None).
     Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
-    duckdb, and arrays and series of NumPy and pandas.
+    duckdb, and arrays and series of NumPy and pandas. Extension types become their storage.
     """
     if isinstance(values, (list, tuple)):
         return [_listed(values, kind)], False
@@ -59,8 +59,13 @@ def arrays(
     if isinstance(values, pa.Table):
         return [check(batch.to_struct_array()) for batch in values.to_batches()], True
     if isinstance(values, pa.ChunkedArray):
-        return [check(chunk) for chunk in values.chunks], True
-    return [check(values)], False
+        return [_stored(check(chunk)) for chunk in values.chunks], True
+    return [_stored(check(values))], False
+
+
+def _stored(array: pa.Array) -> pa.Array:
+    """Return the storage of an extension type: those that are made in Python cannot be kept by their type."""
+    return array.storage if isinstance(array.type, pa.BaseExtensionType) else array
 
 
 def _listed(values: Any, kind: pa.DataType | None) -> pa.Array:

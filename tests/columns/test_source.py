@@ -381,3 +381,41 @@ class TestTables:
         assert codec.to_table(pa.array([{}, None], pa.struct([]))).num_rows == 2
         with pytest.raises(TypeError, match="only structs"):
             codec.to_table(pa.array([1]))
+
+
+class Marked(pa.ExtensionType):
+    """An extension type of Python's, which has no hash."""
+
+    def __init__(self, storage):
+        super().__init__(storage, "kcodec.test.marked")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage, serialized):
+        return cls(storage)
+
+
+@pytest.mark.parametrize(
+    "codec",
+    [
+        kcodec.AvroCodec(
+            '{"type": "record", "name": "R", "fields": [{"name": "A", "type": ["null", "int"], "default": null}]}'
+        ),
+        kcodec.JsonCodec(pa.schema([("A", pa.int32())])),
+        kcodec.ConnectJsonCodec(),
+        kcodec.ProtobufCodec('syntax = "proto3"; message R { int32 A = 1; }'),
+        kcodec.JsonSchemaCodec({"properties": {"A": {"type": "integer"}}}),
+        kcodec.KsqlCodec("PROTOBUF_NOSR", "A INT, B INT"),
+    ],
+    ids=lambda codec: type(codec).__name__,
+)
+def test_extension_types_are_written_as_their_storage(codec):
+    plain = pa.array([{"A": 1}, None, {"A": 2}], pa.struct([("A", pa.int32())]))
+    marked = pa.ExtensionArray.from_storage(Marked(plain.type), plain)
+    assert codec.encode(marked.slice(1)).equals(codec.encode(plain.slice(1)))
+    assert codec.encode(pa.chunked_array([marked])).chunk(0).equals(codec.encode(plain))
+    inner = pa.ExtensionArray.from_storage(Marked(pa.int32()), plain.field("A"))
+    struct = pa.StructArray.from_arrays([inner], ["A"], mask=plain.is_null())
+    assert codec.encode(struct).equals(codec.encode(plain))
