@@ -240,6 +240,9 @@ class Codec:
     #: Whether `_encode` looks at the offsets of arrays itself, as kernels and `unpack` do.
     _checks_offsets = False
 
+    #: Whether the columns of Python values may have names of which only the upper case is one.
+    _folds_names = False
+
     #: Whether ids or headers of payloads name their schemas; `decode` then takes ``headers=``.
     has_schemas = False
 
@@ -312,7 +315,7 @@ class Codec:
         """
         run = Run(errors, as_list=as_list, use_threads=use_threads)
         check = valid if self._checks_offsets else sound
-        parts, chunked = run.parts(arrays(array, self.arrow_type, check=check))
+        parts, chunked = run.parts(arrays(array, self.arrow_type, check=check, fold=self._folds_names))
 
         def step(chunk: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
             encoded, faults = self._encode(chunk, stop)

@@ -35,16 +35,21 @@ def sound(array: pa.Array) -> pa.Array:
 
 
 def arrays(
-    values: Any, kind: pa.DataType | None = BYTES, *, check: Callable[[pa.Array], pa.Array] = sound
+    values: Any,
+    kind: pa.DataType | None = BYTES,
+    *,
+    check: Callable[[pa.Array], pa.Array] = sound,
+    fold: bool = False,
 ) -> tuple[list[pa.Array], bool]:
     """Return a column of any type as checked Arrow arrays that share its memory, and whether it came in chunks.
 
     A batch or table counts as a struct of its columns, a list or tuple as values of `kind` (by default bytes, or None).
+    With `fold`, keys of a list's values may be the upper case of which is a name; they stay as they are.
     Others are producers, any object with ``__arrow_c_array__`` or ``__arrow_c_stream__``, such as those of polars and
     duckdb, and arrays and series of NumPy and pandas. Extension types become their storage.
     """
     if isinstance(values, (list, tuple)):
-        return [_listed(values, kind)], False
+        return [_listed(values, kind, fold)], False
     if not isinstance(values, (pa.Array, pa.ChunkedArray, pa.RecordBatch, pa.Table)):
         if hasattr(values, "__arrow_c_array__"):
             values = pa.array(values)
@@ -68,7 +73,7 @@ def _stored(array: pa.Array) -> pa.Array:
     return array.storage if isinstance(array.type, pa.BaseExtensionType) else array
 
 
-def _listed(values: Any, kind: pa.DataType | None) -> pa.Array:
+def _listed(values: Any, kind: pa.DataType | None, fold: bool) -> pa.Array:
     """Make an array of Python values: of the columns of a type that they have, or of what they are."""
     try:
         found = kernel("columns._binary").binary_array(values, others=kind == BYTES)
@@ -84,25 +89,33 @@ def _listed(values: Any, kind: pa.DataType | None) -> pa.Array:
     if all(isinstance(value, (bytes, type(None))) for value in values):
         return pa.array(values, BYTES)
     try:
-        return pa.array(values, None if kind is None else _used(values, kind))
+        return pa.array(values, None if kind is None else _used(values, kind, fold))
     except (pa.ArrowException, UnicodeEncodeError, OverflowError, ValueError) as error:
         raise TypeError(f"the values of the list do not fit one type: {error}") from None
 
 
-def _used(values: Any, kind: pa.DataType, path: str = "") -> pa.DataType:
+def _used(values: Any, kind: pa.DataType, fold: bool, path: str = "") -> pa.DataType:
     """Return a type with the fields that some of the values have, so that others count as missing."""
     if pa.types.is_struct(kind):
         rows = [value for value in values if isinstance(value, dict)]
         used = dict.fromkeys(name for row in rows for name in row)
         known = {field.name: field for field in kind}
+        if fold:
+            known = {
+                **{name: known[name.upper()] for name in map(str, used) if name.upper() in known},
+                **known,
+            }
         unknown = [str(name) for name in used if name not in known]
         if unknown:
             hint = near(unknown[0], known)
             raise TypeError(f"{path or 'the rows'}: there is no field {unknown[0]!r}{hint}")
         return pa.struct(
             [
-                field.with_type(
-                    _used([row.get(name) for row in rows], field.type, f"{path}.{name}".lstrip("."))
+                pa.field(
+                    name,
+                    _used([row.get(name) for row in rows], field.type, fold, f"{path}.{name}".lstrip(".")),
+                    field.nullable,
+                    field.metadata,
                 )
                 for name, field in known.items()
                 if name in used
@@ -111,7 +124,7 @@ def _used(values: Any, kind: pa.DataType, path: str = "") -> pa.DataType:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         items = [item for value in values if isinstance(value, (list, tuple)) for item in value]
         field = kind.value_field
-        field = field.with_type(_used(items, field.type, f"{path}[]"))
+        field = field.with_type(_used(items, field.type, fold, f"{path}[]"))
         return pa.large_list(field) if pa.types.is_large_list(kind) else pa.list_(field)
     return kind
 

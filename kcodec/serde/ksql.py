@@ -109,6 +109,8 @@ class KsqlCodec(Codec):
     [b'7']
     """
 
+    _folds_names = True
+
     def __init__(
         self,
         format: str,

@@ -338,6 +338,20 @@ def test_paths_within_columns_have_the_names_of_the_statement(impl):
     assert report["path"].to_pylist() == ["A[1].D", "M[1].value.D"]
 
 
+def test_python_values_have_names_in_either_case(impl):
+    codec = KsqlCodec("JSON", "ID BIGINT, `low` INT, A ARRAY<STRUCT<X INT, `y` INT>>")
+    rows = [{"id": 1, "low": 2, "a": [{"x": 3, "y": 4}]}, None, {"id": 5}]
+    assert codec.encode(rows).to_pylist() == [
+        b'{"ID":1,"low":2,"A":[{"X":3,"y":4}]}',
+        None,
+        b'{"ID":5,"low":null,"A":null}',
+    ]
+    with pytest.raises(TypeError, match="there is no field 'LOW': did you mean 'low'"):
+        codec.encode([{"LOW": 1}])
+    with pytest.raises(SchemaError, match="two fields are column ID: 'id', 'ID'"):
+        codec.encode([{"id": 1}, {"ID": 2}])
+
+
 def test_maps_with_equal_keys(impl):
     given = pa.array([[("k", 1), ("k", 2)]], pa.map_(pa.string(), pa.int32()))
     codec = KsqlCodec("JSON", "M MAP<STRING, INT>", wrap=False)
