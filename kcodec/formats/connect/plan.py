@@ -412,6 +412,8 @@ class _Encoder:
 
     def fields(self, schema: ConnectSchema, column: Column, path: str) -> tuple[Node, ...]:
         given = {self.columns[child].name: self.columns[child] for child in column.children}
+        if len(given) < len(column.children):
+            raise SchemaError(f"{path or 'the root'}: two columns have one name: {column.type}")
         strange = [name for name in given if name not in schema.fields]
         if strange:
             raise SchemaError(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from connect_rows import DECIMAL, codes, rows, struct
 
-from kcodec import ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, Limits
+from kcodec import ConfigError, ConnectJsonCodec, ConnectSchema, DecodeError, EncodeError, Limits, SchemaError
 
 FLAT = struct(
     id={"type": "int32"},
@@ -319,3 +319,11 @@ def test_unsigned_integers_of_64_bits_are_no_integers_of_connect(impl):
     codec = ConnectJsonCodec(struct(a={"type": "int64"}), schemas_enable=False, compat="connect")
     _, report = codec.encode(pa.array([{"a": 1}], pa.struct([("a", pa.uint64())])), errors="report")
     assert codes(report) == ([0], ["type_mismatch"])
+
+
+@pytest.mark.parametrize("compat", [None, "connect"])
+def test_two_columns_of_one_name_are_refused(impl, compat):
+    array = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["i", "i"])
+    codec = ConnectJsonCodec(pa.schema([("i", pa.int64())]), compat=compat)
+    with pytest.raises(SchemaError, match="the root: two columns have one name"):
+        codec.encode(array)
