@@ -141,6 +141,8 @@ class KsqlCodec(Codec):
         check_booleans(key=key, large=large)
         if wrap is not None:
             check_booleans(wrap=wrap)
+        if properties is not None and not isinstance(properties, Mapping):
+            raise ConfigError(f"properties={properties!r} is not a mapping of names to values")
         able = FORMATS[self.format]
         kept, wrapping = checked_properties(self.format, properties or {}, key=key)
         if wrapping is not None and wrap is not None and wrap != wrapping:

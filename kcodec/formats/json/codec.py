@@ -195,6 +195,8 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
     struct<id: double, at: timestamp[us, tz=UTC], tags: list<item: string>>
     """
     check_booleans(decimals=decimals, times=times)
+    if not isinstance(sample, int) or sample < 1:
+        raise ConfigError(f"sample={sample!r} is not a number of at least 1")
     chunks, _ = payloads(values)
     seen = _Seen()
     number = 0

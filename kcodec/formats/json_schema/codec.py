@@ -9,7 +9,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.codec import Codec
 from kcodec.columns.nested import cast_leaves
-from kcodec.errors import Fault, check_booleans
+from kcodec.errors import ConfigError, Fault, check_booleans
 from kcodec.formats.json.kernel import kernel
 from kcodec.formats.json.plan import decodable
 from kcodec.formats.json_schema.document import schema_text
@@ -175,6 +175,8 @@ class JsonSchemaCodec(Codec):
         limits: Limits | None = None,
     ) -> None:
         text = schema_text(schema)
+        if references is not None and not isinstance(references, Mapping):
+            raise ConfigError(f"references={references!r} is not a mapping of names to schemas")
         named = {str(name): schema_text(each) for name, each in (references or {}).items()}
         options = TypeOptions(
             large=large,

@@ -1,6 +1,6 @@
 """Shapes of documents as Arrow types."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,10 +62,12 @@ class TypeOptions:
             value = getattr(self, name)
             if value not in valid:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
-        if isinstance(self.fields, str) or (self.fields is not None and not self.fields):
-            raise ConfigError(f"fields={self.fields!r} is not a list of names")
         if self.fields is not None:
-            object.__setattr__(self, "fields", tuple(self.fields))
+            listed = isinstance(self.fields, Iterable) and not isinstance(self.fields, str)
+            names = tuple(self.fields) if listed else ()
+            if not names or not all(isinstance(name, str) for name in names):
+                raise ConfigError(f"fields={self.fields!r} is not a list of names")
+            object.__setattr__(self, "fields", names)
         for name, limit in (("recursive_depth", 20), ("precision", 76)):
             value = getattr(self, name)
             least = 1 if name == "precision" else 0

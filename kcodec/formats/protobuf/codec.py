@@ -332,7 +332,7 @@ class ProtobufCodec(Codec):
             raise ConfigError(f"defaults={defaults!r} is not one of {', '.join(DEFAULTS)}")
         check_booleans(indent=indent, proto_names=proto_names, extensions=extensions)
         with _single():
-            message = read_message(self._reader.message, bytes(data), extensions=extensions)
+            message = read_message(self._reader.message, bytes(memoryview(data)), extensions=extensions)
             return to_json(message, self._schema.messages, JsonWriting(indent, defaults, proto_names))
 
     def from_json(self, text: str | bytes, *, ignore_unknown: bool = False) -> bytes:
@@ -359,7 +359,7 @@ class ProtobufCodec(Codec):
         """
         check_booleans(ignore_unknown=ignore_unknown)
         with _single():
-            data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+            data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(memoryview(text))
             message = from_json(
                 data, self._reader.message, self._schema.messages, ignore_unknown=ignore_unknown
             )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from kcodec.errors import SchemaError
+from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import EnumType, FieldType, MessageType
 from kcodec.formats.protobuf.language.descriptor_set import read_descriptors
 from kcodec.formats.protobuf.language.link import Linked, link
@@ -133,6 +133,8 @@ class ProtobufSchema:
         SchemaError
             If there is none of this name, or more than one.
         """
+        if name is not None and not isinstance(name, (str, Sequence)):
+            raise ConfigError(f"message={name!r} is not a name, nor a list of indexes")
         if name is None or not isinstance(name, str):
             return self.messages[self._at(() if name is None else tuple(name))]
         full = name.removeprefix(".")
