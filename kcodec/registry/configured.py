@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, TypeVar
 
-from kcodec.errors import RegistryError
+from kcodec.errors import RegistryError, check_booleans
 from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of, qualified
 from kcodec.registry.database import Database
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
@@ -92,6 +92,7 @@ class ConfiguredDatabase(Database):
 
         IMPORT takes subjects that have no versions, unless it is forced.
         """
+        check_booleans(force=force)
         mode = check_mode(mode)
         place = _GLOBAL if subject is None else check_subject(subject, whole=False)
         with self._transaction(write=True) as connection:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-from kcodec.errors import RegistryError, SchemaError
+from kcodec.errors import RegistryError, SchemaError, check_booleans
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
     Reference,
@@ -83,6 +83,7 @@ class EmbeddedRegistry(StoredSchemas):
         Without metadata, rules or a text of its own a schema has those of the latest version. ``force`` leaves out the
         check of compatibility.
         """
+        check_booleans(normalize=normalize)
         # Confluent's clients send -1 for an id that is not given, 0 or -1 for a version.
         schema_id = None if schema_id is not None and schema_id < 0 else schema_id
         version = None if version is not None and version <= 0 else version
@@ -227,6 +228,7 @@ class EmbeddedRegistry(StoredSchemas):
         self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
     ) -> int:
         """Delete a version; its number is not given again while others remain."""
+        check_booleans(permanent=permanent)
         if version not in ("latest", -1):
             check_version(version)
         with self._transaction(write=True) as connection:
@@ -259,6 +261,7 @@ class EmbeddedRegistry(StoredSchemas):
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Delete all versions of a subject, or none."""
+        check_booleans(permanent=permanent)
         with self._transaction(write=True) as connection:
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=True)

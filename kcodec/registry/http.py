@@ -9,7 +9,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from kcodec._fork import fork_safe_lock
-from kcodec.errors import ConfigError, RegistryError
+from kcodec.errors import ConfigError, RegistryError, check_booleans
 from kcodec.registry.base import (
     Reference,
     RegisteredSchema,
@@ -110,6 +110,7 @@ class HttpRegistry:
 
         Servers before 8.0 answer with the id alone: the version is then None, the text the one sent.
         """
+        check_booleans(normalize=normalize)
         subject, schema = check_subject(subject), check_schema(schema)
         place, query = f"subjects/{_quoted(subject)}/versions", {"normalize": _flag(normalize)}
         wanted = {"id": schema_id, "version": version}
@@ -300,6 +301,7 @@ class HttpRegistry:
 
     def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
         """Set the mode of a subject, or of the registry as a whole."""
+        check_booleans(force=force)
         body = {"mode": check_mode(mode)}
         query = {"force": _flag(force)}
         return str(self._ask("PUT", _place("mode", subject), query, body, kind=dict).get("mode"))
@@ -312,6 +314,7 @@ class HttpRegistry:
         self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
     ) -> int:
         """Delete a version: softly, then permanently."""
+        check_booleans(permanent=permanent)
         place = f"subjects/{_quoted(check_subject(subject))}/versions/{_quoted(version)}"
         found: int = self._ask("DELETE", place, {"permanent": "true"} if permanent else None, kind=int)
         self._open().forget()
@@ -319,6 +322,7 @@ class HttpRegistry:
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Delete all versions of a subject: softly, then permanently."""
+        check_booleans(permanent=permanent)
         place = f"subjects/{_quoted(check_subject(subject))}"
         found: list[int] = self._ask("DELETE", place, {"permanent": "true"} if permanent else None, kind=list)
         self._open().forget()

@@ -56,6 +56,19 @@ def registry(request, tmp_path):
 class TestContract:
     """The same for every registry."""
 
+    def test_options_that_are_no_booleans_change_nothing(self, registry):
+        registry.register("a-value", INT)
+        registry.delete_subject("a-value")
+        for call in (
+            lambda: registry.delete_subject("a-value", permanent="false"),
+            lambda: registry.delete_version("a-value", 1, permanent="false"),
+            lambda: registry.set_mode("IMPORT", "a-value", force="false"),
+            lambda: registry.register("a-value", ORDER, normalize="false"),
+        ):
+            with pytest.raises(ConfigError, match="='false' is not True or False"):
+                call()
+        assert registry.versions("a-value", deleted=True) == [1]
+
     def test_ids_belong_to_content_and_versions_to_subjects(self, registry):
         first = registry.register("a-value", INT)
         assert (first.id, first.version, first.subject, first.schema) == (1, 1, "a-value", INT)
