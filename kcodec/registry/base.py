@@ -215,8 +215,8 @@ class SchemaRegistry(Protocol):
     40401 no such subject, 40402 no such version, 40403 no such schema, 40404 and 40406 a subject or version that is
     softly deleted already, 40405 and 40407 one that is not softly deleted yet, 40408 and 40409 a subject without
     settings of its own, 40901 an incompatible schema, 42201 not a schema (or one that refers to what does not exist),
-    42202 not a version, 42203 not a level, 42204 not a mode, 42205 not permitted in this mode, 42206 still referred to,
-    42207 an id that another schema has, 42208 not a subject name.
+    42202 not a version, 42203 not a level, 42204 not a mode, 42205 not permitted in this mode, or an id or a version
+    that another schema has, 42206 still referred to, 42208 not a subject name.
 
     Handles may be used from several threads, and pickle.
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from kcodec.errors import RegistryError, SchemaError, check_booleans
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
+    DEFAULT_CONTEXT,
     Reference,
     RegisteredSchema,
     Schema,
@@ -408,7 +409,10 @@ class EmbeddedRegistry(StoredSchemas):
         elif connection.execute(
             "SELECT 1 FROM schemas WHERE context = ? AND id = ?", (context, number)
         ).fetchone():
-            raise RegistryError(f"Overwrite new schema with id {number} is not permitted.", 422, 42207)
+            place = "" if context == DEFAULT_CONTEXT else f":{context}:"
+            raise RegistryError(
+                f"Overwrite new schema with id {number} in context {place} is not permitted.", 422, 42205
+            )
         connection.execute("UPDATE contexts SET last_id = max(last_id, ?) WHERE name = ?", (number, context))
         cursor = connection.execute(
             "INSERT INTO schemas (context, id, guid, content) VALUES (?, ?, ?, ?)",
@@ -479,7 +483,9 @@ class EmbeddedRegistry(StoredSchemas):
                     )
                 return RegisteredSchema(number, guid(kept), kept, subject, known)
             if known == version:
-                raise RegistryError(f"Overwrite new schema with id {number} is not permitted.", 422, 42207)
+                raise RegistryError(
+                    f"Subject '{subject}' has another schema as version {version}.", 422, 42205
+                )
         return self._add_version(connection, subject, kept, key, number, version)
 
     def _delete(self, connection: sqlite3.Connection, subject: str, version: int, permanent: bool) -> None:

@@ -125,7 +125,7 @@ def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
     Raises
     ------
     RegistryError
-        42207, if another schema has an id or a version already.
+        42205, if another schema has an id or a version already.
     """
     settings: list[Settings] = []
     deleted: list[Entry] = []

@@ -259,9 +259,9 @@ class TestSettings:
         assert registry.register("s", INT, schema_id=10, version=3) == found
         with refused(422, 42205, "is not in read-write mode"):
             registry.register("s", TEXT)
-        with refused(422, 42207):
+        with refused(422, 42205, "Overwrite new schema with id 10 in context +is not permitted"):
             registry.register("s", TEXT, schema_id=10)
-        with refused(422, 42207):
+        with refused(422, 42205, "Subject 's' has another schema as version 3"):
             registry.register("s", TEXT, schema_id=12, version=3)
         # Nothing is compared.
         assert registry.register("s", TEXT, schema_id=7).version == 4

@@ -68,7 +68,7 @@ def test_what_is_there_is_not_overwritten(tmp_path):
     target.register("other", Schema('"double"'))
     with pytest.raises(RegistryError) as info:
         load(target, entries(filled()))
-    assert info.value.error_code == 42207
+    assert info.value.error_code == 42205
     assert target.mode("other", default_to_global=True) == "READWRITE"
     with pytest.raises(RegistryError):
         target.mode("gone")

@@ -55,7 +55,11 @@ class TestRegister:
         ask("PUT", "/mode/s", {"mode": "IMPORT"})
         assert ask.register("s", id=42, version="7").json["version"] == 7
         assert ask("GET", "/schemas/ids/42").json["schema"] == INT
-        assert ask.register("s", LONG, id=42).fault[:2] == (422, 42207)
+        assert ask.register("s", LONG, id=42).fault == (
+            422,
+            42205,
+            "Overwrite new schema with id 42 in context  is not permitted.",
+        )
         assert ask("GET", "/schemas/ids/42?fetchMaxId=true").json["maxId"] == 42
 
     def test_force_leaves_out_the_check(self, ask):
