@@ -476,7 +476,8 @@ class EmbeddedRegistry(StoredSchemas):
             (subject, version, key),
         ).fetchall()
         for known, known_key, deleted in found:
-            if known_key == key and version in (None, known):
+            # Without a version what is softly deleted comes back under a new one, as in Confluent's server.
+            if known_key == key and (known == version or (version is None and not deleted)):
                 if deleted:
                     connection.execute(
                         "UPDATE versions SET deleted = 0 WHERE subject = ? AND version = ?", (subject, known)

@@ -269,6 +269,20 @@ class TestSettings:
         assert registry.register("u", record("a")).id > 10
         assert registry.get(10).schema == INT
 
+    def test_import_of_what_is_softly_deleted(self, registry):
+        registry.set_mode("IMPORT", "s")
+        for version in (1, 2):
+            registry.register("s", INT, schema_id=10, version=version)
+        registry.register("s", LONG, schema_id=11)
+        registry.delete_version("s", 2)
+        assert registry.register("s", INT, schema_id=10, version=2).version == 2
+        assert registry.versions("s") == [1, 2, 3]
+        registry.delete_version("s", 2)
+        assert registry.register("s", INT, schema_id=10).version == 1
+        registry.delete_version("s", 1)
+        assert registry.register("s", INT, schema_id=10).version == 4
+        assert registry.versions("s", deleted=True) == [3, 4]
+
     def test_forward_takes_what_import_takes(self, registry):
         registry.set_mode("FORWARD", ":.lab:")
         with refused(422, 42205, "Subject :.lab:s in context :.lab: is not in read-write mode"):
