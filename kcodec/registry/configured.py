@@ -90,22 +90,53 @@ class ConfiguredDatabase(Database):
     def set_mode(self, mode: str, subject: str | None = None, *, force: bool = False) -> str:
         """Set the mode of a subject, or of the registry as a whole.
 
-        IMPORT takes subjects that have no versions, unless it is forced.
+        IMPORT takes subjects that have no versions, unless it is forced; what is softly deleted there goes for good.
         """
         check_booleans(force=force)
         mode = check_mode(mode)
         place = _GLOBAL if subject is None else check_subject(subject, whole=False)
         with self._transaction(write=True) as connection:
             if mode == "IMPORT" and not force and self._effective_mode(connection, place) != "IMPORT":
-                found = connection.execute(
-                    "SELECT 1 FROM versions WHERE NOT deleted AND (subject = ? OR ? = '' OR "
-                    "(substr(?, -1) = ':' AND substr(subject, 1, length(?)) = ?)) LIMIT 1",
-                    (place, place, place, place, place),
-                ).fetchone()
-                if found is not None:
-                    raise RegistryError("Cannot import since found existing subjects", 422, 42205)
+                self._clear(connection, place)
             self._set(connection, place, "mode", mode)
         return mode
+
+    def _clear(self, connection: sqlite3.Connection, place: str) -> None:
+        """Delete for good what is softly deleted of a subject, a context or all, which has no other versions."""
+        is_context = place == f":{context_of(place)}:"
+        within = "substr(subject, 1, length(?1)) = ?1" if is_context or place == _GLOBAL else "subject = ?1"
+        found = connection.execute(
+            f"SELECT subject, version, deleted FROM versions WHERE {within} ORDER BY subject, version",
+            (place,),
+        ).fetchall()
+        if not all(deleted for _, _, deleted in found):
+            raise RegistryError("Cannot import since found existing subjects", 422, 42205)
+        for subject, version, _ in found:
+            self._check_unused(connection, subject, version, deleted=True)
+        for subject, version, _ in found:
+            self._remove(connection, subject, version)
+
+    def _check_unused(
+        self, connection: sqlite3.Connection, subject: str, version: int, *, deleted: bool
+    ) -> None:
+        """Refuse to delete what others refer to; those that are softly deleted count if ``deleted``."""
+        used = connection.execute(
+            "SELECT 1 FROM schema_references JOIN versions USING (schema_key) "
+            "WHERE schema_references.subject = ? AND schema_references.version = ? AND (? OR NOT deleted)",
+            (subject, version, deleted),
+        ).fetchone()
+        if used is not None:
+            raise RegistryError(f"One or more references exist to {subject} version {version}.", 422, 42206)
+
+    def _remove(self, connection: sqlite3.Connection, subject: str, version: int) -> None:
+        """Drop a version, and its schema with the last one."""
+        (key,) = connection.execute(
+            "SELECT schema_key FROM versions WHERE subject = ? AND version = ?", (subject, version)
+        ).fetchone()
+        connection.execute("DELETE FROM versions WHERE subject = ? AND version = ?", (subject, version))
+        if connection.execute("SELECT 1 FROM versions WHERE schema_key = ?", (key,)).fetchone() is None:
+            connection.execute("DELETE FROM schema_references WHERE schema_key = ?", (key,))
+            connection.execute("DELETE FROM schemas WHERE key = ?", (key,))
 
     def delete_mode(self, subject: str | None = None) -> str:
         """Set a subject back to the mode that holds for all; returns what was set."""

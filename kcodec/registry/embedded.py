@@ -491,27 +491,15 @@ class EmbeddedRegistry(StoredSchemas):
 
     def _delete(self, connection: sqlite3.Connection, subject: str, version: int, permanent: bool) -> None:
         # What is softly deleted may be read by its id: it keeps what it refers to.
-        used = connection.execute(
-            "SELECT 1 FROM schema_references JOIN versions USING (schema_key) "
-            "WHERE schema_references.subject = ? AND schema_references.version = ? AND (? OR NOT deleted)",
-            (subject, version, permanent),
-        ).fetchone()
-        if used is not None:
-            raise RegistryError(f"One or more references exist to {subject} version {version}.", 422, 42206)
+        self._check_unused(connection, subject, version, deleted=permanent)
         if not permanent:
             connection.execute(
                 "UPDATE versions SET deleted = 1 WHERE subject = ? AND version = ?", (subject, version)
             )
             return
-        (key,) = connection.execute(
-            "SELECT schema_key FROM versions WHERE subject = ? AND version = ?", (subject, version)
-        ).fetchone()
-        connection.execute("DELETE FROM versions WHERE subject = ? AND version = ?", (subject, version))
+        self._remove(connection, subject, version)
         if connection.execute("SELECT 1 FROM versions WHERE subject = ?", (subject,)).fetchone() is None:
             connection.execute("DELETE FROM settings WHERE subject = ?", (subject,))
-        if connection.execute("SELECT 1 FROM versions WHERE schema_key = ?", (key,)).fetchone() is None:
-            connection.execute("DELETE FROM schema_references WHERE schema_key = ?", (key,))
-            connection.execute("DELETE FROM schemas WHERE key = ?", (key,))
 
 
 def _text(

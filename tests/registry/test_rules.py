@@ -283,6 +283,28 @@ class TestSettings:
         assert registry.register("s", INT, schema_id=10).version == 4
         assert registry.versions("s", deleted=True) == [3, 4]
 
+    @pytest.mark.parametrize("place", [None, ":.lab:", ":.lab:s"])
+    def test_mode_import_drops_what_is_softly_deleted(self, registry, place):
+        registry.set_config(Config("NONE"), ":.lab:s")
+        registry.register(":.lab:s", INT)
+        registry.delete_subject(":.lab:s")
+        assert registry.set_mode("IMPORT", place) == "IMPORT"
+        assert registry.subjects(deleted=True) == []
+        with refused(404, 40403):
+            registry.get(1, ":.lab:s")
+        assert registry.config(":.lab:s").compatibility == "NONE"
+        assert registry.register(":.lab:s", LONG, schema_id=1, version=1).version == 1
+
+    def test_mode_import_keeps_what_is_referred_to(self, registry):
+        registry.register("part", record("x", name="P"))
+        registry.register("whole", Schema('["null","P"]', references=(Reference("P", "part", 1),)))
+        for subject in ("whole", "part"):
+            registry.delete_subject(subject)
+        with refused(422, 42206):
+            registry.set_mode("IMPORT", "part")
+        assert registry.set_mode("IMPORT", "part", force=True) == "IMPORT"
+        assert registry.subjects(deleted=True) == ["part", "whole"]
+
     def test_forward_takes_what_import_takes(self, registry):
         registry.set_mode("FORWARD", ":.lab:")
         with refused(422, 42205, "Subject :.lab:s in context :.lab: is not in read-write mode"):
