@@ -127,7 +127,11 @@ class StoredSchemas(ConfiguredDatabase):
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=deleted)
             if latest:
-                found = next(self._versions(connection, subject, deleted=deleted))
+                # The latest version is one that is not deleted, whatever else is asked for.
+                live = next(self._versions(connection, subject), None)
+                if live is None:
+                    raise RegistryError("Version -1 not found.", 404, 40402)
+                found = live
             else:
                 found = self._row(connection, subject, int(version), deleted=deleted)
             return self._in_form(found, context_of(subject), form)

@@ -218,6 +218,20 @@ class TestSettings:
         with refused(404, 40409):
             registry.mode("s")
 
+    def test_the_latest_version_is_not_softly_deleted(self, registry):
+        registry.register("s", INT)
+        registry.register("s", LONG)
+        registry.delete_version("s", 2)
+        assert registry.get_version("s", deleted=True).version == 1
+        registry.delete_version("s", 1)
+        with refused(404, 40402, "Version -1 not found"):
+            registry.get_version("s", deleted=True)
+        with refused(404, 40401):
+            registry.get_version("s")
+        if not registry.url.startswith("http"):
+            with refused(404, 40402, "Version -1 not found"):
+                registry.delete_version("s", "latest")
+
     def test_no_levels(self):
         with refused(422, 42203, "Invalid compatibility level"):
             Config("SIDEWAYS")
