@@ -117,13 +117,23 @@ class ConfiguredDatabase(Database):
             self._remove(connection, subject, version)
 
     def _check_unused(
-        self, connection: sqlite3.Connection, subject: str, version: int, *, deleted: bool
+        self,
+        connection: sqlite3.Connection,
+        subject: str,
+        version: int,
+        *,
+        deleted: bool,
+        besides: str | None = None,
     ) -> None:
-        """Refuse to delete what others refer to; those that are softly deleted count if ``deleted``."""
+        """Refuse to delete what others refer to, but for one subject.
+
+        What is softly deleted may be read by its id: before a version goes for good, such referrers count too
+        (``deleted``).
+        """
         used = connection.execute(
-            "SELECT 1 FROM schema_references JOIN versions USING (schema_key) "
-            "WHERE schema_references.subject = ? AND schema_references.version = ? AND (? OR NOT deleted)",
-            (subject, version, deleted),
+            "SELECT 1 FROM schema_references AS used JOIN versions USING (schema_key) WHERE used.subject = ? "
+            "AND used.version = ? AND (? OR NOT deleted) AND versions.subject IS NOT ?",
+            (subject, version, deleted, besides),
         ).fetchone()
         if used is not None:
             raise RegistryError(f"One or more references exist to {subject} version {version}.", 422, 42206)

@@ -234,31 +234,28 @@ class EmbeddedRegistry(StoredSchemas):
             check_version(version)
         with self._transaction(write=True) as connection:
             subject = self._subject(connection, subject)
-            self._check_subject_exists(connection, subject, deleted=True)
-            self._check_mode(connection, subject)
-            if version in ("latest", -1):
-                version = self.get_version(subject).version or 0
-            row = connection.execute(
+            version = self.get_version(subject, version, deleted=True).version or 0
+            (deleted,) = connection.execute(
                 "SELECT deleted FROM versions WHERE subject = ? AND version = ?", (subject, version)
             ).fetchone()
-            if row is None:
-                raise RegistryError(f"Version {version} not found.", 404, 40402)
-            if row[0] and not permanent:
+            if deleted and not permanent:
                 raise RegistryError(
                     f"Subject '{subject}' Version {version} was soft deleted. Set permanent=true to delete "
                     "permanently",
                     404,
                     40406,
                 )
-            if permanent and not row[0]:
+            self._check_mode(connection, subject)
+            self._check_unused(connection, subject, version, deleted=permanent)
+            if permanent and not deleted:
                 raise RegistryError(
                     f"Subject '{subject}' Version {version} was not deleted first before being permanently "
                     "deleted",
                     404,
                     40407,
                 )
-            self._delete(connection, subject, int(version), permanent)
-        return int(version)
+            self._delete(connection, subject, version, permanent)
+        return version
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
         """Delete all versions of a subject, or none."""
@@ -266,23 +263,27 @@ class EmbeddedRegistry(StoredSchemas):
         with self._transaction(write=True) as connection:
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=True)
-            self._check_mode(connection, subject)
             rows = connection.execute(
                 "SELECT version, deleted FROM versions WHERE subject = ? ORDER BY version", (subject,)
             ).fetchall()
-            live = [version for version, deleted in rows if not deleted]
-            if permanent and live:
-                raise RegistryError(
-                    f"Subject '{subject}' was not deleted first before being permanently deleted", 404, 40405
-                )
-            if not permanent and not live:
+            gone = [version for version, deleted in rows if permanent or not deleted]
+            if not gone:
                 raise RegistryError(
                     f"Subject '{subject}' was soft deleted. Set permanent=true to delete permanently",
                     404,
                     40404,
                 )
-            gone = [version for version, _ in rows] if permanent else live
-            for version in reversed(gone):
+            self._check_mode(connection, subject)
+            for version, deleted in rows:
+                if permanent or not deleted:
+                    self._check_unused(connection, subject, version, deleted=permanent, besides=subject)
+                if permanent and not deleted:
+                    raise RegistryError(
+                        f"Subject '{subject}' was not deleted first before being permanently deleted",
+                        404,
+                        40405,
+                    )
+            for version in gone:
                 self._delete(connection, subject, version, permanent)
         return gone
 
@@ -490,8 +491,6 @@ class EmbeddedRegistry(StoredSchemas):
         return self._add_version(connection, subject, kept, key, number, version)
 
     def _delete(self, connection: sqlite3.Connection, subject: str, version: int, permanent: bool) -> None:
-        # What is softly deleted may be read by its id: it keeps what it refers to.
-        self._check_unused(connection, subject, version, deleted=permanent)
         if not permanent:
             connection.execute(
                 "UPDATE versions SET deleted = 1 WHERE subject = ? AND version = ?", (subject, version)

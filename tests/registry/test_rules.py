@@ -218,6 +218,43 @@ class TestSettings:
         with refused(404, 40409):
             registry.mode("s")
 
+    def test_deletions_are_refused_in_the_order_of_the_server(self, registry):
+        registry.register("part", record("x", name="P"))
+        whole = Schema('["null","P"]', references=(Reference("P", "part", 1),))
+        registry.register("whole", whole)
+        with refused(422, 42206):
+            registry.delete_version("part", 1, permanent=True)
+        with refused(422, 42206):
+            registry.delete_subject("part", permanent=True)
+        registry.delete_subject("whole")
+        registry.delete_subject("part")
+        registry.set_mode("READONLY")
+        for call in (registry.delete_subject, lambda subject: registry.delete_version(subject, 1)):
+            with refused(404, 40401):
+                call("none")
+        with refused(404, 40402):
+            registry.delete_version("part", 2)
+        with refused(404, 40406):
+            registry.delete_version("part", 1)
+        with refused(404, 40404):
+            registry.delete_subject("part")
+        with refused(422, 42205):
+            registry.delete_version("part", 1, permanent=True)
+        with refused(422, 42205):
+            registry.delete_subject("part", permanent=True)
+
+    def test_what_refers_to_its_own_subject_goes_with_it(self, registry):
+        registry.set_config(Config("NONE"))
+        registry.set_mode("IMPORT", "s")
+        registry.register("s", record("x", name="P"), schema_id=1, version=2)
+        registry.register(
+            "s", Schema('["null","P"]', references=(Reference("P", "s", 2),)), schema_id=2, version=1
+        )
+        with refused(422, 42206):
+            registry.delete_version("s", 2)
+        assert registry.delete_subject("s") == [1, 2]
+        assert registry.delete_subject("s", permanent=True) == [1, 2]
+
     def test_the_latest_version_is_not_softly_deleted(self, registry):
         registry.register("s", INT)
         registry.register("s", LONG)
