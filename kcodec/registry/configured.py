@@ -156,6 +156,20 @@ class ConfiguredDatabase(Database):
             self._set(connection, place, "mode", None)
         return found
 
+    def delete_modes(self, subject: str | None = None) -> str | None:
+        """Set a context, or the default one, and all its subjects back; returns the mode of the context itself.
+
+        A subject alone is set back if it has a mode.
+        """
+        with self._transaction(write=True) as connection:
+            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+            modes = dict(connection.execute("SELECT subject, mode FROM settings WHERE mode IS NOT NULL"))
+            is_context = place in (_GLOBAL, f":{context_of(place)}:")
+            for each in modes:
+                if each == place or (is_context and context_of(each) == context_of(place)):
+                    self._set(connection, each, "mode", None)
+        return modes.get(place, "READWRITE" if subject is None else None)
+
     def _set(self, connection: sqlite3.Connection, place: str, column: str, value: str | None) -> None:
         connection.execute(
             f"INSERT INTO settings (subject, {column}) VALUES (?, ?) "

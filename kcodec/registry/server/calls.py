@@ -290,7 +290,14 @@ def set_mode(registry: ServedRegistry, request: Request) -> Any:
 
 def delete_mode(registry: ServedRegistry, request: Request) -> Any:
     """Drop the mode of a subject or of all."""
-    return Write(lambda registry: {"mode": registry.delete_mode(request.subject)})
+    if request.flag("recursive"):
+        return Write(lambda registry: _moded(registry.delete_modes(request.subject)))
+    return Write(lambda registry: _moded(registry.delete_mode(request.subject)))
+
+
+def _moded(mode: str | None) -> dict[str, Any]:
+    """Return a mode as it is told; none is left out."""
+    return {} if mode is None else {"mode": mode}
 
 
 # The server

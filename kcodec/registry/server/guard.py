@@ -265,6 +265,11 @@ class GuardedRegistry:
         self._check("admin", subject)
         return self._registry.delete_mode(subject)
 
+    def delete_modes(self, subject: str | None = None) -> str | None:
+        """Drop the modes of a context and its subjects: for administrators."""
+        self._check("admin", subject)
+        return self._registry.delete_modes(subject)
+
     def delete_version(
         self, subject: str, version: int | Literal["latest"], *, permanent: bool = False
     ) -> int:

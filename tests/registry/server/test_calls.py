@@ -330,6 +330,18 @@ class TestSettings:
         assert ask("PUT", "/mode?force=true", {"mode": "IMPORT"}).json == {"mode": "IMPORT"}
         assert ask("DELETE", "/mode").json == {"mode": "IMPORT"}
 
+    def test_modes_of_a_context_are_dropped_together(self, ask):
+        places = (":.lab:", ":.lab:s", "t", ":.other:s")
+        for place in places:
+            ask("PUT", f"/mode/{place}", {"mode": "READONLY"})
+        assert ask("DELETE", "/mode/:.other:s?recursive=true").json == {"mode": "READONLY"}
+        assert ask("DELETE", "/mode/:.other:s?recursive=true").json == {}
+        assert ask("DELETE", "/mode/:.lab:?recursive=true").json == {"mode": "READONLY"}
+        assert [ask("GET", f"/mode/{place}").status for place in places] == [404, 404, 200, 404]
+        ask("PUT", "/mode/:.lab:s", {"mode": "READONLY"})
+        assert ask("DELETE", "/mode?recursive=true").json == {"mode": "READWRITE"}
+        assert [ask("GET", f"/mode/{place}").status for place in places] == [404, 200, 404, 404]
+
 
 class TestDeletion:
     def test_in_order(self, filled):
