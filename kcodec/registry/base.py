@@ -27,6 +27,7 @@ __all__ = [
     "context_of",
     "guid",
     "invalid",
+    "own_name",
     "qualified",
 ]
 
@@ -521,6 +522,18 @@ def context_of(subject: str) -> str:
     if subject.startswith(":.") and subject.count(":") > 1:
         return subject[1 : subject.index(":", 1)]
     return DEFAULT_CONTEXT
+
+
+def own_name(subject: str) -> str:
+    """Return the name that a subject has in its context; nothing for the context itself.
+
+    Examples
+    --------
+    >>> own_name("orders-value"), own_name(":.lab:orders-value"), own_name(":.lab:")
+    ('orders-value', 'orders-value', '')
+    """
+    context = context_of(subject)
+    return subject if context == DEFAULT_CONTEXT else subject[len(context) + 2 :]
 
 
 def qualified(subject: str, context: str) -> str:

@@ -19,6 +19,7 @@ from kcodec.registry.base import (
     context_of,
     guid,
     invalid,
+    own_name,
     qualified,
 )
 from kcodec.registry.configured import ConfiguredDatabase
@@ -71,8 +72,23 @@ class StoredSchemas(ConfiguredDatabase):
 
     def get(self, schema_id: int, subject: str | None = None, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its id; `form` is the server's ``format`` of the text."""
-        context = DEFAULT_CONTEXT if subject is None else context_of(check_subject(subject, whole=False))
-        return self._get("context = ? AND id = ?", (context, schema_id), schema_id, form)
+        with self._transaction() as connection:
+            context = self._context_of_id(connection, schema_id, subject)
+            return self._get("context = ? AND id = ?", (context, schema_id), schema_id, form)
+
+    def schema_place(self, schema_id: int, subject: str) -> SubjectVersion:
+        """Return where the schema is that is meant by an id and a subject: there, or where it was registered first."""
+        with self._transaction() as connection:
+            context = self._context_of_id(connection, schema_id, subject)
+            own = own_name(self._meant_by(connection, subject))
+            row = connection.execute(
+                "SELECT subject, version FROM versions JOIN schemas ON key = schema_key WHERE context = ? AND id = ? "
+                "ORDER BY subject = ? DESC, key, version DESC LIMIT 1",
+                (context, schema_id, qualified(own, context)),
+            ).fetchone()
+        if row is None:
+            raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
+        return SubjectVersion(*row)
 
     def schema_ids(self, guid: str) -> list[tuple[str, int]]:
         """Return the contexts that have a schema, and its ids there."""
@@ -92,6 +108,33 @@ class StoredSchemas(ConfiguredDatabase):
     def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID."""
         return self._get("guid = ?", (str(guid).lower(),), guid, form)
+
+    def _context_of_id(self, connection: sqlite3.Connection, schema_id: int, subject: str | None) -> str:
+        """Return the context in which an id is meant.
+
+        As in Confluent's server an id under a subject of the default context may be that of the same subject in another
+        one; under a subject of another context it has to be that subject's.
+        """
+        name = "" if subject is None else self._meant_by(connection, subject)
+        context, own = context_of(name), own_name(name)
+        if not own:
+            return context
+        rows = connection.execute(
+            "SELECT context FROM schemas JOIN versions ON key = schema_key WHERE id = ? AND subject = "
+            "CASE context WHEN ? THEN ? ELSE ':' || context || ':' || ? END ORDER BY context",
+            (schema_id, DEFAULT_CONTEXT, own, own),
+        )
+        found = [row[0] for row in rows]
+        if context == DEFAULT_CONTEXT:
+            return found[0] if found else context
+        if context not in found:
+            raise RegistryError(f"Schema {schema_id} not found", 404, 40403)
+        return context
+
+    def _meant_by(self, connection: sqlite3.Connection, subject: str) -> str:
+        """Return the subject that is meant by a name, which may be an alias, or a context."""
+        name = check_subject(subject, whole=False)
+        return self._subject(connection, name) if own_name(name) else name
 
     def _get(self, condition: str, values: tuple[Any, ...], name: int | str, form: str) -> RegisteredSchema:
         """Return the first schema that meets a condition; `name` is what a message calls it."""
@@ -198,14 +241,13 @@ class StoredSchemas(ConfiguredDatabase):
         self, schema_id: int, subject: str | None = None, *, deleted: bool = False
     ) -> list[SubjectVersion]:
         """Return where a schema of an id is registered."""
-        found = self.get(schema_id, subject)
-        context = DEFAULT_CONTEXT if subject is None else context_of(subject)
-        name = None if subject is None or subject.endswith(":") else check_subject(subject)
         with self._transaction() as connection:
+            found = self.get(schema_id, subject)
+            context = self._context_of_id(connection, schema_id, subject)
             rows = connection.execute(
                 "SELECT subject, version FROM versions JOIN schemas ON key = schema_key WHERE context = ? AND id = ? "
-                "AND (? OR NOT deleted) AND (? IS NULL OR subject = ?) ORDER BY subject, version",
-                (context, found.id, deleted, name, name),
+                "AND (? OR NOT deleted) ORDER BY subject, version",
+                (context, found.id, deleted),
             )
             return [SubjectVersion(*row) for row in rows]
 

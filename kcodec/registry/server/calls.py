@@ -9,7 +9,7 @@ from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.formats.schema_format import schema_types
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of, qualified
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of, own_name, qualified
 from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request
 from kcodec.registry.server.router import Route, Write
@@ -34,7 +34,7 @@ def _formed(registry: ServedRegistry, found: RegisteredSchema, request: Request)
 
 def _referring(found: RegisteredSchema, request: Request) -> RegisteredSchema:
     """Return a schema whose references name their context, if that is asked for."""
-    context = context_of(found.subject or request.within or "")
+    context = context_of(found.subject or "")
     if request.text("referenceFormat") != "qualified" or context == DEFAULT_CONTEXT:
         return found
     references = (replace(each, subject=qualified(each.subject, context)) for each in found.schema.references)
@@ -94,16 +94,12 @@ def _with_prefix(ask: Callable[[str], list[str]], prefix: str) -> list[str]:
     """Return the subjects with a prefix: in the default context, unless it names another or stands for all."""
     if prefix.startswith(_ALL_CONTEXTS):
         own = prefix.removeprefix(_ALL_CONTEXTS)
-        return [name for name in ask("") if _own_name(name).startswith(own)]
+        return [name for name in ask("") if own_name(name).startswith(own)]
     prefix = prefix.removeprefix(":.:")
     found = ask(prefix)
     return (
         found if prefix.startswith(":.") else [name for name in found if context_of(name) == DEFAULT_CONTEXT]
     )
-
-
-def _own_name(subject: str) -> str:
-    return subject if context_of(subject) == DEFAULT_CONTEXT else subject[subject.index(":", 1) + 1 :]
 
 
 def delete_subject(registry: ServedRegistry, request: Request) -> Any:
@@ -190,11 +186,13 @@ def schemas(registry: ServedRegistry, request: Request) -> Any:
 def schema(registry: ServedRegistry, request: Request) -> Any:
     """Find a schema by its id."""
     kept = registry.get(request.id, request.within, form=request.text("format"))
-    found = _alone(_referring(kept, request))
-    if request.within is not None:
-        places = registry.schema_versions(request.id, request.within, deleted=True)
-        found |= places[-1]._asdict() if places else {}
-    return {**found, "maxId": registry.max_id(request.within)} if request.flag("fetchMaxId") else found
+    if request.within is None:
+        found = _alone(kept)
+    else:
+        place = registry.schema_place(request.id, request.within)
+        kept = replace(kept, subject=place.subject, version=place.version)
+        found = {**_alone(_referring(kept, request)), **place._asdict()}
+    return {**found, "maxId": registry.max_id(kept.subject)} if request.flag("fetchMaxId") else found
 
 
 def schema_text(registry: ServedRegistry, request: Request) -> Any:

@@ -116,8 +116,16 @@ class GuardedRegistry:
         """Find a schema by its id: for readers of a subject that has it."""
         self._check_some()
         found = self._registry.get(schema_id, subject, form=form)
-        self._check_places(schema_id, None if subject is None else context_of(subject))
+        self._check_places(schema_id, subject)
         return found
+
+    def schema_place(self, schema_id: int, subject: str) -> SubjectVersion:
+        """Return where the schema is that is meant by an id and a subject, of what the user may read."""
+        self._check_some()
+        self._check_places(schema_id, subject)
+        found = self._registry.schema_place(schema_id, subject)
+        known = self._may_read(found.subject)
+        return found if known else self._places(schema_id, context_of(found.subject))[0]
 
     def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID: for readers of a subject that has it."""
@@ -127,8 +135,13 @@ class GuardedRegistry:
             deny(current_user.get(), "read", f"Schema: {guid}")
         return found
 
-    def _check_places(self, schema_id: int, context: str | None) -> None:
-        if not self._reads_all and not self._places(schema_id, context):
+    def _check_places(self, schema_id: int, subject: str | None) -> None:
+        if self._reads_all:
+            return
+        context = (
+            None if subject is None else context_of(self._registry.schema_place(schema_id, subject).subject)
+        )
+        if not self._places(schema_id, context):
             deny(current_user.get(), "read", f"Schema: {schema_id}")
 
     def _places(self, schema_id: int, context: str | None) -> list[SubjectVersion]:
@@ -208,7 +221,7 @@ class GuardedRegistry:
         """Return where a schema is registered, of what the user may read."""
         self._check_some()
         found = self._registry.schema_versions(schema_id, subject, deleted=deleted)
-        self._check_places(schema_id, None if subject is None else context_of(subject))
+        self._check_places(schema_id, subject)
         return [each for each in found if self._may_read(each.subject)]
 
     def referenced_by(

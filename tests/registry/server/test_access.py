@@ -193,6 +193,7 @@ class TestRoles:
         ids = [{"context": ".", "id": 1}, {"context": ".lab", "id": 1}]
         assert ask("GET", f"/schemas/guids/{shared}/ids", headers=shop).json == ids
         assert ask("GET", f"/schemas/guids/{shared}/ids", headers=basic("owner")).json == ids[:1]
+        assert ask("GET", "/schemas/ids/1?subject=x", headers=basic("owner")).fault[:2] == (403, 40301)
         # A schema that a readable subject once had may still be read, as its messages are.
         ask.registry.delete_subject("orders-value")
         assert ask("GET", "/schemas/ids/1", headers=shop).status == 200

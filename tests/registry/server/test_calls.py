@@ -106,6 +106,26 @@ class TestRead:
         assert filled("GET", "/schemas/ids/1/versions").json == [{"subject": "s", "version": 1}]
         assert filled("GET", "/schemas/ids/1/versions?offset=1").json == []
 
+    def test_ids_under_subjects(self, ask):
+        for subject, text in (("a", INT), (":.lab:only", LONG), (":.lab:b", '"float"'), (":.raw:b", INT)):
+            ask.register(subject, text)
+        ask("PUT", "/config/nick", {"alias": "a"})
+
+        def found(subject, number=1):
+            fields = ask("GET", f"/schemas/ids/{number}?subject={subject}&fetchMaxId=true").json
+            return tuple(fields[key] for key in ("schema", "subject", "version", "maxId"))
+
+        assert found("a") == found("nick") == found("none") == (INT, "a", 1, 1)
+        # A subject that no context is named with is looked for in all.
+        assert found("only") == found(":.lab:only") == found(":.lab:") == (LONG, ":.lab:only", 1, 2)
+        assert found("b", 2) == ('"float"', ":.lab:b", 1, 2)
+        for subject in (":.lab:a", ":.raw:only", ":.none:"):
+            assert ask("GET", f"/schemas/ids/1?subject={subject}").fault[:2] == (404, 40403)
+        ask.register("c")
+        places = [{"subject": each, "version": 1} for each in ("a", "c")]
+        assert ask("GET", "/schemas/ids/1/versions?subject=nick").json == places
+        assert ask("GET", "/schemas/ids/1/subjects?subject=only").json == [":.lab:only"]
+
     def test_forms_of_the_text(self, filled):
         resolved = filled("GET", "/subjects/cart/versions/1?format=resolved").json["schema"]
         assert '"name":"Order"' in resolved
