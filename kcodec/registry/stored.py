@@ -27,9 +27,16 @@ from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import named_texts
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["MAX_VERSION", "Counts", "StoredSchemas", "check_version", "dump", "kept_texts"]
+__all__ = ["ALL_CONTEXTS", "MAX_VERSION", "Counts", "StoredSchemas", "check_version", "dump", "kept_texts"]
 
 MAX_VERSION = 2**31 - 1
+
+#: A prefix of subjects that stands for every context.
+ALL_CONTEXTS = ":*:"
+
+#: Whether a subject names a context, and the name that it has there.
+_IN_CONTEXT = "subject LIKE ':.%:%'"
+_OWN = "substr(subject, instr(substr(subject, 2), ':') + 2)"
 
 #: Texts whose parsed forms are kept, and the characters of all of them.
 _MAX_KEPT = 100_000
@@ -207,11 +214,22 @@ class StoredSchemas(ConfiguredDatabase):
         offset: int = 0,
         limit: int = -1,
     ) -> list[str]:
-        """Return the subjects that have a version, sorted."""
+        """Return the subjects that have a version, sorted.
+
+        A prefix may name the default context (``:.:``), or stand for every context (``:*:``), as on servers.
+        """
         every = "max(deleted)" if deleted_only else "1" if deleted else "NOT min(deleted)"
+        if prefix.startswith(ALL_CONTEXTS):
+            prefix = prefix.removeprefix(ALL_CONTEXTS)
+            wanted = f"substr(CASE WHEN {_IN_CONTEXT} THEN {_OWN} ELSE subject END, 1, ?) = ?"
+        elif prefix.startswith(":.:"):
+            prefix = prefix.removeprefix(":.:")
+            wanted = f"NOT {_IN_CONTEXT} AND substr(subject, 1, ?) = ?"
+        else:
+            wanted = "substr(subject, 1, ?) = ?"
         with self._transaction() as connection:
             rows = connection.execute(
-                "SELECT subject FROM versions WHERE substr(subject, 1, ?) = ? GROUP BY subject "
+                f"SELECT subject FROM versions WHERE {wanted} GROUP BY subject "
                 f"HAVING {every} ORDER BY subject LIMIT ? OFFSET ?",
                 (len(prefix), prefix, limit, offset),
             )

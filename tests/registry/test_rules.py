@@ -402,6 +402,9 @@ class TestContexts:
         assert registry.contexts() == [".", ".lab"]
         assert registry.subjects() == [":.lab:s", "s"]
         assert registry.subjects(":.lab:") == [":.lab:s"]
+        assert registry.subjects(":.:") == registry.subjects(":.:s") == ["s"]
+        assert registry.subjects(":*:") == registry.subjects(":*:s") == [":.lab:s", "s"]
+        assert registry.subjects(":.:x") == registry.subjects(":*:x") == registry.subjects(":*:.lab") == []
         with refused(404, 40403):
             registry.get(2, ":.lab:s")
 

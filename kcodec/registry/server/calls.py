@@ -9,11 +9,12 @@ from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.formats.schema_format import schema_types
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of, own_name, qualified
+from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of, qualified
 from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request
 from kcodec.registry.server.router import Route, Write
 from kcodec.registry.settings import Config, check_mode
+from kcodec.registry.stored import ALL_CONTEXTS
 
 __all__ = ["ROUTES"]
 
@@ -86,20 +87,9 @@ def subjects(registry: ServedRegistry, request: Request) -> Any:
     return request.page()(names)
 
 
-#: A prefix that stands for every context.
-_ALL_CONTEXTS = ":*:"
-
-
 def _with_prefix(ask: Callable[[str], list[str]], prefix: str) -> list[str]:
     """Return the subjects with a prefix: in the default context, unless it names another or stands for all."""
-    if prefix.startswith(_ALL_CONTEXTS):
-        own = prefix.removeprefix(_ALL_CONTEXTS)
-        return [name for name in ask("") if own_name(name).startswith(own)]
-    prefix = prefix.removeprefix(":.:")
-    found = ask(prefix)
-    return (
-        found if prefix.startswith(":.") else [name for name in found if context_of(name) == DEFAULT_CONTEXT]
-    )
+    return ask(prefix if prefix.startswith((":.", ALL_CONTEXTS)) else f":.:{prefix}")
 
 
 def delete_subject(registry: ServedRegistry, request: Request) -> Any:
