@@ -202,13 +202,12 @@ class EmbeddedRegistry(StoredSchemas):
             subject, config = self._meant(connection, subject)
             if level is not None:
                 config = Config(check_level(level)).over(config)
-            normalize = normalize or bool(config.normalize)
-            kept, parsed = self._compared(schema, context_of(subject), config, normalize)
             only = None
             if version not in ("latest", -1, None):
-                self._check_subject_exists(connection, subject)
-                only = int(version or 0)
+                only = int(version)
                 self._row(connection, subject, only, deleted=False)
+            normalize = normalize or bool(config.normalize)
+            kept, parsed = self._compared(schema, context_of(subject), config, normalize)
             return self._compatibility(
                 connection, subject, kept, parsed, config, only, all_versions=version is None
             )
@@ -330,12 +329,15 @@ class EmbeddedRegistry(StoredSchemas):
 
         Nothing of it is remembered: who checks a schema registers it next, or changes it.
         """
-        if check_schema(schema).references:
-            return self._canonical(schema, context, config=config, normalize=normalize, new=False)
+        if not check_schema(schema).text.strip():
+            invalid("Empty schema")
+        if schema.references:
+            return self._canonical(schema, context, config=config, normalize=normalize)
         known = schema_format(schema.type)
         is_alone = not normalize and schema.metadata is None and schema.rules is None
         try:
-            parsed = known.parse_known(schema.text)
+            # What would not be registered is not compatible.
+            parsed = _parsed_new(known, schema.text, (), bool(config.validate_fields))
             if is_alone and _is_unicode(schema.text) and known.is_printable(parsed):
                 return schema, parsed
             text, parsed = _printed(known, parsed, (), normalize)
@@ -505,10 +507,16 @@ def _text(
     known: SchemaFormat, text: str, references: Any, normalize: bool, new: bool, fields: bool
 ) -> tuple[str, Any]:
     """Return the text that a registry keeps of a schema, and the parsed form of that."""
-    schema = (known.parse if new else known.parse_known)(text, references)
+    schema = _parsed_new(known, text, references, fields) if new else known.parse_known(text, references)
+    return _printed(known, schema, references, normalize)
+
+
+def _parsed_new(known: SchemaFormat, text: str, references: Any, fields: bool) -> Any:
+    """Return the parsed form of a text that is not registered yet; ``fields`` refuses reserved names of fields."""
+    schema = known.parse(text, references)
     if fields:
         known.check_fields(schema)
-    return _printed(known, schema, references, normalize)
+    return schema
 
 
 def _printed(known: SchemaFormat, schema: Any, references: Any, normalize: bool) -> tuple[str, Any]:

@@ -82,7 +82,7 @@ class TestCompatibility:
         with refused(422, 42202):
             registry.check_compatibility("s", INT, version=0)
         assert registry.check_compatibility("none", INT).compatible
-        with refused(404, 40401):
+        with refused(404, 40402):
             registry.check_compatibility("none", INT, version=1)
 
     def test_another_level_can_be_asked_for(self, registry):

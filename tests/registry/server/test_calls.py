@@ -265,6 +265,25 @@ class TestCompatibility:
         assert filled("POST", f"{path}/2", {"schema": LONG}).json == {"is_compatible": True}
         assert filled("POST", path, {"schema": LONG}).json == {"is_compatible": False}
 
+    def test_what_would_not_be_registered(self, filled):
+        path = "/compatibility/subjects/none/versions"
+        wrong = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'
+        assert filled("POST", path, {"schema": wrong}).fault[:2] == (422, 42201)
+        found = filled("POST", f"{path}?verbose=true", {"schema": wrong}).json
+        assert found["is_compatible"] is False
+        assert '"x" is not a value of int' in found["messages"][0]
+        assert filled("POST", path, {"schema": " "}).fault == (422, 42201, "Empty schema")
+        reserved = {"schema": '{"properties":{"$$a":{}}}', "schemaType": "JSON"}
+        assert filled("POST", path, reserved).json == {"is_compatible": True}
+        filled("PUT", "/config/none", {"validateFields": True})
+        assert filled("POST", path, reserved).fault[:2] == (422, 42201)
+
+    def test_what_is_no_version(self, filled):
+        for subject in ("s", "none"):
+            for body in ({"schema": INT}, {"schema": "{}"}):
+                path = f"/compatibility/subjects/{subject}/versions/9"
+                assert filled("POST", path, body).fault == (404, 40402, "Version 9 not found.")
+
     def test_what_is_no_schema(self, filled):
         path = "/compatibility/subjects/s/versions/latest"
         assert filled("POST", path, {"schema": "{}"}).fault[:2] == (422, 42201)
