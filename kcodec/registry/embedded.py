@@ -167,7 +167,6 @@ class EmbeddedRegistry(StoredSchemas):
         """
         with self._transaction() as connection:
             subject, config = self._meant(connection, subject)
-            self._check_subject_exists(connection, subject, deleted=deleted)
             kept, _ = self._canonical(schema, context_of(subject), config=config, new=False)
             found = None
             if normalize or config.normalize:
@@ -183,6 +182,7 @@ class EmbeddedRegistry(StoredSchemas):
                 full = self._populated(connection, subject, kept, config)
                 found = self._find(connection, subject, full, deleted=deleted)
             if found is None:
+                self._check_subject_exists(connection, subject, deleted=deleted)
                 raise RegistryError("Schema not found", 404, 40403)
             return found
 

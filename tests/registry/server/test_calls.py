@@ -126,6 +126,10 @@ class TestRead:
         assert ask("GET", "/schemas/ids/1/versions?subject=nick").json == places
         assert ask("GET", "/schemas/ids/1/subjects?subject=only").json == [":.lab:only"]
 
+    def test_what_is_looked_up_is_a_schema(self, ask):
+        assert ask("POST", "/subjects/none", {"schema": "{}"}).fault[:2] == (422, 42201)
+        assert ask("POST", "/subjects/none", {"schema": INT}).fault[:2] == (404, 40401)
+
     def test_forms_of_the_text(self, filled):
         resolved = filled("GET", "/subjects/cart/versions/1?format=resolved").json["schema"]
         assert '"name":"Order"' in resolved
