@@ -91,11 +91,18 @@ class EmbeddedRegistry(StoredSchemas):
         with self._transaction() as connection:
             subject, config = self._meant(connection, subject)
             importing = self._check_registration(connection, subject, schema_id is not None)
-            normalize = normalize or bool(config.normalize and not importing)
+            normalize = normalize or bool(config.normalize)
             given = check_schema(schema)
             if not importing:
                 schema = self._populated(connection, subject, given, config)
-            kept, parsed = self._canonical(schema, context_of(subject), config=config, normalize=normalize)
+            # What a registry elsewhere has taken is taken as it is.
+            kept, parsed = self._canonical(
+                schema,
+                context_of(subject),
+                config=config,
+                normalize=normalize and not importing,
+                new=not importing,
+            )
             if not importing:
                 found = self._find(connection, subject, kept)
                 if found is None and normalize:

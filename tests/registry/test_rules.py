@@ -320,6 +320,19 @@ class TestSettings:
         assert registry.register("u", record("a")).id > 10
         assert registry.get(10).schema == INT
 
+    def test_what_is_imported_is_taken_as_it_is(self, registry):
+        wrong = '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":"x"}]}'
+        reserved = '{"type":"object","properties":{"b":{},"$$a":{}}}'
+        registry.set_config(Config(validate_fields=True, normalize=True))
+        with refused(422, 42201):
+            registry.register("s", Schema(wrong))
+        registry.set_mode("IMPORT")
+        assert registry.register("s", Schema(wrong), schema_id=7).schema.text == wrong
+        found = registry.register("t", Schema(reserved, "JSON"), schema_id=8, normalize=True)
+        assert found.schema.text == reserved
+        registry.delete_mode()
+        assert registry.get_version("s").schema.text == wrong
+
     def test_import_of_what_is_softly_deleted(self, registry):
         registry.set_mode("IMPORT", "s")
         for version in (1, 2):
