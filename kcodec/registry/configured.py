@@ -189,7 +189,7 @@ class ConfiguredDatabase(Database):
         name = check_subject(subject)
         texts = self._config_texts(connection, (name, *_around(name)))
         alias = _config_of(texts[0]).alias
-        if alias is None:
+        if not alias:
             return name, _merged(texts)
         name = check_subject(qualified(alias, context_of(name)))
         return name, self._effective(connection, name)

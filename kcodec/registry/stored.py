@@ -330,7 +330,7 @@ class StoredSchemas(ConfiguredDatabase):
         """Return the name of the subject that is meant: itself, or what it is an alias of."""
         name = check_subject(subject)
         alias = self._config(connection, name).alias
-        return name if alias is None else check_subject(qualified(alias, context_of(name)))
+        return check_subject(qualified(alias, context_of(name))) if alias else name
 
     def _versions(
         self,

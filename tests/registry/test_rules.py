@@ -404,6 +404,10 @@ class TestSettings:
         assert registry.versions("nick") == registry.versions("real") == [1, 2]
         assert registry.lookup("nick", INT).version == 1
         assert registry.subjects() == ["real"]
+        # An empty one is none.
+        registry.set_config(Config(alias=""), "nick")
+        assert registry.register("nick", INT).version == 1
+        assert registry.versions("nick") == [1]
 
 
 class TestContexts:

@@ -253,7 +253,7 @@ class GuardedRegistry:
     ) -> Config:
         """Change a configuration: for administrators, of what an alias stands for too."""
         self._check("admin", subject)
-        if config.alias is not None:
+        if config.alias:
             context = DEFAULT_CONTEXT if subject is None else context_of(subject)
             self._check("admin", qualified(config.alias, context))
         return self._registry.set_config(config, subject, cleared=cleared)
