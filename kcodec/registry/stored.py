@@ -273,7 +273,7 @@ class StoredSchemas(ConfiguredDatabase):
         self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False
     ) -> list[int]:
         """Return the ids of the schemas that refer to a version."""
-        found = self.get_version(subject, version)
+        found = self.get_version(subject, version, deleted=True)
         with self._transaction() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT id FROM schema_references JOIN versions USING (schema_key) "

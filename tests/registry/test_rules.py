@@ -535,6 +535,10 @@ class TestLists:
         registry.delete_version("one", 1)
         assert registry.referenced_by("part", 1) == [3]
         assert registry.referenced_by("part", 1, deleted=True) == [2, 3]
+        registry.delete_subject("two")
+        registry.delete_subject("part")
+        assert registry.referenced_by("part", 1) == []
+        assert registry.referenced_by("part", 1, deleted=True) == [2, 3]
         with refused(404, 40401):
             registry.referenced_by("none", 1)
         with refused(404, 40402):
