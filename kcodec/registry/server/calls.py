@@ -113,10 +113,11 @@ def latest_with_metadata(registry: ServedRegistry, request: Request) -> Any:
 def versions(registry: ServedRegistry, request: Request) -> Any:
     """List the versions of a subject."""
     subject, deleted = request.path["subject"], request.flag("deleted")
-    found = registry.versions(subject, deleted=deleted, deleted_only=request.flag("deletedOnly"))
-    if deleted and request.flag("deletedAsNegative"):
+    only, negative = request.flag("deletedOnly"), request.flag("deletedAsNegative")
+    found = registry.versions(subject, deleted=deleted, deleted_only=only)
+    if negative:
         gone = set(registry.versions(subject, deleted_only=True))
-        found = [-each if each in gone else each for each in found]
+        found = [-each if each in gone else each for each in registry.versions(subject, deleted=True)]
     return request.page()(found)
 
 

@@ -393,6 +393,7 @@ class TestDeletion:
         assert filled("DELETE", "/subjects/s/versions/1").fault[:2] == (404, 40406)
         assert filled("GET", "/subjects/s/versions").json == [2]
         assert filled("GET", "/subjects/s/versions?deleted=true&deletedAsNegative=true").json == [-1, 2]
+        assert filled("GET", "/subjects/s/versions?deletedAsNegative=true").json == [-1, 2]
         assert filled("GET", "/subjects/s/versions?deletedOnly=true").json == [1]
         assert filled("GET", "/subjects/s/versions/1").fault == (404, 40402, "Version 1 not found.")
         assert filled("GET", "/subjects/s/versions/1?deleted=true").json["id"] == 1
