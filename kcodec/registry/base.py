@@ -217,7 +217,7 @@ class SchemaRegistry(Protocol):
     softly deleted already, 40405 and 40407 one that is not softly deleted yet, 40408 and 40409 a subject without
     settings of its own, 40901 an incompatible schema, 42201 not a schema (or one that refers to what does not exist),
     42202 not a version, 42203 not a level, 42204 not a mode, 42205 not permitted in this mode, or an id or a version
-    that another schema has, 42206 still referred to, 42208 not a subject name.
+    that another schema has, 42206 still referred to, 42208 not a subject name, 42210 not rules.
 
     Handles may be used from several threads, and pickle.
 

@@ -47,6 +47,9 @@ class ConfiguredDatabase(Database):
 
         What stands under the ``cleared`` keys of the server is then no longer set.
         """
+        for rules in (config.default_rule_set, config.override_rule_set):
+            if rules is not None:
+                rules.check()
         place = _GLOBAL if subject is None else check_subject(subject, whole=False)
         with self._transaction(write=True) as connection:
             self._check_mode(connection, place)

@@ -88,11 +88,13 @@ class EmbeddedRegistry(StoredSchemas):
         # Confluent's clients send -1 for an id that is not given, 0 or -1 for a version.
         schema_id = None if schema_id is not None and schema_id < 0 else schema_id
         version = None if version is not None and version <= 0 else version
+        given = check_schema(schema)
+        if given.rules is not None:
+            given.rules.check()
         with self._transaction() as connection:
             subject, config = self._meant(connection, subject)
             importing = self._check_registration(connection, subject, schema_id is not None)
             normalize = normalize or bool(config.normalize)
-            given = check_schema(schema)
             if not importing:
                 schema = self._populated(connection, subject, given, config)
             # What a registry elsewhere has taken is taken as it is.

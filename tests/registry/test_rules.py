@@ -469,6 +469,36 @@ class TestRuleSets:
         assert registry.get(2).schema.rules == RuleSet.of(ruled.rules.json)
         assert registry.lookup("s", ruled).version == 2
 
+    @pytest.mark.parametrize(
+        ("rules", "message"),
+        [
+            (RuleSet(domain=(Rule("", type="CEL"),)), "Missing rule name"),
+            (RuleSet(domain=(Rule("n" * 257, type="CEL"),)), "Rule name too long"),
+            (RuleSet(domain=(Rule("1", type="CEL"),)), "Illegal initial character in rule name: 1"),
+            (RuleSet(domain=(Rule("a.b", type="CEL"),)), "Illegal character in rule name: a.b"),
+            (RuleSet(domain=(Rule("r"),)), "Missing rule type"),
+            (RuleSet(domain=(Rule("r", type="CEL", kind="X"),)), "Rule kind 'X' is not one of"),
+            (RuleSet(domain=(Rule("r", type="CEL"), Rule("r", type="CEL"))), "duplicate name 'r'"),
+            (
+                RuleSet((Rule("r", type="CEL", mode="UPDOWN"),), (Rule("r", type="CEL"),)),
+                "duplicate name 'r'",
+            ),
+            (RuleSet((Rule("r", type="JSONATA"),)), "Migration rules can only be UPGRADE, DOWNGRADE, UPDOWN"),
+            (RuleSet(encoding=(Rule("r", type="ENCRYPT", mode="UPGRADE"),)), "Encoding rules can only be"),
+            (
+                RuleSet(domain=(Rule("r", type="CEL", mode="READ", on_failure="DLQ,NONE"),)),
+                "Multiple actions",
+            ),
+        ],
+    )
+    def test_rules_that_no_registry_takes(self, registry, rules, message):
+        with refused(422, 42210, message):
+            registry.register("s", Schema(INT.text, rules=rules))
+        assert registry.register("s", INT).version == 1
+        for config in (Config(default_rule_set=rules), Config(override_rule_set=rules)):
+            with refused(422, 42210, message):
+                registry.set_config(config, "s")
+
 
 class TestForms:
     def test_texts_in_other_forms(self, registry):

@@ -329,11 +329,12 @@ class TestSettings:
         assert ask("GET", "/config").json["compatibilityLevel"] == "BACKWARD"
 
     def test_metadata_of_a_config(self, ask):
+        rule = {"kind": "CONDITION", "mode": "READ", "type": "CEL"}
         body = {
             "defaultMetadata": {"properties": {"owner": "nobody", "a": "0"}},
             "overrideMetadata": {"properties": {"stage": "test"}, "tags": {"x": ["PII"]}},
-            "defaultRuleSet": {"domainRules": [{"name": "d", "kind": "CONDITION", "mode": "READ"}]},
-            "overrideRuleSet": {"domainRules": [{"name": "o", "kind": "CONDITION", "mode": "READ"}]},
+            "defaultRuleSet": {"domainRules": [{**rule, "name": "d"}]},
+            "overrideRuleSet": {"domainRules": [{**rule, "name": "o"}]},
         }
         assert ask("PUT", "/config/s", body).json == body
         assert ask("GET", "/config/s").json == body
@@ -445,7 +446,11 @@ REFUSED = [
     ("POST", "/subjects/s/versions", {"schema": INT, "schemaType": 7}, 400, 400),
     ("POST", "/subjects/s/versions", {"schema": INT, "metadata": []}, 400, 400),
     ("POST", "/subjects/s/versions", {"schema": INT, "metadata": {"properties": 7}}, 400, 400),
-    ("POST", "/subjects/s/versions", {"schema": INT, "ruleSet": {"domainRules": [{}]}}, 400, 400),
+    ("POST", "/subjects/s/versions", {"schema": INT, "ruleSet": {"domainRules": [{}]}}, 422, 42210),
+    *(
+        ("POST", "/subjects/s/versions", {"schema": INT, "ruleSet": {"domainRules": [rule]}}, 422, 42210)
+        for rule in ({"name": ["r"]}, {"name": "r", "onSuccess": 1}, {"name": {"a": 1}, "type": "CEL"})
+    ),
     ("POST", "/subjects/s/versions", {"schema": INT, "ruleSet": {"domainRules": {}}}, 400, 400),
     ("POST", "/subjects/s/versions", {"schema": INT, "metadata": {"sensitive": {}}}, 400, 400),
     ("POST", "/subjects/s/versions", {"schema": INT, "references": {}}, 400, 400),

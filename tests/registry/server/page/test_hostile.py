@@ -39,7 +39,9 @@ ODD_SUBJECTS = [
 
 
 @pytest.fixture
-def hostile():
+def hostile(monkeypatch):
+    # A file of an earlier release may have such rules.
+    monkeypatch.setattr(RuleSet, "check", lambda self: None)
     registry = MemoryRegistry("hostile")
     quoted = json.dumps(EVIL)
     fields = f'[{{"name":"a","type":"int","doc":{quoted}}}]'
