@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -349,6 +349,10 @@ class SchemaFormat(ABC):
             If there is one.
         """
         return
+
+    def top_fields(self, schema: Any) -> Collection[str]:
+        """Return the names of the fields at the top of a schema, which its metadata may reserve."""
+        return ()
 
     def resolved(self, schema: Any) -> str | None:
         """Return the canonical text with all references written out; None in a language that cannot."""

@@ -394,6 +394,14 @@ class EmbeddedRegistry(StoredSchemas):
             )
         except SchemaError as error:
             invalid(f"Invalid schema: {error}")
+        if config.validate_fields:
+            latest = next(
+                (each for each in self._versions(connection, subject) if only in (None, each.version)), None
+            )
+            messages = _reserved(known, parsed, kept, None if latest is None else latest.schema)
+            found = found._replace(
+                compatible=found.compatible and not messages, messages=(*messages, *found.messages)
+            )
         if found.compatible:
             return found
         flag = str(bool(config.validate_fields)).lower()
@@ -539,6 +547,25 @@ def _printed(known: SchemaFormat, schema: Any, references: Any, normalize: bool)
 def _is_unicode(text: str) -> bool:
     """Return whether JSON text has no half of a surrogate pair, escaped or not; pairs of escapes count as halves."""
     return (text.isascii() and "\\u" not in text) or _HALF.search(text) is None
+
+
+def _reserved(known: SchemaFormat, parsed: Any, new: Schema, old: Schema | None) -> list[str]:
+    """Return what is wrong with the names of fields that the metadata of a schema reserve."""
+    names = _reserved_names(new)
+    gone = set() if old is None else _reserved_names(old) - names
+    return [
+        f"The new schema has reserved field {name} removed from its metadata which is present in the old schema's "
+        "metadata."
+        for name in sorted(gone)
+    ] + [
+        f"The new schema has field that conflicts with the reserved field {name}."
+        for name in sorted(names.intersection(known.top_fields(parsed)))
+    ]
+
+
+def _reserved_names(schema: Schema) -> set[str]:
+    names = (_property(schema, "confluent:reserved") or "").split(",")
+    return {each.strip() for each in names} - {""}
 
 
 def _property(schema: Schema, name: str) -> str | None:

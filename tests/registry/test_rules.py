@@ -85,6 +85,39 @@ class TestCompatibility:
         with refused(404, 40402):
             registry.check_compatibility("none", INT, version=1)
 
+    @pytest.mark.parametrize(
+        ("text", "kind"),
+        [
+            (record("a", "b").text, "AVRO"),
+            ('{"type":"object","properties":{"a":{},"b":{"properties":{"c":{}}}}}', "JSON"),
+            (
+                'syntax = "proto3"; message M { oneof o { int32 c = 1; } } message N { int32 a = 1; }',
+                "PROTOBUF",
+            ),
+        ],
+    )
+    def test_fields_that_metadata_reserve(self, registry, text, kind):
+        def reserving(names):
+            return Schema(text, kind, metadata=Metadata.of({"confluent:reserved": names}))
+
+        assert registry.register("t", reserving("a")).version == 1
+        registry.set_config(Config("NONE", validate_fields=True))
+        with refused(409, 40901, "The new schema has field that conflicts with the reserved field a\\."):
+            registry.register("s", reserving("x, a"))
+        assert registry.register("s", reserving("x, c,,x ")).version == 1
+        assert registry.register("s", reserving("c,y,x")).version == 2
+        found = registry.check_compatibility("s", reserving("x, a"))
+        assert found.messages == (
+            *(
+                f"The new schema has reserved field {name} removed from its metadata which is present in the old "
+                "schema's metadata."
+                for name in "cy"
+            ),
+            "The new schema has field that conflicts with the reserved field a.",
+            "{validateFields: 'true', compatibility: 'NONE'}",
+        )
+        assert not found.compatible
+
     def test_another_level_can_be_asked_for(self, registry):
         registry.register("s", LONG)
         if registry.url.startswith("http"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -144,6 +144,10 @@ class AvroFormat(SchemaFormat):
 
     def _is_json(self, schema: ParsedSchema) -> bool:
         return schema.text.lstrip().startswith(("{", "[", '"'))
+
+    def top_fields(self, schema: ParsedSchema) -> Collection[str]:
+        """Return the names of a record's fields."""
+        return [each.name for each in schema.root.fields]
 
     def record_name(self, text: str) -> str | None:
         """Return the full name of a record; None of any other type."""

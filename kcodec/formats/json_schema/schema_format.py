@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -155,6 +155,12 @@ class JsonSchemaFormat(SchemaFormat):
                 waiting += part.values()
             elif isinstance(part, list):
                 waiting += part
+
+    def top_fields(self, schema: JsonSchema) -> Collection[str]:
+        """Return the names of the properties of the schema itself."""
+        document = schema.document
+        properties = document.get("properties") if isinstance(document, dict) else None
+        return properties.keys() if isinstance(properties, dict) else ()
 
     def record_name(self, text: str) -> str | None:
         """Return the title of a schema."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -157,6 +157,12 @@ class ProtobufFormat(SchemaFormat):
     def check_fields(self, schema: ProtobufSchema) -> None:
         """Refuse what protobuf-java makes no descriptor of, though a registry keeps the text."""
         check_descriptors(schema.names, schema.path)
+
+    def top_fields(self, schema: ProtobufSchema) -> Collection[str]:
+        """Return the names of the fields of all messages that are in no other; not those of oneofs."""
+        return {
+            each.name for message in schema.main.messages for each in message.fields if each.oneof is None
+        }
 
     def _check(self, schema: ProtobufSchema) -> None:
         if schema.main.refused is not None:
