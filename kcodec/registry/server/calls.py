@@ -170,8 +170,21 @@ def schemas(registry: ServedRegistry, request: Request) -> Any:
         for subject in sorted({name for prefix in prefixes for name in _with_prefix(ask, prefix)})
         for number in registry.versions(subject, deleted=deleted)[-1 if latest else 0 :]
     )
-    chosen = itertools.islice(places, start, stop)
-    return [_registered(registry.get_version(*place, deleted=deleted)) for place in chosen]
+    kind = request.text("ruleType")
+    if not kind:
+        chosen = itertools.islice(places, start, stop)
+        return [_registered(registry.get_version(*place, deleted=deleted)) for place in chosen]
+    every = (registry.get_version(*place, deleted=deleted) for place in places)
+    ruled = (each for each in every if _has_rule(each, kind))
+    return [_registered(each) for each in itertools.islice(ruled, start, stop)]
+
+
+def _has_rule(found: RegisteredSchema, kind: str) -> bool:
+    """Return whether a schema has a rule of a type."""
+    rules = found.schema.rules
+    return rules is not None and any(
+        each.type == kind for each in (*rules.migration, *rules.domain, *rules.encoding)
+    )
 
 
 def schema(registry: ServedRegistry, request: Request) -> Any:

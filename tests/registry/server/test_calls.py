@@ -197,6 +197,21 @@ class TestRead:
             ("s", 2),
         ]
         assert [each["id"] for each in filled("GET", "/schemas?offset=2&limit=1").json] == [1]
+        rule = {"name": "r", "type": "CEL", "mode": "READ"}
+        for subject, rules in (
+            ("q", {"domainRules": [rule]}),
+            ("r", {"encodingRules": [{**rule, "type": "ENCRYPT"}]}),
+            ("t", {"migrationRules": [{**rule, "mode": "UPGRADE"}]}),
+        ):
+            filled.register(subject, ruleSet=rules)
+
+        def ruled(query):
+            return [each["subject"] for each in filled("GET", f"/schemas?ruleType={query}").json]
+
+        assert ruled("CEL") == ["q", "t"]
+        assert ruled("CEL&offset=1") == ruled("CEL&subjectPrefix=t") == ["t"]
+        assert ruled("ENCRYPT&limit=1") == ["r"]
+        assert ruled("cel") == []
 
     def test_latest_with_metadata(self, ask):
         ask.register("s", metadata={"properties": {"a": "1", "b": "2"}})
