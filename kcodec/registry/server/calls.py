@@ -162,7 +162,7 @@ def schemas(registry: ServedRegistry, request: Request) -> Any:
     """List versions with their schemas."""
     deleted, latest = request.flag("deleted"), request.flag("latestOnly")
     ask = functools.partial(registry.subjects, deleted=deleted)
-    prefixes = request.values("subjectPrefix") or [""]
+    prefixes = [request.placed(each) for each in request.values("subjectPrefix") or [""]]
     start, limit = max(request.number("offset", 0), 0), request.number("limit", -1)
     stop = start + (limit if 0 < limit <= _MOST_SCHEMAS else _MOST_SCHEMAS)
     places = (

@@ -238,6 +238,9 @@ class TestContexts:
         assert ask("GET", "/subjects?subjectPrefix=").json == ["s"]
         assert ask("GET", "/subjects?subjectPrefix=:*:s").json == [":.lab:s", "s"]
         assert ask("GET", "/contexts/.lab/subjects").json == [":.lab:s"]
+        for query in ("", "?subjectPrefix=s", "?subjectPrefix=:.lab:"):
+            found = ask("GET", f"/contexts/.lab/schemas{query}").json
+            assert [each["subject"] for each in found] == [":.lab:s"]
         assert ask("GET", "/contexts/:.lab:/subjects/s/versions/1").json["subject"] == ":.lab:s"
         assert ask("GET", "/contexts/.lab/schemas/ids/1").json["schema"] == INT
         assert ask("GET", "/schemas/ids/1").json["schema"] == LONG
