@@ -255,6 +255,18 @@ class StoredSchemas(ConfiguredDatabase):
             )
             return [row[0] for row in rows]
 
+    def every_version(self) -> list[tuple[RegisteredSchema, bool]]:
+        """Return the versions of all subjects, and whether each is softly deleted; an alias has its own here."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "SELECT id, guid, content, subject, version, deleted FROM versions JOIN schemas ON key = schema_key "
+                "ORDER BY subject, version"
+            ).fetchall()
+        return [
+            (RegisteredSchema(number, identity, _load(content), subject, version), bool(deleted))
+            for number, identity, content, subject, version, deleted in rows
+        ]
+
     def schema_versions(
         self, schema_id: int, subject: str | None = None, *, deleted: bool = False
     ) -> list[SubjectVersion]:

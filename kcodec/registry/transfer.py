@@ -4,14 +4,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from kcodec._files import check_end
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry.base import Schema, SchemaRegistry, context_of, qualified
+from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry, context_of, qualified
 from kcodec.registry.settings import Config
+from kcodec.registry.stored import StoredSchemas
 
 __all__ = ["Entry", "Settings", "copy", "entries", "load", "read_entries", "write_entries"]
 
@@ -75,13 +77,32 @@ def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
         mode = _own(registry.mode, place, 40409)
         if config != Config() or mode is not None:
             yield Settings(place, config, mode)
-    found: dict[tuple[str, int], Entry] = {}
+    found = {
+        (each.subject or "", each.version or 0): Entry(
+            each.subject or "", each.version or 0, each.id or 0, each.schema, deleted
+        )
+        for each, deleted in _versions(registry, subjects)
+    }
+    yield from _ordered(found)
+
+
+def _versions(registry: SchemaRegistry, subjects: list[str]) -> Iterator[tuple[RegisteredSchema, bool]]:
+    """Yield the versions of subjects, and whether each is softly deleted."""
+    if isinstance(registry, StoredSchemas):
+        yield from registry.every_version()
+        return
     for subject in subjects:
+        config = _own(registry.config, subject, 40408)
+        if config is not None and config.alias:
+            # A server answers for the other one.
+            raise RegistryError(
+                f"{subject} has versions, and is an alias of {config.alias}: its own cannot be asked for; drop the "
+                "alias first"
+            )
         live = set() if subject not in registry.subjects(subject) else set(registry.versions(subject))
         for version in registry.versions(subject, deleted=True):
-            each = registry.get_version(subject, version, deleted=True)
-            found[subject, version] = Entry(subject, version, each.id or 0, each.schema, version not in live)
-    yield from _ordered(found)
+            found = registry.get_version(subject, version, deleted=True)
+            yield replace(found, subject=subject, version=version), version not in live
 
 
 def _own(ask: Any, subject: str | None, code: int) -> Any:
@@ -140,6 +161,11 @@ def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
                 importing[each.subject] = _own(registry.mode, each.subject, 40409)
                 registry.set_mode("IMPORT", each.subject, force=True)
                 stack.callback(_restore, registry, each.subject, importing[each.subject])
+                config = _own(registry.config, each.subject, 40408)
+                if config is not None and config.alias:
+                    # What is registered there is its own.
+                    registry.set_config(Config(alias=""), each.subject)
+                    stack.callback(_restore_alias, registry, each.subject, config.alias)
             registry.register(each.subject, each.schema, schema_id=each.id, version=each.version)
             count += 1
             if each.deleted:
@@ -161,6 +187,11 @@ def _restore(registry: SchemaRegistry, subject: str, mode: str | None) -> None:
         registry.delete_mode(subject)
     else:
         registry.set_mode(mode, subject, force=True)
+
+
+def _restore_alias(registry: SchemaRegistry, subject: str, alias: str) -> None:
+    if not registry.config(subject).alias:
+        registry.set_config(Config(alias=alias), subject)
 
 
 def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[str]) -> int:

@@ -63,6 +63,31 @@ def test_nothing_is_lost(tmp_path, how):
     target.close()
 
 
+def test_versions_of_an_alias_are_its_own(tmp_path):
+    source = MemoryRegistry()
+    for subject, text in (("new", '"string"'), ("old", '"int"'), ("old", '"long"')):
+        source.register(subject, Schema(text))
+    source.delete_version("old", 1)
+    source.set_config(Config(alias="new"), "old")
+    path = tmp_path / "all.jsonl"
+    assert write_entries(entries(source), path) == 3
+    target = MemoryRegistry()
+    for _ in range(2):
+        assert load(target, read_entries(path)) == 3
+        assert state(target) == state(source)
+        assert target.get_version("old").schema.text == '"string"'
+    assert [(each["subject"], each["id"]) for each in state(target) if "id" in each] == [
+        ("new", 1),
+        ("old", 2),
+        ("old", 3),
+    ]
+    with (
+        serve(source) as server,
+        pytest.raises(RegistryError, match="old has versions, and is an alias of new"),
+    ):
+        copy(server.url, str(tmp_path / "more.jsonl"))
+
+
 def test_what_is_there_is_not_overwritten(tmp_path):
     target = MemoryRegistry()
     target.register("other", Schema('"double"'))
