@@ -1,6 +1,7 @@
 """The console tool, with few rows."""
 
 import io
+import subprocess
 import sys
 
 import pytest
@@ -85,3 +86,8 @@ def test_version(capsys):
         cli.main(["--version"])
     assert stop.value.code == 0
     assert capsys.readouterr().out.strip() == f"kcodec {__version__}"
+
+
+def test_the_package_runs_as_the_tool():
+    ran = subprocess.run([sys.executable, "-m", "kcodec", "--version"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout.strip()) == (0, f"kcodec {__version__}"), ran.stderr
