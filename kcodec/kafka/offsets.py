@@ -112,7 +112,7 @@ def _number(value: Any) -> int:
         raise ConfigError(f"{value!r} is not the number of a partition") from None
 
 
-def read_positions(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
+def read_positions(text: str | Mapping[str, Any]) -> Positions:
     """Read offsets of partitions, also from the JSON that Spark's Kafka source keeps them as.
 
     Examples
@@ -120,6 +120,17 @@ def read_positions(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
     >>> read_positions('{"orders": {"0": 23, "1": -2}}')
     {'orders': {0: 23, 1: -2}}
     """
+    found = _by_partition(text)
+    for topic, by in found.items():
+        for partition, offset in by.items():
+            if not isinstance(offset, int) or isinstance(offset, bool):
+                place = TopicPartition(topic, partition)
+                raise ConfigError(f"offsets are integers: {offset!r} of {place} is none")
+    return found
+
+
+def _by_partition(text: str | Mapping[str, Any]) -> dict[str, dict[int, Any]]:
+    """Read what is given for each partition."""
     if isinstance(text, str):
         try:
             parsed = json.loads(text)
@@ -202,7 +213,7 @@ def _wanted(
 ) -> dict[TopicPartition, Any]:
     """Return what is asked for of each partition: an offset, -1, -2, a datetime, or a `_Before`."""
     if isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{")):
-        positions = read_positions(given)
+        positions = _by_partition(given)
         unknown = {(topic, each) for topic, by in positions.items() for each in by} - set(partitions)
         if unknown:
             raise ConfigError(f"{name} has an offset of {TopicPartition(*min(unknown))}, which is not read")

@@ -190,10 +190,7 @@ class Given:
             return Bound(name, _time(name, text), self._strategy() if name in _STARTS else "latest")
         if text.lower() in ("earliest", "latest"):
             return Bound(name, text.lower())
-        offsets = _positions(name, text)
-        if not all(type(offset) is int for at in offsets.values() for offset in at.values()):
-            raise ConfigError(f'{name}: offsets are integers, such as {{"orders": {{"0": 23}}}}')
-        return Bound(name, offsets)
+        return Bound(name, _positions(name, text))
 
     def _strategy(self) -> str:
         text = self._values.get("startingOffsetsByTimestampStrategy", "error").strip().lower()
@@ -253,7 +250,7 @@ def _assignment(text: str) -> dict[str, list[int]]:
     return parsed
 
 
-def _positions(name: str, text: str) -> dict[str, dict[int, Any]]:
+def _positions(name: str, text: str) -> dict[str, dict[int, int]]:
     try:
         return read_positions(text)
     except ConfigError as error:

@@ -67,6 +67,12 @@ def test_positions_that_are_none(text):
         read_positions(text)
 
 
+@pytest.mark.parametrize("offset", ['"5"', "1.5", "true", "null", '"earliest"', "[1]"])
+def test_offsets_that_are_no_numbers(offset):
+    with pytest.raises(ConfigError, match=r"^offsets are integers: .+ of t-1 is none$"):
+        read_positions('{"t": {"0": -2, "1": ' + offset + "}}")
+
+
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 ZONES = st.builds(lambda hours: timezone(timedelta(hours=hours)), st.integers(-12, 14))
 
