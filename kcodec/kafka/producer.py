@@ -10,12 +10,12 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel, Sent
-from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
+from kcodec.kafka.cluster import Answer, Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import DUPLICATE_SEQUENCE, broker_error, is_retriable
 
 __all__ = ["Batch", "Producer"]
@@ -93,10 +93,27 @@ class Producer:
             "transactionalId": self.transactional_id,
             "transactionTimeoutMs": self.settings.transaction_timeout_ms,
         }
-        answer = self.cluster.retry(lambda: self._coordinated("InitProducerIdRequest", body))
+        answer = self._retry(lambda: self._coordinated("InitProducerIdRequest", body))
         self.producer_id, self.epoch = answer["producerId"], answer["producerEpoch"]
         if self.producer_id < 0:
             raise KafkaError("the broker gave no producer id")
+
+    def _retry(self, attempt: Callable[[], Answer]) -> Answer:
+        try:
+            return self.cluster.retry(attempt)
+        except KafkaError as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: KafkaError) -> KafkaError:
+        """Return an error that says how a producer comes to lose its transaction, if that is what it tells."""
+        if self.transactional_id is None or error.code not in _FENCED:
+            return error
+        text = f"the transaction took longer than transaction.timeout.ms ({self.settings.transaction_timeout_ms})"
+        return KafkaError(
+            f"{error}: {text}, or another producer has its id now",
+            error.code,
+            error.name,
+        )
 
     def _coordinated(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
         """Ask the coordinator of the transactional id, or without one any broker."""
@@ -134,7 +151,7 @@ class Producer:
                         place = TopicPartition(topic["name"], each["partitionIndex"])
                         raise broker_error(each["partitionErrorCode"], str(place))
 
-        self.cluster.retry(attempt)
+        self._retry(attempt)
         self._in_transaction |= new
 
     def end_transaction(self, committed: bool) -> None:
@@ -147,7 +164,7 @@ class Producer:
             "producerEpoch": self.epoch,
             "committed": committed,
         }
-        self.cluster.retry(lambda: self._coordinated("EndTxnRequest", body))
+        self._retry(lambda: self._coordinated("EndTxnRequest", body))
         self._in_transaction.clear()
 
     def send(self, batches: Iterable[tuple[TopicPartition, Sequence[Any], int]]) -> None:
@@ -262,7 +279,7 @@ class Producer:
         log.is_settled = False
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
         if error.code is not None and not is_retriable(error.code) and not is_behind:
-            self.fail(_fatal(error))
+            self.fail(self._explained(error))
         elif time.monotonic() > batch.deadline:
             self.fail(
                 error
@@ -290,12 +307,6 @@ class Producer:
         if self.error is None:
             self.error = error
         self.stop()
-
-
-def _fatal(error: KafkaError) -> KafkaError:
-    if error.code in _FENCED:
-        return KafkaError(f"{error}: another producer has this transactional id now", error.code, error.name)
-    return error
 
 
 class _Sender:

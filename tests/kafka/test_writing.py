@@ -351,6 +351,28 @@ def test_transactions(fast):
         assert (len(tries), ended) == (4, [True, False, True])
 
 
+@pytest.mark.parametrize("where", ["Produce", "AddPartitionsToTxn", "EndTxn"])
+def test_a_lost_transaction_tells_why(fast, where):
+    """Brokers abort those that last too long, and say no more than that the producer is an old one."""
+    with FakeCluster({"t": 1}) as cluster:
+        broker = cluster.brokers[0]
+
+        def fenced(body):
+            if where == "EndTxn":
+                return {"throttleTimeMs": 0, "errorCode": 90}
+            answer = getattr(broker, f"_{where}")(body)
+            if where == "Produce":
+                answer["responses"][0]["partitionResponses"][0]["errorCode"] = 47
+            else:
+                answer["resultsByTopicV3AndBelow"][0]["resultsByPartition"][0]["partitionErrorCode"] = 90
+            return answer
+
+        broker.hooks[where] = fenced
+        place = {"servers": cluster.address, "config": {**fast, "transaction.timeout.ms": 1500}}
+        with pytest.raises(KafkaError, match=r"took longer than transaction.timeout.ms \(1500\), or another"):
+            write(numbers(10), "t", transactional_id="me", **place)
+
+
 def test_transactions_are_aborted_behind_what_is_under_way(fast):
     with FakeCluster({"t": 1}) as cluster:
         broker = cluster.brokers[0]
