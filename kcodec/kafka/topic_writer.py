@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kcodec._lazy import compute as pc
+from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import unpack
 from kcodec.errors import ConfigError, EncodeError
 from kcodec.kafka.cluster import Cluster, TopicPartition
@@ -469,14 +470,17 @@ def _listed(columns: Mapping[str, Any] | None) -> set[str]:
 
 
 def _milliseconds(timestamps: pa.Array) -> pa.Array:
-    if pa.types.is_timestamp(timestamps.type):
-        unit, zone = timestamps.type.unit, timestamps.type.tz
-        if unit != "ms":
-            timestamps = timestamps.cast(pa.timestamp("ms", zone), safe=unit == "s")
+    kind = timestamps.type
+    if pa.types.is_timestamp(kind):
+        timestamps, faults = cast_rows(timestamps, pa.timestamp("ms", kind.tz), floor=True)
         timestamps = timestamps.cast(pa.int64())
-    elif not pa.types.is_integer(timestamps.type):
-        raise ConfigError(f"timestamp: a column of {timestamps.type} is none of timestamps or milliseconds")
-    return pc.fill_null(timestamps.cast(pa.int64()), pa.scalar(time.time_ns() // 1_000_000, pa.int64()))
+    elif pa.types.is_integer(kind) or pa.types.is_null(kind):
+        timestamps, faults = cast_rows(timestamps, pa.int64())
+    else:
+        raise ConfigError(f"timestamp: a column of {kind} is none of timestamps or milliseconds")
+    if faults:
+        raise EncodeError(*faults[0]._replace(path="timestamp"))
+    return pc.fill_null(timestamps, pa.scalar(time.time_ns() // 1_000_000, pa.int64()))
 
 
 def _with_header(headers: pa.Array | None, name: str, contents: pa.Array, rows: int) -> pa.Array:

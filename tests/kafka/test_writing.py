@@ -68,6 +68,31 @@ def test_the_parts_of_records(fast):
         assert before - 1 <= rows[1]["timestamp"].timestamp() <= time.time() + 1
 
 
+def test_times_become_milliseconds(fast):
+    """What is finer is cut off, towards the past, as everywhere; a null is the time of the call."""
+    now = time.time() * 1000
+    for times, expected in (
+        (pa.array([1_500, -1_500, -2_000], pa.timestamp("us")), [1, -2, -2]),
+        (pa.array([1_999_999, -2_000_001], pa.timestamp("ns", "UTC")), [1, -3]),
+        (pa.array([2, 5], pa.uint16()), [2, 5]),
+        (pa.nulls(2), [now, now]),
+    ):
+        with FakeCluster({"t": 1}) as cluster:
+            table = pa.table({"value": [b"x"] * len(times), "timestamp": times})
+            write(table, "t", servers=cluster.address, config=fast)
+            found = cluster.records(("t", 0))["timestamp"].cast(pa.int64()).to_pylist()
+            assert found == pytest.approx(expected, abs=0 if times.null_count == 0 else 60_000)
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("s"), pa.uint64()])
+def test_times_beyond_all_milliseconds(fast, kind):
+    with FakeCluster({"t": 1}) as cluster:
+        last = 1 << (62 if pa.types.is_timestamp(kind) else 63)
+        table = pa.table({"value": [b"x", b"y"], "timestamp": pa.array([1, last], kind)})
+        with pytest.raises(EncodeError, match=r"^out_of_range: row 1, timestamp: "):
+            write(table, "t", servers=cluster.address, config=fast)
+
+
 def test_tables_of_values(fast):
     """Without a column `value`, the value is all columns."""
     with FakeCluster({"t": 1}) as cluster:
