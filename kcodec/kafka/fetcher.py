@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from kcodec._impl import kernel
@@ -308,14 +309,23 @@ class _Broker:
         sent, content = channel.receive((settings.request_timeout_ms + settings.fetch_wait_ms) / 1000)
         found = self._read(channel, content, sent.version)
         by_place = {each.place: each for each in cursors}
-        pieces = []
-        for each in found:
-            place = TopicPartition(each.topic, each.partition)
-            cursor = by_place.pop(place, None)
+        answers = [(by_place.pop(TopicPartition(each.topic, each.partition), None), each) for each in found]
+        for cursor, each in answers:
             if cursor is None:
                 channel.close()
+                place = TopicPartition(each.topic, each.partition)
                 raise KafkaError(f"{channel!r} answers for {place}, which it was not asked for")
-            piece = self._piece(cursor, each)
+        pieces = []
+        for cursor, each in answers:
+            assert cursor is not None
+            try:
+                piece = self._piece(cursor, each)
+            except KafkaError as error:
+                if error.code is not None and not is_retriable(error.code):
+                    raise
+                # What came of others is not asked for again.
+                cursor.fail(error)
+                continue
             if piece is not None:
                 pieces.append(piece)
                 # What had its turn comes last in the next request, since a response may be full before its end.
@@ -373,8 +383,8 @@ class _Broker:
                 raise DecodeError(0, scan.stop_at, str(cursor.place), scan.stop, CODES[scan.stop])
             self._enlarge(cursor)
             return None
-        last = scan.headers()[-1]
-        after = int(last["offset"]) + int(last["last_delta"]) + 1
+        headers = scan.headers()
+        after = _in_order(headers, cursor)
         if after <= cursor.next:
             raise KafkaError(
                 f"{cursor.place}: asked for offset {cursor.next}, the broker sends those before {after}"
@@ -413,6 +423,18 @@ class _Broker:
             # The log was cut off behind what is wanted of it.
             raise broker_error(OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
         cursor.advance(to)
+
+
+def _in_order(headers: Any, cursor: _Cursor) -> int:
+    """Return the offset behind batches, which are none of a log if one begins before the end of another."""
+    first, last = headers["offset"], headers["offset"] + headers["last_delta"]
+    behind = np.flatnonzero((first[1:] <= first[:-1]) | (first[1:] <= last[:-1]))
+    if len(behind):
+        row = int(behind[0])
+        raise KafkaError(
+            f"{cursor.place}: the batch at offset {first[row + 1]} comes behind that of {first[row]} to {last[row]}"
+        )
+    return int(last[-1]) + 1
 
 
 def _topics(cluster: Cluster, cursors: list[_Cursor]) -> list[dict[str, Any]]:

@@ -315,6 +315,48 @@ def test_a_broker_that_never_has_what_it_says_to_have(fast):
         assert cluster.brokers[0].asked.count("Fetch") < 400
 
 
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [(0, 6), (3, 5), (8, 12)],
+        [(0, 5), (0, 5), (5, 15)],
+        [(0, 5), (10, 5), (5, 5), (15, 5)],
+        [(0, 10), (2, 3), (10, 10)],
+        [(0, 5), (-1, 5), (5, 15)],
+        [(0, 5), ((1 << 63) - 1, 1), (5, 15)],
+    ],
+)
+def test_batches_out_of_order(fast, batches):
+    """They would be lost, or read twice."""
+    with FakeCluster({"t": 1}) as cluster:
+        for first, count in batches:
+            data = (first & (1 << 64) - 1).to_bytes(8, "big") + batch(0, count)[8:]
+            cluster.logs[PLACE].append((first, first + count - 1, data))
+        config = {**fast, "default.api.timeout.ms": 300}
+        for errors in ("raise", "null"):
+            with pytest.raises(
+                KafkaTimeoutError, match=r"t-0: the batch at offset -?\d+ comes behind that of"
+            ):
+                offsets(cluster, config, errors=errors)
+
+
+def test_a_partition_that_fails_takes_nothing_of_others_with_it(fast):
+    with filled(counts=[20] * 6, partitions=2) as cluster:
+        broker, times = cluster.brokers[0], [0]
+
+        def again(body):
+            answer = broker._Fetch(body)
+            for each in answer["responses"][0]["partitions"]:
+                if each["partitionIndex"] == 1 and times[0] < 3 and each["records"]:
+                    each["records"] = b"\xff" * 8 + batch(0, 1)[8:]
+                    times[0] += 1
+            return answer
+
+        broker.hooks["Fetch"] = again
+        assert sorted(offsets(cluster, fast)) == sorted([*range(120)] * 2)
+        assert times == [3]
+
+
 def test_a_reader_that_takes_its_time(fast):
     """What is not asked for meanwhile is not late, nor what other partitions leave no room for."""
     sizes = {"fetch.max.bytes": 1000, "max.partition.fetch.bytes": 1000, "default.api.timeout.ms": 200}
