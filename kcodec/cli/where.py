@@ -1,6 +1,7 @@
 """Conditions on records, as ``--where`` takes them: comparisons of columns with values, joined by and, or, not."""
 
 import ast
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -69,20 +70,39 @@ def _comparison(op: ast.cmpop, left: ast.expr, right: ast.expr, schema: pa.Schem
         return column.is_null() if isinstance(op, ast.Is) else column.is_valid()
     try:
         if isinstance(op, (ast.In, ast.NotIn)) and isinstance(value, (list, tuple)):
-            found = column.isin(pa.array([_scalar(each, kind).as_py() for each in value], kind))
+            found = column.isin(pa.array([_scalar(each, kind).cast(kind).as_py() for each in value], kind))
             return found if isinstance(op, ast.In) else ~found
         compare = _COMPARISONS.get(type(op))
         if compare is not None and value is not None:
             return compare(column, _scalar(value, kind))
-    except (pa.ArrowException, TypeError) as error:
+    except (pa.ArrowException, OverflowError, TypeError) as error:
         raise ConfigError(f"--where {text!r}: {error}") from None
     raise ConfigError(f"--where {text!r}: that comparison is none of ==, !=, <, <=, >, >=, in, is None")
 
 
 def _scalar(value: Any, kind: pa.DataType) -> pa.Scalar:
     if isinstance(value, str) and not pa.types.is_string(kind):
-        return pa.scalar(value).cast(kind)
+        return _parsed(value, kind)
+    if isinstance(value, float) and pa.types.is_integer(kind):
+        # As an integer it would lose its fraction.
+        return pa.scalar(value)
+    if type(value) in (int, float) and pa.types.is_decimal(kind):
+        return pa.scalar(Decimal(repr(value)))
     return pa.scalar(value, kind)
+
+
+def _parsed(text: str, kind: pa.DataType) -> pa.Scalar:
+    """Read text as a value; times without a zone are UTC, as those of ``--from``."""
+    found = pa.scalar(text)
+    try:
+        return found.cast(kind)
+    except pa.ArrowInvalid:
+        if not pa.types.is_timestamp(kind) or kind.tz is None:
+            raise
+        try:
+            return found.cast(pa.timestamp(kind.unit)).cast(kind)
+        except pa.ArrowInvalid:
+            raise TypeError(f"{text!r} is no time such as 2026-01-31T12:00:00Z") from None
 
 
 def _column(node: ast.expr, schema: pa.Schema, text: str) -> tuple[Any, pa.DataType]:

@@ -10,6 +10,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -585,6 +586,13 @@ def test_topics(run, filled, cluster):
         ("value.note in ['ä', 'q']", [0]),
         ("offset not in (1, 2)", [0]),
         ("when < '2026-01-02'", [0]),
+        ("sent < '2026-01-02'", [0]),
+        ("sent <= '2026-01-02T01:00:00+01:00'", [0, 1]),
+        ("offset < 1.5", [0, 1]),
+        ("offset == 1.5", []),
+        ("price > 1.25", [1, 2]),
+        ("price in [1.5, 2]", [1]),
+        ("price < 100", [0, 1, 2]),
     ],
 )
 def test_conditions(text, rows):
@@ -594,6 +602,8 @@ def test_conditions(text, rows):
             "value": ROWS,
             "flag": [True, None, False],
             "when": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us")),
+            "sent": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us", "UTC")),
+            "price": pa.array([Decimal("1.25"), Decimal("1.50"), Decimal("2.50")]),
         }
     )
     assert table.filter(condition(text, table.schema))["offset"].to_pylist() == rows
@@ -611,11 +621,15 @@ def test_conditions(text, rows):
         "offset.x == 1",
         "nothing == 1",
         "offset == 'a'",
+        "offset == 99999999999999999999",
+        "offset in [1.5]",
+        "sent > 'noon'",
         "f()",
         "(" * 300,
     ],
 )
 def test_conditions_that_are_none(text):
-    schema = pa.schema([("offset", pa.int64()), ("value", pa.struct([("id", pa.int64())]))])
+    value = pa.struct([("id", pa.int64())])
+    schema = pa.schema([("offset", pa.int64()), ("value", value), ("sent", pa.timestamp("us", "UTC"))])
     with pytest.raises(ConfigError, match="--where"):
         condition(text, schema)
