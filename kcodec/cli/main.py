@@ -34,6 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     topics.add(commands)
     registry.add(commands)
     given = parser.parse_args(arguments)
+    if sys.stderr is None:
+        with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+            return _main(given)
+    return _main(given)
+
+
+def _main(given: argparse.Namespace) -> int:
     if sys.stdout is None:
         print(f"kcodec {given.command}: the standard output is closed", file=sys.stderr)
         return 2

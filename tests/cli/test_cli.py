@@ -81,6 +81,14 @@ def test_closed_output(arguments, monkeypatch, capsys):
     assert capsys.readouterr().err == f"kcodec {arguments[0]}: the standard output is closed\n"
 
 
+def test_closed_errors(monkeypatch, capsys):
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", None)
+        assert cli.main(["dump-log", "/nowhere.log"]) == 2
+        assert cli.main(["consume", "orders", "--server=127.0.0.1:1", "-Xdefault.api.timeout.ms=1"]) == 2
+    assert capsys.readouterr() == ("", "")
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(["--version"])
