@@ -47,8 +47,12 @@ def _run(given: argparse.Namespace) -> int:
     from kcodec.cli.row_input import open_rows
 
     options = KafkaOptions(given)
-    key = options.payload("key", given.key)
-    value = _with_schema(options.payload("value", given.value), options, given.schema)
+    key = _with_schema("key", options.payload("key", given.key), options)
+    value = _with_schema("value", options.payload("value", given.value), options, given.schema)
+    if options.flag("parse.key") and value is not None:
+        raise ConfigError(
+            "--property parse.key is for lines of bytes: with --value, --key-field names the key"
+        )
     # A transaction is seen at its end, or not at all.
     as_they_come = given.transactional_id is None and "transactional.id" not in options.config
     try:
@@ -107,23 +111,26 @@ def _check_payloads(name: str, kind: Any) -> None:
         ) from None
 
 
-def _with_schema(value: Any, options: KafkaOptions, file: Path | None) -> Any:
+def _with_schema(name: str, format: Any, options: KafkaOptions, file: Path | None = None) -> Any:
+    """Return a format of keys or values with its schema; where none is given, values have the subject's latest."""
     from kcodec.formats.schema_format import find_schema_format
 
-    text = options.properties.get("value.schema")
-    path = file or options.properties.get("value.schema.file")
+    text = options.properties.get(f"{name}.schema")
+    path = file or options.properties.get(f"{name}.schema.file")
     if path is not None:
         check_end(path)
         try:
             text = Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise ConfigError(f"{path} is no text: {error}") from None
-    if not isinstance(value, str):
+    if not isinstance(format, str):
         if text is not None:
-            raise ConfigError("a schema is for a --value such as avro")
-        return value
-    if find_schema_format(value) is None:
-        raise ConfigError(f"--value {value.lower()} is not one of avro, protobuf, json_sr, or of a plugin")
+            raise ConfigError(f"a schema is for a --{name} such as avro")
+        return format
+    if text is None and name == "key":
+        return format
+    if find_schema_format(format) is None:
+        raise ConfigError(f"--{name} {format.lower()} is not one of avro, protobuf, json_sr, or of a plugin")
     if text is None:
-        return {"format": value, "config": {"auto.register.schemas": False, "use.latest.version": True}}
-    return {"format": value, "schema": text, "reader_schema": text}
+        return {"format": format, "config": {"auto.register.schemas": False, "use.latest.version": True}}
+    return {"format": format, "schema": text, "reader_schema": text}

@@ -209,6 +209,8 @@ def _lines_of_bytes(file: str, groups: Iterable[list[bytes]], options: KafkaOpti
     parses_key = options.flag("parse.key")
     separator = options.properties.get("key.separator", "\t").encode()
     null = options.properties.get("null.literal")
+    if not separator:
+        raise ConfigError("--property key.separator is empty")
 
     def batches() -> Iterator[pa.RecordBatch]:
         number = 0

@@ -461,6 +461,23 @@ def test_produce_lines_of_bytes(run, cluster):
     ]  # fmt: skip
     status, _, errors = run("produce", "orders", *keys, stdin=b"none\n")
     assert (status, errors) == (1, "kcodec produce: -, line 1 has no key separator\n")
+    nothing = run("produce", "orders", *keys, "--property", "key.separator=", stdin=b"a:1\n")
+    assert nothing[::2] == (2, "kcodec produce: --property key.separator is empty\n")
+
+
+def test_properties_of_keys(run, cluster, registry, tmp_path):
+    """None of them is passed over."""
+    avro = ("produce", "orders", "--value", "avro", "--registry", registry, "--partition", "0")
+    keyed = (*avro, "--key-field", "id", "--key", "avro")
+    parsed = run(*avro, "--property", "parse.key=true", stdin=b'{"id": 1}\n')
+    assert parsed[0] == 2
+    assert "--property parse.key is for lines of bytes" in parsed[2]
+    schema = tmp_path / "key.avsc"
+    schema.write_text('["null", "long"]')
+    assert run(*keyed, "--property", f"key.schema.file={schema}", stdin=b'{"id": 1}\n')[::2] == (0, "")
+    assert kcodec.registry.open(registry).get_version("orders-key").schema.text == '["null","long"]'
+    lacking = run(*avro, "--property", 'key.schema="string"', stdin=b'{"id": 1}\n')
+    assert lacking[::2] == (2, "kcodec produce: a schema is for a --key such as avro\n")
 
 
 def test_lines_that_cannot_be_written(run, cluster, tmp_path):
