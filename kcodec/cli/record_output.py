@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,9 @@ __all__ = ["FORMATS", "RecordOutput"]
 
 FORMATS = ("table", "json", "text", "csv", "parquet")
 _WIDTH = 40
+#: The years 1 to 9999, in microseconds.
+_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+_UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 #: Columns, and the properties of console consumers that need them.
 _PRINTED = {name: name for name in ("key", "value", "partition", "offset", "timestamp", "headers")}
 _PRINTED["timestampType"] = "timestamp"
@@ -123,11 +127,13 @@ class RecordOutput:
         """Return a column whose bytes are text, if it is one that no format decodes."""
         array = batch.column(name)
         if name not in self.raw:
-            return array
+            return _times(array, "T") if _is_wide(array) else array
         return _texts(array) if _is_binary(array.type) else _header_texts(array)
 
     def _cells(self, batch: pa.RecordBatch, name: str) -> pa.Array:
-        """Return a column whose values are no longer than a cell: bytes and nested values as text."""
+        """Return a column whose values are no longer than a cell: bytes, times and nested values as text."""
+        if pa.types.is_timestamp(batch.column(name).type):
+            return _times(batch.column(name), " ")
         array = self._readable(batch, name)
         if _is_binary(array.type):
             cells = [None if each is None else b64encode(each).decode() for each in array.to_pylist()]
@@ -170,6 +176,7 @@ class RecordOutput:
             if name in self.texts
             else self._cells(batch, name).to_pylist()
             for name in batch.schema.names
+            if self._prints(_PRINTED.get(name, name))
         }
         null = console.get("null.literal", "null")
 
@@ -216,7 +223,8 @@ def _short(cell: Any) -> str:
 
 
 def _cell_type(kind: pa.DataType) -> pa.DataType:
-    return pa.string() if pa.types.is_nested(kind) or _is_binary(kind) or pa.types.is_null(kind) else kind
+    is_text = (pa.types.is_nested, pa.types.is_null, pa.types.is_timestamp, _is_binary)
+    return pa.string() if any(each(kind) for each in is_text) else kind
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -234,6 +242,40 @@ def _texts(array: pa.Array) -> pa.Array:
         return pa.array(texts, pa.string())
 
 
+def _is_wide(array: pa.Array) -> bool:
+    """Return whether these are times of which one is of a year that has not four digits: JSON has no such."""
+    if not pa.types.is_timestamp(array.type) or array.type.unit == "ns":
+        return False
+    bounds = pc.min_max(array.cast(pa.int64())).as_py()
+    return any(each is not None and not _is_plain(each * _UNITS[array.type.unit]) for each in bounds.values())
+
+
+def _is_plain(micros: int) -> bool:
+    return _FIRST <= micros <= _LAST
+
+
+def _times(array: pa.Array, between: str) -> pa.Array:
+    """Return times as text; years that have not four digits, which Arrow makes others of, have six and a sign.
+
+    >>> _times(pa.array([0, 1_700_000_000_000_000_000], pa.timestamp("us", "UTC")), "T").to_pylist()
+    ['1970-01-01T00:00:00.000000Z', '+055840-11-08T22:13:20.000000Z']
+    """
+    found = pc.replace_substring(array.cast(pa.string()), " ", between)
+    if not _is_wide(array):
+        return found
+    texts = found.to_pylist()
+    end = "" if array.type.tz is None else "Z"
+    for row, number in enumerate(array.cast(pa.int64()).to_pylist()):
+        micros = None if number is None else number * _UNITS[array.type.unit]
+        if micros is not None and not _is_plain(micros):
+            # The calendar comes again after 400 years.
+            days, rest = divmod(micros, 86_400_000_000)
+            cycles, days = divmod(days, 146_097)
+            time = datetime(1970, 1, 1) + timedelta(days, microseconds=rest)
+            texts[row] = f"{time.year + 400 * cycles:+07}-{time:%m-%d{between}%H:%M:%S.%f}{end}"
+    return pa.array(texts, pa.string())
+
+
 def _header_texts(headers: pa.Array) -> pa.Array:
     rows = [
         [
@@ -249,5 +291,5 @@ def _header_texts(headers: pa.Array) -> pa.Array:
 
 
 def _encoded(array: pa.Array) -> list[Any]:
-    lines: list[Any] = JsonCodec(array.type).encode(array, as_list=True)
+    lines: list[Any] = JsonCodec(array.type, nonfinite=True).encode(array, as_list=True)
     return lines

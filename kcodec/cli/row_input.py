@@ -240,7 +240,7 @@ def _lines_of_json(
     kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
     if kind is None:
         raise ConfigError(f"no schema of {topic!r} is known: --schema FILE")
-    codec = JsonCodec(kind)
+    codec = JsonCodec(kind, nonfinite=True)
 
     #: For each line that is blank, the number of rows before it.
     blank: list[int] = []

@@ -104,6 +104,33 @@ def test_lines_of_a_json_schema(run, cluster, tmp_path):
     assert sorted(out.splitlines()) == ['{"id":1,"any":{"x":[1,2]}}', '{"id":2,"any":null}']
 
 
+def test_times_of_all_years(run, cluster):
+    """Milliseconds that are microseconds, as some producers write them, are of years that Python and JSON lack."""
+    times = pa.array([1_700_000_000_000_000, 1_700_000_000_000], pa.int64())
+    table = pa.table({"value": [b"a", b"b"], "timestamp": times})
+    write(table, "orders", partition=0, servers=cluster.address, config=FAST)
+    far, near = "+055840-11-08T22:13:20.000000Z", "2023-11-14T22:13:20.000000Z"
+    read_all = ("consume", "orders", "--columns", "timestamp", "-o")
+    status, out, _ = run(*read_all, "json")
+    assert (status, [json.loads(line)["timestamp"] for line in out.splitlines()]) == (0, [far, near])
+    for format in ("table", "csv"):
+        status, out, _ = run(*read_all, format)
+        shown = [line.strip('"').replace(" ", "T") for line in out.splitlines()[1:]]
+        assert (status, shown) == (0, [far, near])
+    text = run("consume", "orders", "-o", "text", "--property", "print.timestamp=true")[1]
+    assert text == "CreateTime:1700000000000000\ta\nCreateTime:1700000000000\tb\n"
+
+
+def test_numbers_that_are_not_finite(run, cluster, tmp_path):
+    registry = f"sqlite:///{tmp_path}/double.db"
+    schema = json.dumps({"type": "record", "name": "R", "fields": [{"name": "x", "type": "double"}]})
+    kcodec.registry.open(registry).register("orders-value", kcodec.registry.Schema(schema))
+    avro = ("orders", "--value", "avro", "--registry", registry)
+    lines = '{"x":"NaN"}\n{"x":"-Infinity"}\n{"x":1.5}\n'
+    assert run("produce", *avro, "--partition", "0", stdin=lines.encode())[::2] == (0, "")
+    assert run("consume", *avro, "--columns", "value.*")[:2] == (0, lines)
+
+
 def test_consume_some(run, filled):
     avro = ("consume", "orders", "--value", "avro", "--registry", filled, "--columns", "value.id,offset")
 
