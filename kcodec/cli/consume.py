@@ -38,7 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         epilog="Exit status: 0 if all is well, 1 if a record could not be decoded or a batch not be read, 2 if the "
         "topics cannot be read.",
     )
-    consume.add_argument("topics", nargs="+", metavar="TOPIC", help="a name, or a pattern that starts with ^")
+    consume.add_argument("topics", nargs="+", metavar="TOPIC", help="names, or a pattern that starts with ^")
     add_options(consume)
     for name in ("key", "value"):
         consume.add_argument(
@@ -293,7 +293,7 @@ class _Writer:
         for part in parts:
             if self._left is not None:
                 is_cut |= len(part) > self._left
-                part = part.slice(0, self._left)
+                part = part.slice(0, min(self._left, len(part)))
                 self._left -= len(part)
             if len(part):
                 self._output.write(part.select(range(part.num_columns - self._hidden)))

@@ -115,7 +115,12 @@ def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 def _lines(file: Path) -> dict[str, str]:
     check_end(file)
     found = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    try:
+        # Windows' editors write a mark before the text.
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is no text: {error.reason} at byte {error.start}") from None
+    for number, line in enumerate(lines, 1):
         text = line.strip()
         if text and not text.startswith(("#", "!")):
             name, equals, value = text.partition("=")

@@ -25,7 +25,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Lists topics with their partitions, offsets and sizes.",
     )
     topics.add_argument(
-        "topics", nargs="*", metavar="TOPIC", help="a name, or a pattern that starts with ^; by default all"
+        "topics", nargs="*", metavar="TOPIC", help="names, or a pattern that starts with ^; by default all"
     )
     add_options(topics)
     topics.add_argument(

@@ -90,6 +90,11 @@ def topics_of(
         names = [topics] if isinstance(topics, str) else [] if _is_single(topics) else list(topics)
         if not names or isinstance(topics, Mapping) or not all(isinstance(name, str) for name in names):
             raise ConfigError("topics are a name, names, a pattern, or {topic: [partition, ...]}")
+        pattern = next((name for name in names if name.startswith("^")), None)
+        if pattern is not None:
+            raise ConfigError(
+                f"the pattern {pattern!r} is to stand alone: other names can be part of it, ^(a|b.*)"
+            )
         found = partitions(names)
     return [TopicPartition(name, number) for name in sorted(found) for number in found[name]]
 

@@ -151,6 +151,20 @@ def test_consume_some(run, filled):
         assert (status, errors) == (2, message)
 
 
+def test_more_records_than_there_can_be(run, filled):
+    status, out, errors = run("consume", "orders", "--columns", "offset", "-n", str(1 << 70))
+    assert (status, len(out.splitlines())) == (0, 3), errors
+
+
+def test_files_of_settings(run, filled, tmp_path):
+    file = tmp_path / "settings"
+    file.write_bytes(b"\xef\xbb\xbfclient.id = me\n# none\n! none\n\n")
+    assert run("consume", "orders", "--config", file)[::2] == (0, "")
+    file.write_bytes(b"client.id=\xff\n")
+    status, _, errors = run("consume", "orders", "--config", file)
+    assert (status, errors) == (2, f"kcodec consume: {file} is no text: invalid start byte at byte 10\n")
+
+
 def test_consume_as_others_print(run, filled, tmp_path):
     avro = ("consume", "orders", "--value", "avro", "--property", f"schema.registry.url={filled}")
     _, out, _ = run(*avro, "-o", "text", "--property", "print.key=true", "--property", "key.separator=|")

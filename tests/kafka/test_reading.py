@@ -586,6 +586,8 @@ def test_topics_that_are_none(fast):
         for topics in (None, [], {"t": 0}, {"t": "0"}, 5, ["t", 0]):
             with pytest.raises(ConfigError, match="topics are a name, names, a pattern"):
                 read(topics, **place)
+        with pytest.raises(ConfigError, match=r"the pattern '\^t.\*' is to stand alone"):
+            read(["t", "^t.*"], **place)
         with pytest.raises(KafkaError, match="t-7: UNKNOWN_TOPIC_OR_PARTITION"):
             read([Range("t", 0, 0, 0), Range("t", 7, 0, 1)], **place)
 
