@@ -90,7 +90,9 @@ def _union(value: Any, schema: Schema) -> str:
 def _bytes(value: Any, schema: Schema) -> bytes:
     if schema.logical != "decimal":
         return bytes(value)
-    unscaled = int(Decimal(value).scaleb(schema.scale))
+    # Not Decimal.scaleb, which rounds.
+    numerator, denominator = Decimal(value).as_integer_ratio()
+    unscaled: int = numerator * 10**schema.scale // denominator
     if schema.type == "fixed":
         return unscaled.to_bytes(schema.size, "big", signed=True)
     # BigInteger.toByteArray: as few bytes as hold the sign, too.

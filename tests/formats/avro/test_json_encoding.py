@@ -111,9 +111,11 @@ def test_logical_types_are_those_below(logical, raw, text):
     assert json_lines(kcodec.AvroCodec(logical).decode([encoded(plain, raw)]), parse(logical)) == [text]
 
 
-@pytest.mark.parametrize("raw", [b"\x00", b"\xff", b"\x7f", b"\x00\x80", b"\xff\x7f", b"\x01\x02\x03"])
+@pytest.mark.parametrize(
+    "raw", [b"\x00", b"\xff", b"\x7f", b"\x00\x80", b"\xff\x7f", b"\x01\x02\x03", bytes(range(1, 24))]
+)
 def test_decimals_are_their_bytes(raw):
-    logical = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+    logical = {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 2}
     values = kcodec.AvroCodec(logical).decode([encoded("bytes", raw)])
     assert json_lines(values, parse(logical)) == [json.dumps(raw.decode("latin-1"), ensure_ascii=False)]
 
