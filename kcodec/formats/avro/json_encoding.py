@@ -3,21 +3,18 @@
 import json
 import math
 from collections.abc import Iterable
-from datetime import date, datetime, time, timezone
+from datetime import time
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
+from kcodec.columns.nested import cast_leaves
 from kcodec.formats.avro.schema import Schema
 from kcodec.formats.avro.types import widest
 from kcodec.java.numbers import format_java_double, format_java_float
 
 __all__ = ["json_lines"]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-#: Nanoseconds of the units of logical types.
-_UNITS = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}
 
 
 def json_lines(array: pa.Array, schema: Schema) -> list[str | None]:
@@ -33,7 +30,25 @@ def json_lines(array: pa.Array, schema: Schema) -> list[str | None]:
     >>> json_lines(pa.array(["x", None]), parse('["null", "string"]'))
     ['{"string":"x"}', None]
     """
-    return [None if value is None else _text(value, schema) for value in array.to_pylist()]
+    values = cast_leaves(array, _numbered(array.type)).to_pylist()
+    return [None if value is None else _text(value, schema) for value in values]
+
+
+def _numbered(kind: pa.DataType) -> pa.DataType:
+    """Return a type whose dates and timestamps are numbers: Python's end with the year 9999."""
+    types = pa.types
+    if types.is_timestamp(kind):
+        return pa.int64()
+    if types.is_date32(kind):
+        return pa.int32()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(_numbered(field.type)) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(kind.key_field, kind.item_field.with_type(_numbered(kind.item_type)))
+    if types.is_list(kind) or types.is_large_list(kind):
+        make = pa.list_ if types.is_list(kind) else pa.large_list
+        return make(kind.value_field.with_type(_numbered(kind.value_type)))
+    return kind
 
 
 def _text(value: Any, schema: Schema) -> str:
@@ -77,6 +92,9 @@ def _union(value: Any, schema: Schema) -> str:
         branch = branches[0]
     elif wider := widest(schema):
         branch = next(each for each in branches if each.type == wider)
+        if wider == "long":
+            # Plain numbers, also where the branch has a logical type.
+            return _object([(wider, str(value))])
     else:
         # A struct with a member for each branch, of which one is set.
         branch, value = next(
@@ -102,16 +120,8 @@ def _bytes(value: Any, schema: Schema) -> bytes:
 
 def _integer(value: Any, schema: Schema) -> int:
     if isinstance(value, int):
-        return value
-    unit = _UNITS.get(schema.logical.rpartition("-")[2], 1)
-    if isinstance(value, datetime):
-        # pandas' timestamps have nanoseconds beside.
-        moment = value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)
-        delta = moment - _EPOCH
-        nanos = (delta.days * 86_400 + delta.seconds) * 10**9 + delta.microseconds * 1000
-        return int((nanos + getattr(delta, "nanoseconds", 0)) // unit)
-    if isinstance(value, time):
-        seconds = (value.hour * 60 + value.minute) * 60 + value.second
-        return (seconds * 10**9 + value.microsecond * 1000) // unit
-    assert isinstance(value, date)
-    return (value - _EPOCH.date()).days
+        # Columns of milliseconds hold microseconds.
+        return value // 1000 if schema.logical.endswith("timestamp-millis") else value
+    assert isinstance(value, time)
+    seconds = (value.hour * 60 + value.minute) * 60 + value.second
+    return (seconds * 1_000_000 + value.microsecond) // (1000 if schema.logical == "time-millis" else 1)

@@ -104,6 +104,14 @@ def test_every_type_as_fastavro_has_it():
         ({"type": "long", "logicalType": "timestamp-millis"}, -1, "-1"),
         ({"type": "long", "logicalType": "timestamp-micros"}, 1_700_000_000_000_001, "1700000000000001"),
         ({"type": "long", "logicalType": "local-timestamp-millis"}, 5, "5"),
+        # Beyond the year 9999, and finer than Python's times.
+        ({"type": "int", "logicalType": "date"}, (1 << 31) - 1, "2147483647"),
+        ({"type": "long", "logicalType": "timestamp-millis"}, 253_402_300_800_000, "253402300800000"),
+        (
+            {"type": "long", "logicalType": "timestamp-nanos"},
+            1_700_000_000_000_000_001,
+            "1700000000000000001",
+        ),
     ],
 )
 def test_logical_types_are_those_below(logical, raw, text):
@@ -118,6 +126,22 @@ def test_decimals_are_their_bytes(raw):
     logical = {"type": "bytes", "logicalType": "decimal", "precision": 60, "scale": 2}
     values = kcodec.AvroCodec(logical).decode([encoded("bytes", raw)])
     assert json_lines(values, parse(logical)) == [json.dumps(raw.decode("latin-1"), ensure_ascii=False)]
+
+
+def test_times_beyond_all_years_within_others():
+    when = {"type": "long", "logicalType": "timestamp-millis"}
+    fields = [
+        {"name": "list", "type": {"type": "array", "items": when}},
+        {"name": "map", "type": {"type": "map", "values": when}},
+        {"name": "null", "type": ["null", when]},
+        {"name": "wide", "type": ["int", when]},
+    ]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    plain = json.loads(json.dumps(schema).replace(', "logicalType": "timestamp-millis"', ""))
+    late = 253_402_300_800_000
+    row = {"list": [late], "map": {"a": late}, "null": late, "wide": late}
+    (line,) = json_lines(kcodec.AvroCodec(schema).decode([encoded(plain, row)]), parse(schema))
+    assert json.loads(line) == {**row, "null": {"long": late}, "wide": {"long": late}}
 
 
 def test_numbers_are_printed_as_java_does():
