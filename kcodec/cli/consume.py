@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kcodec.cli.kafka_options import KafkaOptions, add_options
-from kcodec.errors import ConfigError, RegistryError
+from kcodec.errors import ConfigError, EncodeError, RegistryError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -296,9 +296,21 @@ class _Writer:
                 part = part.slice(0, min(self._left, len(part)))
                 self._left -= len(part)
             if len(part):
-                self._output.write(part.select(range(part.num_columns - self._hidden)))
+                self._show(part)
                 last = part
         return last.slice(len(last) - 1) if is_cut and last is not None else None
+
+    def _show(self, part: pa.RecordBatch) -> None:
+        try:
+            self._output.write(part.select(range(part.num_columns - self._hidden)))
+        except EncodeError as error:
+            if not set(_PLACE) <= set(part.schema.names):
+                raise
+            topic, partition, offset = _place(part.slice(error.row))
+            what = f"{error.code}: {error.path}: {error.reason}"
+            raise ConfigError(
+                f"{topic}-{partition}, offset {offset}: {what}; -o parquet has all values"
+            ) from None
 
     def write_held(
         self, held: list[pa.RecordBatch], schema: pa.Schema, lag: int | None = None

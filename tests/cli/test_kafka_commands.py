@@ -121,6 +121,21 @@ def test_times_of_all_years(run, cluster):
     assert text == "CreateTime:1700000000000000\ta\nCreateTime:1700000000000\tb\n"
 
 
+def test_what_json_does_not_hold_has_its_place(run, cluster, tmp_path):
+    registry = f"sqlite:///{tmp_path}/when.db"
+    when = {"type": "long", "logicalType": "timestamp-millis"}
+    schema = json.dumps({"type": "record", "name": "R", "fields": [{"name": "when", "type": when}]})
+    value = {"format": "AVRO", "registry": registry, "schema": schema}
+    times = pa.array([0, 253_402_300_800_000], pa.timestamp("ms", "UTC"))
+    rows = pa.table({"value": pa.StructArray.from_arrays([times], ["when"])})
+    write(rows, "orders", value=value, partition=1, servers=cluster.address, config=FAST)
+    for format in ("json", "table", "csv"):
+        status, _, errors = run("consume", "orders", "--value", "avro", "--registry", registry, "-o", format)
+        assert status == 2
+        assert errors.startswith("kcodec consume: orders-1, offset 1: out_of_range: ")
+        assert errors.endswith("; -o parquet has all values\n")
+
+
 def test_numbers_that_are_not_finite(run, cluster, tmp_path):
     registry = f"sqlite:///{tmp_path}/double.db"
     schema = json.dumps({"type": "record", "name": "R", "fields": [{"name": "x", "type": "double"}]})
