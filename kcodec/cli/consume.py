@@ -51,9 +51,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--from", dest="start", metavar="WHERE", help="earliest, latest, -N (records before the end), a time, or "
         "offsets as JSON; by default earliest, with --follow latest",
     )  # fmt: skip
-    consume.add_argument(
-        "--to", dest="end", default="latest", metavar="WHERE", help="the same (default latest)"
-    )
+    consume.add_argument("--to", dest="end", metavar="WHERE", help="the same (default latest)")
     consume.add_argument("-f", "--follow", action="store_true", help="go on as the topics grow")
     consume.add_argument(
         "--group", metavar="NAME", help="with --follow: start at its offsets, and commit them"
@@ -142,12 +140,14 @@ def _consume(given: argparse.Namespace, options: KafkaOptions, format: str, outp
     writer = _Writer(given, output, len(hidden))
     start = _where(given.start, "--from")
     try:
+        if given.follow and given.end is not None:
+            raise ConfigError("--follow has no end: --to is for reading without it")
         if given.follow:
             _follow(topics, start or "latest", given.group, place, writer, output)
         elif given.group is not None:
             raise ConfigError("--group is for --follow")
         else:
-            _read(topics, start or "earliest", _where(given.end, "--to"), place, writer)
+            _read(topics, start or "earliest", _where(given.end, "--to") or "latest", place, writer)
     finally:
         writer.progress.end()
     return writer.has_told

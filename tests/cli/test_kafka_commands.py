@@ -389,6 +389,8 @@ def test_what_is_refused(run, cluster, monkeypatch):
     assert run("consume", "orders", "-X", "hunter2")[2] == "kcodec consume: -X takes NAME=VALUE\n"
     assert run("consume", "orders", "--where", "offset + 1 > 2")[0] == 2
     assert run("consume", "orders", "--group", "g")[2] == "kcodec consume: --group is for --follow\n"
+    endless = run("consume", "orders", "--follow", "--to", "latest", "-n", "0")
+    assert endless[::2] == (2, "kcodec consume: --follow has no end: --to is for reading without it\n")
     assert "UNKNOWN_TOPIC_OR_PARTITION" in run("consume", "nothing")[2]
     monkeypatch.delenv("KCODEC_KAFKA_BOOTSTRAP_SERVERS")
     assert run("consume", "orders")[2] == "kcodec consume: no brokers are given: --server HOST:PORT\n"
