@@ -17,6 +17,7 @@ __all__ = [
     "Place",
     "Reading",
     "check_codec",
+    "is_codec",
     "reader_of",
     "registry_place",
     "schema_codec",
@@ -153,13 +154,20 @@ def _has_versions(codec: Any) -> bool:
     return isinstance(codec, MessageCodec) and len(codec.versions) > 1
 
 
+def is_codec(given: Any) -> bool:
+    """Return whether something is a codec or a serde."""
+    # A column of Spark has attributes of all names, its class has not.
+    kind = type(given)
+    return not isinstance(given, (bytes, bytearray)) and (
+        hasattr(kind, "decode") or hasattr(kind, "deserialize")
+    )
+
+
 def check_codec(
     codec: Any, options: Mapping[str, Any], name: str = "jsonFormatSchema is a schema's text,"
 ) -> Any:
     """Return `codec`, checked to be a codec or serde, and to come without options that it would not heed."""
-    if isinstance(codec, (str, bytes, type)) or not (
-        hasattr(codec, "decode") or hasattr(codec, "deserialize")
-    ):
+    if not is_codec(codec):
         raise TypeError(f"{name} a codec or a serde, not {type(codec).__name__}")
     if options:
         raise ConfigError(f"{', '.join(options)}: to be given to the {type(codec).__name__} itself")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kcodec import ConnectJsonCodec
-from kcodec_spark.codecs import check_codec, reader_of, writer_of
+from kcodec_spark.codecs import check_codec, is_codec, reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.options import flag, rows_options, write_options
 from kcodec_spark.types import given_type
@@ -141,7 +141,7 @@ def connect_codec(schema: Any, options: Mapping[str, Any], **arguments: Any) -> 
     arguments = {name: value for name, value in arguments.items() if value}
     if not flag(options, "debezium", default=True):
         arguments["debezium"] = False
-    if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
+    if is_codec(schema):
         return check_codec(schema, {**converter, **arguments})
     if not isinstance(schema, str) or not schema.lstrip().startswith("{"):
         schema = given_type(schema)

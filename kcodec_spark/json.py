@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kcodec import JsonCodec
-from kcodec_spark.codecs import check_codec, reader_of, writer_of
+from kcodec_spark.codecs import check_codec, is_codec, reader_of, writer_of
 from kcodec_spark.columns import decoded, encoded
 from kcodec_spark.options import rows_options, write_options
 from kcodec_spark.types import given_type
@@ -115,6 +115,6 @@ def _derived_writer(arguments: Mapping[str, Any], kind: pa.DataType) -> Writer:
 
 
 def _codec(schema: Any, arguments: Mapping[str, Any]) -> Any:
-    if hasattr(schema, "decode") and not isinstance(schema, (str, bytes)):
+    if is_codec(schema):
         return check_codec(schema, arguments)
     return JsonCodec(given_type(schema), **arguments)

@@ -248,7 +248,8 @@ def given_type(schema: Any) -> Any:
     """Return the Arrow type of a type of Spark, or of the DDL of one; anything else as it is."""
     if isinstance(schema, str):
         return ddl_type(schema)
-    return to_arrow_type(schema) if hasattr(schema, "simpleString") else schema
+    # A column, too, has an attribute of this name; its class has not.
+    return to_arrow_type(schema) if hasattr(type(schema), "simpleString") else schema
 
 
 def all_nullable(kind: "DataType") -> "DataType":

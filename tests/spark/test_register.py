@@ -4,9 +4,21 @@ import json
 import pickle
 
 import pytest
+from pyspark.sql import functions as F
 
-from kcodec import AvroCodec, ConfigError, ConnectJsonCodec, MessageCodec
-from kcodec_spark import from_avro, register, to_avro
+from kcodec import AvroCodec, ConfigError, ConnectJsonCodec, MessageCodec, SchemaError
+from kcodec_spark import (
+    from_avro,
+    from_connect_json,
+    from_json,
+    from_json_schema,
+    from_protobuf,
+    register,
+    to_avro,
+    to_connect_json,
+    to_json,
+    to_json_schema,
+)
 
 FIELDS = [{"name": "x", "type": "int"}, {"name": "y", "type": "string"}]
 POINT = json.dumps({"type": "record", "name": "Point", "fields": FIELDS})
@@ -51,6 +63,26 @@ def test_registering_refuses_what_it_does_not_know(spark, codec):
     ):
         with pytest.raises(TypeError, match=reason):
             register(spark, functions)
+
+
+def test_columns_are_no_schemas(spark):
+    """They have attributes of all names, also of those that codecs and types have."""
+    schema = F.lit("id BIGINT")
+    for function, error in (
+        (from_avro, TypeError),
+        (to_avro, TypeError),
+        (from_json, ConfigError),
+        (to_json, ConfigError),
+        (from_connect_json, SchemaError),
+        (to_connect_json, SchemaError),
+        (from_json_schema, TypeError),
+        (to_json_schema, TypeError),
+        (from_protobuf, TypeError),
+    ):
+        with pytest.raises(error, match=r"not Column|is a Column, not|of the type Column"):
+            function("value", schema)
+    with pytest.raises(TypeError, match="f is a codec or a serde, not Column"):
+        register(spark, {"f": schema})
 
 
 def test_registering_refuses_messages_of_unknown_versions(spark):
