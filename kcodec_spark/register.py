@@ -1,5 +1,6 @@
 """Functions for SQL."""
 
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -7,6 +8,7 @@ from kcodec.errors import ConfigError
 from kcodec_spark.codecs import check_codec, reader_of, writer_of
 from kcodec_spark.columns import decode_udf, encode_udf
 from kcodec_spark.options import rows_options
+from kcodec_spark.udf import take_one
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,9 +65,14 @@ def register(
             )
         codec, direction = check_codec(pair[0], {}, f"{name} is"), pair[1]
         if direction == "decode":
-            udfs[name] = decode_udf(reader_of(codec), rows, name, deterministic)
+            reading = reader_of(codec)
+            reading = reading._replace(read=functools.partial(take_one, reading.read, name, ""))
+            udfs[name] = decode_udf(reading, rows, name, deterministic)
         elif direction == "encode":
-            udfs[name] = encode_udf(writer_of(codec), name, rows)
+            write = functools.partial(
+                take_one, writer_of(codec), name, "; several are a struct: named_struct"
+            )
+            udfs[name] = encode_udf(write, name, rows)
         else:
             raise ConfigError(f"{name}: {direction!r} is neither decode nor encode")
     for name, udf in udfs.items():

@@ -27,6 +27,7 @@ __all__ = [
     "pack",
     "read_as",
     "refuse_variants",
+    "take_one",
     "write_checked",
 ]
 
@@ -66,6 +67,15 @@ def corrupt_type(arrow_type: pa.DataType, column: str | None) -> pa.DataType:
     if taken:
         raise ConfigError(f"columnNameOfCorruptRecord: {taken[0]} is already a field of the record")
     return pa.struct([*arrow_type, pa.field(column, pa.struct(CORRUPT_FIELDS))])
+
+
+def take_one(
+    work: Callable[..., Any], name: str, more: str, *columns: pa.Array, errors: str = "raise"
+) -> Any:
+    """Decode or encode the one column that a function of SQL takes; where there are more, an error ends with `more`."""
+    if len(columns) != 1:
+        raise TypeError(f"{name} takes one column, not {len(columns)}{more if columns else ''}")
+    return work(*columns, errors=errors)
 
 
 def read_as(

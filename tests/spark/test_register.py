@@ -4,6 +4,7 @@ import json
 import pickle
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from kcodec import AvroCodec, ConfigError, ConnectJsonCodec, MessageCodec, SchemaError
@@ -44,6 +45,20 @@ def test_modes_in_sql(spark, codec):
     register(spark, {"lax": codec}, options={"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"})
     (row,) = spark.sql("SELECT p.bad.* FROM (SELECT lax(X'02') AS p)").collect()
     assert (row.code, row.offset, row.path, row.bytes) == ("truncated", 1, "y", b"\x02")
+
+
+def test_functions_take_one_column(spark, codec):
+    functions = {"point_of": codec, "point_bytes": (codec, "encode")}
+    register(spark, functions)
+    register(spark, {f"lax_{name}": each for name, each in functions.items()}, options={"mode": "PERMISSIVE"})
+    for call in ("point_of(X'0200', 'schema')", "point_of()", "lax_point_of(X'0200', 'schema')"):
+        with pytest.raises(PySparkException, match=r"TypeError: (lax_)?point_of takes one column, not [02]"):
+            spark.sql(f"SELECT {call}").collect()
+    for call in ("point_bytes(1, 'a')", "lax_point_bytes(1, 'a')"):
+        with pytest.raises(
+            PySparkException, match="point_bytes takes one column, not 2; several are a struct"
+        ):
+            spark.sql(f"SELECT {call}").collect()
 
 
 def test_registering_refuses_what_it_does_not_know(spark, codec):
