@@ -14,6 +14,7 @@ from kcodec_spark.intervals import marked_schema, read_durations, with_durations
 from kcodec_spark.udf import Reader, Writer
 
 __all__ = [
+    "WRITTEN",
     "Place",
     "Reading",
     "check_codec",
@@ -27,6 +28,11 @@ __all__ = [
 
 #: Subject, address and settings of a registry.
 Place = tuple[str, str, Mapping[str, Any]]
+
+
+#: What codecs are made with that only write: what contains itself is written to whatever depth its column has, and the
+#: number is for columns that are read.
+WRITTEN: Mapping[str, Any] = {"recursive_depth": 1}
 
 
 class Reading(NamedTuple):
@@ -110,7 +116,7 @@ def schema_writer(
 
         return writer_of(framed_writer(format, *place, schema, codec_options), format)
     if isinstance(schema, (str, dict, list)):
-        return writer_of(codec_class(schema, **codec_options))
+        return writer_of(codec_class(schema, **WRITTEN, **codec_options))
     return writer_of(check_codec(schema, codec_options), format)
 
 

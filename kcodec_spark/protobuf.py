@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kcodec import ProtobufCodec
 from kcodec.errors import ConfigError
-from kcodec_spark.codecs import Place, check_codec, reader_of, registry_place, writer_of
+from kcodec_spark.codecs import WRITTEN, Place, check_codec, reader_of, registry_place, writer_of
 from kcodec_spark.columns import decoded, encoded, encoded_by_shape, is_several
 from kcodec_spark.options import flag, integer, read_options
 from kcodec_spark.udf import Writer, encode_packed
@@ -174,7 +174,7 @@ def to_protobuf(
         message = _message(messageName, settings.format)
         write = writer_of(framed_writer("PROTOBUF", *place, source, SIGNED, message))
     elif source is not None:
-        write = ProtobufCodec(source, _message(messageName, {}), **SIGNED).encode
+        write = ProtobufCodec(source, _message(messageName, {}), **SIGNED, **WRITTEN).encode
     else:
         write = writer_of(check_codec(_given(messageName), {}, "messageName is"))
     if is_several(data):

@@ -12,7 +12,7 @@ from kcodec.columns.ddl import ddl_type
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark import avro, connect, protobuf
-from kcodec_spark.codecs import Place, registry_place
+from kcodec_spark.codecs import WRITTEN, Place, registry_place
 from kcodec_spark.framed import framed_serde, framed_writer
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.kafka.payload import Payload
@@ -101,7 +101,7 @@ def _read_avro(asked: _Asked) -> Any:
 
 
 def _write_avro(asked: _Asked) -> Any:
-    return _DerivedEncoder(_derived_avro) if asked.schema is None else AvroCodec(asked.schema)
+    return _DerivedEncoder(_derived_avro) if asked.schema is None else AvroCodec(asked.schema, **WRITTEN)
 
 
 def _derived_avro(kind: pa.DataType) -> Any:
@@ -113,7 +113,7 @@ def _read_protobuf(asked: _Asked) -> Any:
 
 
 def _write_protobuf(asked: _Asked) -> Any:
-    return ProtobufCodec(asked.needed(), asked.message, **protobuf.SIGNED)
+    return ProtobufCodec(asked.needed(), asked.message, **protobuf.SIGNED, **WRITTEN)
 
 
 def _json_schema(asked: _Asked) -> Any:

@@ -262,6 +262,16 @@ def test_schema_options_of_spark(spark, converters):
         from_avro("value", node)
 
 
+def test_records_that_contain_themselves_are_written(spark):
+    """To the depth that the column has, as by Spark's own function."""
+    node = json.dumps(record("N", v="int", next=["null", "N"]))
+    third = F.struct(F.lit(3).alias("v"), F.lit(None).cast("struct<v:int>").alias("next"))
+    second = F.struct(F.lit(2).alias("v"), third.alias("next"))
+    nodes = spark.range(1).select(F.struct(F.lit(1).alias("v"), second.alias("next")).alias("n"))
+    assert nodes.select(to_avro("n", node)).first()[0] == bytes([2, 2, 4, 2, 6, 0])
+    assert nodes.select(to_avro(["n.v", "n.next"], node)).first()[0] == bytes([2, 2, 4, 2, 6, 0])
+
+
 def test_wide_decimals_are_text_or_refused(spark):
     wide = json.dumps(logical("bytes", "decimal", precision=40, scale=2))
     with pytest.raises(SchemaError, match='wide_decimals="string"'):

@@ -16,7 +16,7 @@ from kcodec.errors import ConfigError, SchemaError
 from kcodec.kafka import RecordError
 from kcodec.protocol import write_batches
 from kcodec_spark.kafka import sink
-from kcodec_spark.kafka.formats import FORMAT_OPTIONS
+from kcodec_spark.kafka.formats import FORMAT_OPTIONS, encoder
 from kcodec_spark.kafka.options import Given
 from kcodec_spark.kafka.query import make
 from kcodec_spark.kafka.scan import load
@@ -238,6 +238,24 @@ def test_bad_values_have_their_place():
     some = value.select(["id", "_e"]).deserialize(views, "raise").to_pylist()
     assert (some[0], some[1]["_e"]["code"]) == ({"id": 7, "_e": None}, "truncated")
     assert value.select(["id"]).deserialize(views, "raise").to_pylist()[1] == {"id": None}
+
+
+@pytest.mark.parametrize(
+    ("format", "schema", "written"),
+    [
+        (
+            "avro",
+            '{"type": "record", "name": "N", "fields": [{"name": "v", "type": "int"},'
+            ' {"name": "next", "type": ["null", "N"], "default": null}]}',
+            b"\2\2\4\0",
+        ),
+        ("protobuf", 'syntax = "proto3"; message N { int32 v = 1; N next = 2; }', b"\x08\1\x12\2\x08\2"),
+    ],
+)
+def test_what_contains_itself_is_written(format, schema, written):
+    given = Given({"kafka.bootstrap.servers": "h:1", "value.schema": schema}, True, FORMAT_OPTIONS)
+    values = pa.array([{"v": 1, "next": {"v": 2}}])
+    assert encoder(given, "value", format.upper(), ["t"]).encode(values).to_pylist() == [written]
 
 
 def test_columns_that_are_written_have_no_case():

@@ -190,6 +190,13 @@ def test_what_was_decoded_is_written_again(orders):
     assert [row["b"] for row in back] == [cut, None, b"", ROWS[3]]
 
 
+def test_messages_that_contain_themselves_are_written(spark):
+    node = 'syntax = "proto3"; message N { int32 v = 1; N next = 2; }'
+    second = F.struct(F.lit(2).alias("v"), F.struct(F.lit(3).alias("v")).alias("next"))
+    nodes = spark.range(1).select(F.struct(F.lit(1).alias("v"), second.alias("next")).alias("n"))
+    assert nodes.select(to_protobuf("n", schema=node)).first()[0] == b"\x08\1\x12\6\x08\2\x12\2\x08\3"
+
+
 def test_several_columns_are_the_struct_of_them(spark):
     df = spark.range(2).select("id", F.lit("x").alias("name"), F.array(F.lit(1), F.lit(-2)).alias("sizes"))
     pairs = df.select(
