@@ -57,10 +57,8 @@ class Scan:
             if name in given:
                 logger.warning("%s is an option of streams: it does nothing in a batch", name)
         start, end = given.start("earliest"), given.end()
-        if start.at == "latest":
-            raise ConfigError("startingOffsets: latest is for streams")
-        if end.at == "earliest":
-            raise ConfigError("endingOffsets: earliest is no end")
+        _refuse(start, "latest", -1, "latest is for streams")
+        _refuse(end, "earliest", -2, "earliest is no end")
         with Cluster(self.settings) as cluster:
             found = self.found(cluster, topics_of(cluster.partitions, self.topics), start, end)
         return self.split(found, given)
@@ -143,6 +141,17 @@ def _log(report: ReadReport) -> None:
         if each.code != "offset_out_of_range":
             logger.warning("left out: %s", RecordError(each))
     report.faults.clear()
+
+
+def _refuse(bound: Bound, word: str, offset: int, why: str) -> None:
+    """Raise if a batch is to start or end where none can, by a word or the offset that stands for it."""
+    if bound.at == word:
+        raise ConfigError(f"{bound.option}: {why}")
+    if isinstance(bound.at, dict):
+        for topic, at in bound.at.items():
+            for number, given in at.items():
+                if given == offset:
+                    raise ConfigError(f"{bound.option}: {TopicPartition(topic, number)}: {offset}: {why}")
 
 
 def _check_named(bound: Bound, partitions: Sequence[TopicPartition]) -> None:

@@ -241,6 +241,21 @@ def test_bad_values_have_their_place():
 
 
 @pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"startingOffsets": "latest"}, "startingOffsets: latest is for streams"),
+        ({"startingOffsets": '{"t": {"0": 5, "1": -1}}'}, "startingOffsets: t-1: -1: latest is for streams"),
+        ({"endingOffsets": "earliest"}, "endingOffsets: earliest is no end"),
+        ({"endingOffsets": '{"t": {"0": -2, "1": -1}}'}, "endingOffsets: t-0: -2: earliest is no end"),
+    ],
+)
+def test_a_batch_starts_before_its_end(options, reason):
+    scan, _ = columns(**options)
+    with pytest.raises(ConfigError, match=reason):
+        load(scan).ranges()
+
+
+@pytest.mark.parametrize(
     ("format", "schema", "written"),
     [
         (
