@@ -157,7 +157,8 @@ class Columns:
         for name in names:
             if names.count(name) > 1:
                 raise ConfigError(
-                    f"two columns are called {name!r}: give names, columns={{'new name': 'value.id', ...}}"
+                    f"two columns are called {name!r}: give names, columns={{'new name': 'value.id', ...}}; "
+                    "in Spark, read value and select its fields"
                 )
         return pa.schema(fields)
 

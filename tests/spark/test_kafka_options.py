@@ -209,6 +209,14 @@ def test_a_scan_shows_no_credentials_and_is_loaded_once():
     assert "sesame" not in repr(load(scan))
 
 
+def test_columns_of_the_same_name():
+    """Options give no other names."""
+    with pytest.raises(
+        ConfigError, match=r"two columns are called 'id': .*; in Spark, read value and select"
+    ):
+        columns(**{"value.format": "avro", "value.schema": RECORD, "columns": "value.*, value.id"})
+
+
 def test_what_plans_a_stream_loads_nothing_that_decodes():
     """Each stream starts a process for that, which everything else would make slower to start."""
     scan, _ = columns(**{"value.format": "avro", "value.schema": RECORD})
