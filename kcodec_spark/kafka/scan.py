@@ -4,7 +4,7 @@ import functools
 import logging
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from kcodec.errors import ConfigError
 from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
 from kcodec.kafka.settings import Settings
@@ -60,7 +61,10 @@ class Scan:
         _refuse(start, "latest", -1, "latest is for streams")
         _refuse(end, "earliest", -2, "earliest is no end")
         with Cluster(self.settings) as cluster:
-            found = self.found(cluster, topics_of(cluster.partitions, self.topics), start, end)
+            partitions = topics_of(cluster.partitions, self.topics)
+            if cluster.settings.reset != "error":
+                end = _reached(cluster, partitions, start, end)
+            found = self.found(cluster, partitions, start, end)
         return self.split(found, given)
 
     def split(self, ranges: Sequence[Range], given: Given) -> list[Range]:
@@ -147,11 +151,39 @@ def _refuse(bound: Bound, word: str, offset: int, why: str) -> None:
     """Raise if a batch is to start or end where none can, by a word or the offset that stands for it."""
     if bound.at == word:
         raise ConfigError(f"{bound.option}: {why}")
-    if isinstance(bound.at, dict):
-        for topic, at in bound.at.items():
-            for number, given in at.items():
-                if given == offset:
-                    raise ConfigError(f"{bound.option}: {TopicPartition(topic, number)}: {offset}: {why}")
+    for place, at in _offsets(bound):
+        if at == offset:
+            raise ConfigError(f"{bound.option}: {place}: {offset}: {why}")
+
+
+def _reached(cluster: Cluster, partitions: Sequence[TopicPartition], start: Bound, end: Bound) -> Bound:
+    """Return the end of a batch without offsets that are not there, as with Spark's failOnDataLoss=false.
+
+    Where a batch starts has to be there all the same: what comes before is not what was asked for.
+    """
+    found, _ = plan_ranges(cluster, partitions, "latest", None, cluster.settings.isolation)
+    latest = {each.place: each.start for each in found}
+    for place, at in _offsets(start):
+        if at > latest.get(place, at):
+            text = f"it ends at {latest[place]}, before {at}"
+            raise broker_error(OFFSET_OUT_OF_RANGE, str(place), text)
+    beyond = {place: at for place, at in _offsets(end) if at > latest.get(place, at)}
+    if not beyond:
+        return end
+    ends = {topic: dict(by) for topic, by in end.at.items()}
+    for place, at in beyond.items():
+        logger.warning("%s: the offsets %d to %d are not there", place, latest[place], at - 1)
+        ends[place.topic][place.partition] = latest[place]
+    return replace(end, at=ends)
+
+
+def _offsets(bound: Bound) -> list[tuple[TopicPartition, int]]:
+    """Return the offsets that a bound gives for partitions."""
+    if bound.is_time or not isinstance(bound.at, dict):
+        return []
+    return [
+        (TopicPartition(topic, number), at) for topic, by in bound.at.items() for number, at in by.items()
+    ]
 
 
 def _check_named(bound: Bound, partitions: Sequence[TopicPartition]) -> None:

@@ -12,7 +12,7 @@ from fake_broker import FAST, FakeCluster
 from pyspark.sql.types import StructType
 
 from kcodec import AvroCodec
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, KafkaError, SchemaError
 from kcodec.kafka import RecordError
 from kcodec.protocol import write_batches
 from kcodec_spark.kafka import sink
@@ -261,6 +261,28 @@ def test_a_batch_starts_before_its_end(options, reason):
     scan, _ = columns(**options)
     with pytest.raises(ConfigError, match=reason):
         load(scan).ranges()
+
+
+def test_offsets_that_are_not_there(caplog):
+    """With failOnDataLoss=false a batch ends where its partitions do; one that starts behind them is an error."""
+    with FakeCluster({"t": 1}) as cluster:
+        settings = {f"kafka.{name}": str(value) for name, value in FAST.items()}
+        place = {**settings, "kafka.bootstrap.servers": cluster.address, "topic": "t"}
+        rows = pa.RecordBatch.from_pydict({"value": ["a", "b", "c"]})
+        sink.load(sink.make(place, StructType().add("value", "string"))).write(iter([rows]))
+        del place["topic"]
+
+        def ranges(**options):
+            scan, _ = make({**place, "subscribe": "t", **options})
+            return [tuple(each) for each in load(scan).ranges()]
+
+        far, near = '{"t": {"0": 1000}}', '{"t": {"0": 1}}'
+        assert ranges(startingOffsets=near, endingOffsets=far, failOnDataLoss="false") == [("t", 0, 1, 3)]
+        assert "t-0: the offsets 3 to 999 are not there" in caplog.text
+        with pytest.raises(KafkaError, match="t-0: OFFSET_OUT_OF_RANGE: it ends at 3, before 1000"):
+            ranges(endingOffsets=far)
+        with pytest.raises(KafkaError, match="t-0: OFFSET_OUT_OF_RANGE: it ends at 3, before 1000"):
+            ranges(startingOffsets=far, failOnDataLoss="false")
 
 
 @pytest.mark.parametrize(
