@@ -46,15 +46,16 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     Returns
     -------
     DataFrame
-        What a Kafka sink takes: ``key`` (unless it was decoded), ``value`` (the bytes as they were; of the column, or
-        else those that could not be read, unless they are the key's) and ``headers``: those that there were, and as
-        text ``error.code``, ``error.reason``, ``error.path``, ``error.byte`` (within the value), ``error.schema_id``,
-        ``error.topic``, ``error.partition`` and ``error.offset``, as far as they are known.
+        What a Kafka sink takes: ``key`` (unless it was decoded; with the error in a struct ``key``, its bytes),
+        ``value`` (the bytes as they were; of the column, or else those that could not be read, unless they are the
+        key's) and ``headers``: those that there were, and as text ``error.code``, ``error.reason``, ``error.path``,
+        ``error.byte`` (within the value), ``error.schema_id``, ``error.topic``, ``error.partition`` and
+        ``error.offset``, as far as they are known.
 
     Raises
     ------
     ConfigError
-        If there is no such error column, or more than one.
+        If there is no such error column, or more than one; or it is that of keys, and the values were decoded.
 
     Examples
     --------
@@ -65,11 +66,17 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     from pyspark.sql import functions as F
     from pyspark.sql.types import BinaryType, StringType
 
-    found, fields, expanded = _error_column(df, error)
+    names, fields = _error_column(df, error)
+    found = F.col(".".join(f"`{name.replace('`', '``')}`" for name in names))
     kinds = {field.name.lower(): field.dataType for field in df.schema.fields}
     there = {name for name, kind in _TYPES.items() if name in kinds and kinds[name].simpleString() == kind}
     # Keys and values that were decoded in place are no longer bytes: the error has those of the value.
     raw = {name for name, kind in kinds.items() if isinstance(kind, BinaryType | StringType)}
+    is_key = len(names) == 2 and names[0].lower() == "key" and "bytes" in fields
+    if is_key and "value" not in raw:
+        raise ConfigError(
+            f"{'.'.join(names)} has the bytes of keys, and those of the values are not there: read value as bytes"
+        )
     values = {header: found[name] for header, name in _FACTS.items() if name in fields}
     values |= {header: F.col(name) for header, name in _SOURCE.items() if name in there}
     told = F.array(
@@ -81,8 +88,9 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     headers = F.filter(told, lambda header: header["value"].isNotNull())
     if "headers" in there:
         headers = F.concat(F.coalesce("headers", F.array().cast(_TYPES["headers"])), headers)
-    columns = [_value(found, fields, raw, expanded).alias("value"), headers.alias("headers")]
-    return df.where(found.isNotNull()).select(*(["key"] if "key" in raw else []), *columns)
+    key = [found["bytes"].alias("key")] if is_key else ["key"] if "key" in raw else []
+    value = _value(found, fields, raw, len(names) == 1).alias("value")
+    return df.where(found.isNotNull()).select(*key, value, headers.alias("headers"))
 
 
 def _value(found: "Column", fields: list[str], raw: set[str], expanded: bool) -> "Column":
@@ -105,9 +113,8 @@ def _text(value: "Column") -> "Column":
     return value.cast("string").cast("binary")
 
 
-def _error_column(df: "DataFrame", error: str) -> "tuple[Column, list[str], bool]":
-    """Return the error column, the names of its fields, and whether it stands among columns, not in a struct."""
-    from pyspark.sql import functions as F
+def _error_column(df: "DataFrame", error: str) -> tuple[tuple[str, ...], list[str]]:
+    """Return the path of the error column, and the names of its fields."""
     from pyspark.sql.types import StructType
 
     if not isinstance(error, str):
@@ -132,6 +139,4 @@ def _error_column(df: "DataFrame", error: str) -> "tuple[Column, list[str], bool
         raise ConfigError(
             f"no one error column {error}: {what}; columnNameOfCorruptRecord names it, with PERMISSIVE"
         )
-    ((names, fields),) = known.items()
-    quoted = (f"`{name.replace('`', '``')}`" for name in names)
-    return F.col(".".join(quoted)), fields, len(names) == 1
+    return next(iter(known.items()))

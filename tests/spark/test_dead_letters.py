@@ -56,6 +56,19 @@ def test_values_that_were_decoded_in_place(spark):
     assert dead_letters(decoded.withColumn("key", F.struct("key"))).columns == ["value", "headers"]
 
 
+def test_keys_that_were_decoded_in_place(spark):
+    """Their bytes are those of the key, not of the value."""
+    flags = {**SCHEMA, "fields": [{"name": "flag", "type": "boolean"}]}
+    decoded = messages(spark).withColumn("key", from_avro("key", flags, OPTIONS))
+    for error in ("_error", "key._error"):
+        found = [(row.key, row.value) for row in dead_letters(decoded, error).collect()]
+        assert found == [(b"a", b"\x02"), (b"b", b"\x80"), (b"c", None)]
+    both = decoded.withColumn("value", from_avro("value", SCHEMA, OPTIONS))
+    with pytest.raises(ConfigError, match=r"key\._error has the bytes of keys, .*: read value as bytes"):
+        dead_letters(both, "key._error")
+    assert [row.value for row in dead_letters(both, "value._error").collect()] == [b"\x80", b"\x02\x02"]
+
+
 def test_as_many_columns_as_there_are(spark):
     decoded = messages(spark).select(from_avro("value", SCHEMA, OPTIONS).alias("r")).select("r.*")
     assert [row.value for row in dead_letters(decoded).collect()] == [b"\x80", b"\x02\x02"]
