@@ -158,10 +158,9 @@ class ConnectJsonCodec(Codec):
         ):
             if value not in valid:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(map(repr, valid))}")
-        check_booleans(key=key, nonfinite=nonfinite, large=large)
-        for name, value in (("tombstones", tombstones), ("debezium", debezium)):
-            if value is not None:
-                check_booleans(**{name: value})
+        derived = {"tombstones": tombstones, "debezium": debezium}
+        given = {name: flag for name, flag in derived.items() if flag is not None}
+        check_booleans(key=key, nonfinite=nonfinite, large=large, **given)
         if debezium and compat is not None:
             raise ConfigError(f"debezium=True is not for compat={compat!r}")
         check_widths(precision, wide_decimals)
