@@ -259,6 +259,9 @@ def _positions(name: str, text: str) -> dict[str, dict[int, int]]:
 
 def _time(name: str, value: Any) -> datetime:
     try:
-        return _EPOCH + timedelta(milliseconds=int(value))
+        milliseconds = int(value)
+        if milliseconds >= 0:
+            return _EPOCH + timedelta(milliseconds=milliseconds)
     except (OverflowError, TypeError, ValueError):
-        raise ConfigError(f"{name}: {value!r} is not a number of milliseconds since 1970") from None
+        pass
+    raise ConfigError(f"{name}: {value!r} is not a number of milliseconds since 1970")

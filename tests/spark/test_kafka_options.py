@@ -111,6 +111,8 @@ def test_bounds():
         {"startingOffsets": '{"a": 1}'},
         {"startingOffsets": '{"a": {"0": 1.5}}'},
         {"startingTimestamp": "yesterday"},
+        {"startingTimestamp": "-1"},
+        {"startingOffsetsByTimestamp": '{"a": {"0": -1}}'},
         {"startingTimestamp": "1", "startingOffsetsByTimestampStrategy": "none"},
     ):
         with pytest.raises(ConfigError):
