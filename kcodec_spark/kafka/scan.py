@@ -5,6 +5,7 @@ import logging
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -62,6 +63,7 @@ class Scan:
         _refuse(end, "earliest", -2, "earliest is no end")
         with Cluster(self.settings) as cluster:
             partitions = topics_of(cluster.partitions, self.topics)
+            _check_order(start, end, partitions)
             if cluster.settings.reset != "error":
                 end = _reached(cluster, partitions, start, end)
             found = self.found(cluster, partitions, start, end)
@@ -154,6 +156,26 @@ def _refuse(bound: Bound, word: str, offset: int, why: str) -> None:
     for place, at in _offsets(bound):
         if at == offset:
             raise ConfigError(f"{bound.option}: {place}: {offset}: {why}")
+
+
+def _check_order(start: Bound, end: Bound, partitions: Sequence[TopicPartition]) -> None:
+    """Raise if a partition is to start behind its end, as Spark does; offsets are not compared with times."""
+    for place in partitions:
+        first, last = _at(start, place), _at(end, place)
+        if isinstance(first, int) and isinstance(last, int):
+            # The end may be -1, the latest.
+            is_behind = first > last >= 0
+        elif isinstance(first, datetime) and isinstance(last, datetime):
+            is_behind = first > last
+        else:
+            continue
+        if is_behind:
+            raise ConfigError(f"{place}: {start.option} is {first}, which is beyond {last} of {end.option}")
+
+
+def _at(bound: Bound, place: TopicPartition) -> Any:
+    """Return where a partition is to start or end: a word, an offset, a time; None if that is not given."""
+    return bound.at.get(place.topic, {}).get(place.partition) if isinstance(bound.at, dict) else bound.at
 
 
 def _reached(cluster: Cluster, partitions: Sequence[TopicPartition], start: Bound, end: Bound) -> Bound:

@@ -266,7 +266,7 @@ def test_a_batch_starts_before_its_end(options, reason):
 
 
 def test_offsets_that_are_not_there(caplog):
-    """With failOnDataLoss=false a batch ends where its partitions do; one that starts behind them is an error."""
+    """With failOnDataLoss=false a batch ends where its partitions do; one that starts behind its end is an error."""
     with FakeCluster({"t": 1}) as cluster:
         settings = {f"kafka.{name}": str(value) for name, value in FAST.items()}
         place = {**settings, "kafka.bootstrap.servers": cluster.address, "topic": "t"}
@@ -285,6 +285,16 @@ def test_offsets_that_are_not_there(caplog):
             ranges(endingOffsets=far)
         with pytest.raises(KafkaError, match="t-0: OFFSET_OUT_OF_RANGE: it ends at 3, before 1000"):
             ranges(startingOffsets=far, failOnDataLoss="false")
+        assert ranges(startingOffsets=near, endingOffsets='{"t": {"0": -1}}') == [("t", 0, 1, 3)]
+        assert ranges(startingOffsets=near, endingOffsets=near) == []
+        with pytest.raises(
+            ConfigError, match="t-0: startingOffsets is 2, which is beyond 1 of endingOffsets"
+        ):
+            ranges(startingOffsets='{"t": {"0": 2}}', endingOffsets=near)
+        with pytest.raises(
+            ConfigError, match=r"t-0: startingTimestamp is .*, which is beyond .* of endingTime"
+        ):
+            ranges(startingTimestamp="1500", endingTimestamp="1000")
 
 
 @pytest.mark.parametrize(
