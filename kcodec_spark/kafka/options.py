@@ -190,6 +190,10 @@ class Given:
             return Bound(name, _time(name, text), self._strategy() if name in _STARTS else "latest")
         if text.lower() in ("earliest", "latest"):
             return Bound(name, text.lower())
+        if not text.startswith("{"):
+            raise ConfigError(
+                f'{name}={text!r} is not earliest, latest or offsets such as {{"orders": {{"0": 23}}}}'
+            )
         return Bound(name, _positions(name, text))
 
     def _strategy(self) -> str:
