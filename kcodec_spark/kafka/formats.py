@@ -2,7 +2,9 @@
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -20,6 +22,9 @@ from kcodec_spark.options import RowsOptions
 from kcodec_spark.types import to_arrow_type
 
 __all__ = ["FORMAT_OPTIONS", "encoder", "format_of", "payload"]
+
+#: One word with an ending, which is no schema of any format.
+_FILE_NAME = re.compile(r"""[^\s{}"']+\.[A-Za-z]+""")
 
 
 class _Asked(NamedTuple):
@@ -62,6 +67,21 @@ class _Asked(NamedTuple):
             instead = ", or schemaRegistryAddress" if _is_registered(self.format) else ""
             raise ConfigError(f"{self.part}.schema is needed{instead}")
         return self.schema
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the option in errors of schemas, and say what it takes where it has the name of a file."""
+        try:
+            yield
+        except SchemaError as error:
+            given = {"schema": self.schema, "avroSchema": self.own.get("avroSchema")}
+            options = {f"{self.part}.{name}": text for name, text in given.items() if text is not None}
+            for option, text in options.items():
+                if _FILE_NAME.fullmatch(text):
+                    raise SchemaError(
+                        f"{option}={text!r} is not a schema: it takes the text of one, not the name of a file"
+                    ) from None
+            raise SchemaError(f"{' or '.join(options) or self.part}: {error}") from None
 
 
 class _DerivedEncoder:
@@ -218,7 +238,8 @@ def payload(given: Given, part: str, topics: Sequence[str], rows: RowsOptions) -
     asked = _Asked.of(given, part, format, topics)
     if asked.place is None:
         asked.needed()
-    codec = _find(format).read(asked)
+    with asked.named():
+        codec = _find(format).read(asked)
     kind = codec.arrow_type
     if part == "key" and kind is not None and not pa.types.is_struct(kind):
         # What is wrong with it has no place.
@@ -235,9 +256,10 @@ def encoder(given: Given, part: str, format: str, topics: Sequence[str]) -> Any:
     if asked.fields is not None:
         raise ConfigError(f"{part}.fields: select the columns that are to be written")
     known = _find(format)
-    if asked.place is not None:
-        return framed_writer(format, *asked.place, asked.schema, known.written, asked.message)
-    return known.write(asked)
+    with asked.named():
+        if asked.place is not None:
+            return framed_writer(format, *asked.place, asked.schema, known.written, asked.message)
+        return known.write(asked)
 
 
 def _json_type(text: str, part: str) -> pa.DataType:

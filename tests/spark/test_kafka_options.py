@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from datetime import datetime, timezone
@@ -249,6 +250,37 @@ def test_bad_values_have_their_place():
     some = value.select(["id", "_e"]).deserialize(views, "raise").to_pylist()
     assert (some[0], some[1]["_e"]["code"]) == ({"id": 7, "_e": None}, "truncated")
     assert value.select(["id"]).deserialize(views, "raise").to_pylist()[1] == {"id": None}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"key.format": "avro", "key.schema": "{"}, "key.schema: $: not JSON: "),
+        ({"value.format": "kafka", "value.schema": "V INTS"}, "value.schema: "),
+        (
+            {"value.format": "protobuf", "value.schema": "/a/o.proto"},
+            "value.schema='/a/o.proto' is not a schema",
+        ),
+        (
+            {"value.format": "avro", "value.schema": '"int"', "value.avroSchema": "o.avsc"},
+            "value.avroSchema='o.avsc' is not a schema: it takes the text of one, not the name of a file",
+        ),
+        (
+            {"value.format": "avro", "value.schema": '"int"', "value.avroSchema": "{"},
+            "value.schema or value.avroSchema: $: not JSON",
+        ),
+    ],
+)
+def test_schemas_that_are_none(options, reason):
+    with pytest.raises(SchemaError, match=f"^{re.escape(reason)}"):
+        columns(**options)
+
+
+@pytest.mark.parametrize("format", ["avro", "protobuf"])
+def test_schemas_that_are_none_in_a_sink(format):
+    options = {**SERVERS, "topic": "t", "value.format": format, "value.schema": "{"}
+    with pytest.raises(SchemaError, match=r"^value\.schema: "):
+        sink.make(options, StructType().add("value", "string"))
 
 
 @pytest.mark.parametrize(
