@@ -1,13 +1,12 @@
 """The settings of clients, under the names that librdkafka and Java's clients have for them."""
 
-import difflib
 import re
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, near
 
 __all__ = ["Settings"]
 
@@ -268,9 +267,7 @@ class Settings:
                 if isinstance(name, str) and name.startswith("schema.registry."):
                     registry.append((name.removeprefix("schema.registry."), value))
                     continue
-                near = difflib.get_close_matches(str(name), _KEYS, n=1, cutoff=0.5)
-                hint = f": did you mean {near[0]!r}?" if near else ""
-                raise ConfigError(f"unknown setting {name!r}{hint}")
+                raise ConfigError(f"unknown setting {name!r}{near(str(name), _KEYS)}")
             read = key.read(name, value)
             if key.field in found and found[key.field] != read:
                 raise ConfigError(f"{names[key.field]} and {name} contradict each other")

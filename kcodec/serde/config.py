@@ -1,12 +1,11 @@
 """The settings of a serde, under the keys that Confluent's serializers and deserializers have."""
 
-import difflib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import flag
 from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.registry.subjects import SubjectNameStrategy, strategy, topic_subject
@@ -94,8 +93,7 @@ class SerdeConfig:
         known = {**KEYS, **(settings or {})}
         for key in config:
             if key not in known:
-                near = difflib.get_close_matches(str(key), known, n=1, cutoff=0.5)
-                hint = f": did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
+                hint = near(str(key), known) or f"; known are {', '.join(known)}"
                 raise ConfigError(f"unknown setting {key!r}{hint}")
         side = "key" if is_key else "value"
 

@@ -99,6 +99,12 @@ def test_what_is_refused(config, message):
     assert SECRET not in str(info.value)
 
 
+@pytest.mark.parametrize("name", ["max.block.ms", "linger.ms", "max.poll.records"])
+def test_no_hint_where_nothing_is_near(name):
+    with pytest.raises(ConfigError, match=f"^unknown setting '{name}'$"):
+        Settings.of({name: 1}, "b:2")
+
+
 @pytest.mark.parametrize("servers", [5, [5], object()])
 def test_servers_that_are_none(servers):
     with pytest.raises(ConfigError, match="is neither text nor a list of it"):
