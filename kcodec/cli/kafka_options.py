@@ -1,15 +1,18 @@
 """Options of the commands that talk to brokers: where these are, and the settings of clients."""
 
 import argparse
+import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from kcodec._files import check_end
 from kcodec.errors import ConfigError
 
-__all__ = ["KafkaOptions", "add_options"]
+__all__ = ["KafkaOptions", "add_options", "shown_tries"]
 
 _PREFIX = "KCODEC_KAFKA_"
 #: What Confluent's console tools take as properties beside settings of the registry.
@@ -48,6 +51,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a property of Confluent's console tools, such as print.key=true or schema.registry.url=URL",
     )
     parser.add_argument("--registry", metavar="URL", help="the schema registry")
+
+
+@contextmanager
+def shown_tries(command: str) -> Iterator[None]:
+    """Say on a terminal what a command waits for if brokers do not answer; elsewhere the error at the end does."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    logger = logging.getLogger("kcodec.kafka.cluster")
+    handler, level = logging.StreamHandler(sys.stderr), logger.level
+    handler.setFormatter(logging.Formatter(f"kcodec {command}: %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 class KafkaOptions:

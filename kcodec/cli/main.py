@@ -8,6 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 from kcodec import __version__
 from kcodec.cli import consume, dump_log, produce, protocol, registry, topics
+from kcodec.cli.kafka_options import shown_tries
 from kcodec.cli.terminal import guarded
 from kcodec.errors import KcodecError
 
@@ -53,7 +54,8 @@ def _main(given: argparse.Namespace) -> int:
 
 def _run(given: argparse.Namespace) -> int:
     try:
-        status: int = given.run(given)
+        with shown_tries(given.command):
+            status: int = given.run(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 130

@@ -1,5 +1,6 @@
 """The brokers of a cluster: who leads which partition, and the connections to them."""
 
+import logging
 import random
 import threading
 import time
@@ -13,7 +14,12 @@ from kcodec.kafka.settings import Settings
 
 __all__ = ["Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
 
+logger = logging.getLogger(__name__)
+
 _GROUP, _TRANSACTION = 0, 1
+
+#: Seconds of tries after which it is logged what they wait for.
+_LONG = 3
 
 # Of our own: a seed that an application has set, and what it draws by it, is the same with kcodec and without.
 _RANDOM = random.Random()
@@ -56,6 +62,7 @@ class Deadline:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._pause = settings.backoff_ms / 1000
+        self._is_logged = False
         self.restart()
 
     def restart(self) -> None:
@@ -84,7 +91,12 @@ class Deadline:
 
     def wait(self, error: Exception) -> None:
         """Pause before the next try; raise if there is no time for it."""
-        time.sleep(self.pause(error))
+        pause = self.pause(error)
+        left = self.end - time.monotonic()
+        if not self._is_logged and left < self._settings.timeout_ms / 1000 - _LONG:
+            self._is_logged = True
+            logger.info("%s (trying again for %d s)", error, left)
+        time.sleep(pause)
 
 
 class Cluster:

@@ -92,6 +92,21 @@ def test_consume_lines_of_json(run, filled):
     assert rows[0]["timestamp"].startswith("2026-01-02")
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_brokers_that_do_not_answer(monkeypatch, is_terminal):
+    """On a terminal nobody has to wait for the error at the end to learn what is tried."""
+    errors = io.StringIO()
+    errors.isatty = lambda: is_terminal
+    monkeypatch.setattr("sys.stderr", errors)
+    monkeypatch.setattr("kcodec.kafka.cluster._LONG", 0.05)
+    wait = ("-X", "default.api.timeout.ms=300", "-X", "retry.backoff.ms=20")
+    assert main(["consume", "orders", "-b", "localhost:1", *wait]) == 2
+    *told, end = errors.getvalue().splitlines()
+    refused = "kcodec consume: localhost:1: cannot connect: Connection refused"
+    assert told == ([f"{refused} (trying again for 0 s)"] if is_terminal else [])
+    assert end == f"{refused} (after tries for 300 ms)"
+
+
 def test_lines_of_a_json_schema(run, cluster, tmp_path):
     registry = f"sqlite:///{tmp_path}/json.db"
     schema = '{"properties":{"id":{"type":"integer"},"any":{}}}'
