@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kcodec._files import check_end
+from kcodec.cli.properties import properties
 from kcodec.errors import ConfigError
 
 __all__ = ["KafkaOptions", "add_options", "shown_tries"]
@@ -135,20 +136,12 @@ def _environment(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def _lines(file: Path) -> dict[str, str]:
     check_end(file)
-    found = {}
     try:
         # Windows' editors write a mark before the text.
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is no text: {error.reason} at byte {error.start}") from None
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if text and not text.startswith(("#", "!")):
-            name, equals, value = text.partition("=")
-            if not equals:
-                raise ConfigError(f"{file}, line {number} is not name=value")
-            found[name.strip()] = value.strip()
-    return found
+    return properties(text, str(file))
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

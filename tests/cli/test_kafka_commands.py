@@ -20,6 +20,7 @@ from fake_broker import CLOSE, FAST, FakeCluster
 
 import kcodec
 from kcodec.cli.main import main
+from kcodec.cli.properties import properties
 from kcodec.cli.where import condition
 from kcodec.errors import ConfigError
 from kcodec.kafka import read, write
@@ -188,11 +189,39 @@ def test_more_records_than_there_can_be(run, filled):
 
 def test_files_of_settings(run, filled, tmp_path):
     file = tmp_path / "settings"
-    file.write_bytes(b"\xef\xbb\xbfclient.id = me\n# none\n! none\n\n")
+    file.write_bytes(b"\xef\xbb\xbfclient.id = me\n# none\n! none\n\nauto.offset.reset: \\\n    earliest\n")
     assert run("consume", "orders", "--config", file)[::2] == (0, "")
     file.write_bytes(b"client.id=\xff\n")
     status, _, errors = run("consume", "orders", "--config", file)
     assert (status, errors) == (2, f"kcodec consume: {file} is no text: invalid start byte at byte 10\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a=1\n b : 2\n\tc 3\r\nd=\n", {"a": "1", "b": "2", "c": "3", "d": ""}),
+        ("a=1 \\\n  2 \\\r\n# 3\n#b=\\\nc=\\\\\n", {"a": "1 2 # 3", "c": "\\"}),
+        (r"a\ b\=c=d=e\:f\\g\h\t\u00e4\ud83d\ude00", {"a b=c": "d=e:f\\gh\tä\U0001f600"}),
+        ("a==b\x0bc", {"a": "=b\x0bc"}),
+        ("a=1\na=2\nb=3\\", {"a": "2", "b": "3"}),
+    ],
+)
+def test_settings_as_java_reads_them(text, found):
+    assert properties(text, "f") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("\n#\na\n", "f, line 3 is not name=value"),
+        ("a=1\\\n2\n=3", "f, line 3 is not name=value"),
+        (r"a=secret\u12x4", r"f, line 1: behind \u stand four hexadecimal digits"),
+    ],
+)
+def test_settings_that_are_none(text, reason):
+    with pytest.raises(ConfigError) as info:
+        properties(text, "f")
+    assert str(info.value) == reason
 
 
 def test_consume_as_others_print(run, filled, tmp_path):
