@@ -24,6 +24,10 @@ _STANDARD_INPUT = "-"
 _LINES = 50_000
 #: Bytes that are read at once.
 _CHUNK = 1 << 20
+#: Bytes of lines that are written together, a little more or less.
+_GROUP = 64 << 20
+#: Bytes of a line: a request, which counts its own in 32 bits, holds no record of more.
+_LONGEST = (1 << 31) - 1
 #: Seconds that a line waits for others.
 _PATIENCE = 0.5
 #: Columns of a Parquet file whose rows are records, not values.
@@ -119,7 +123,7 @@ def open_rows(
         return
     # The file first: neither a broker nor a registry is asked for one that is not there.
     with nullcontext(sys.stdin.buffer) if file == _STANDARD_INPUT else open(file, "rb") as opened:
-        lines = _grouped(opened, as_they_come)
+        lines = _grouped(file, opened, as_they_come)
         if value is None:
             if key_field is not None:
                 raise ConfigError(
@@ -159,10 +163,11 @@ def _records(
     return Rows(schema, batches(), line)
 
 
-def _grouped(file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
+def _grouped(name: str, file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
     """Yield lines in groups; with `as_they_come`, those that no others follow soon."""
     found: list[bytes] = []
     last: list[bytes] = []
+    number, size, held = 1, 0, 0
     deadline = 0.0
     while True:
         chunk = None
@@ -177,21 +182,27 @@ def _grouped(file: Any, as_they_come: bool) -> Iterator[list[bytes]]:
             raise _Interrupted from None
         if chunk is None:
             yield found
-            found = []
+            found, held = [], 0
             continue
         if not found:
             deadline = time.monotonic() + _PATIENCE
         *whole, rest = chunk.split(b"\n")
+        size += len(whole[0] if whole else rest)
+        if size > _LONGEST:
+            raise ValueError(f"{name}, line {number} has more than {_LONGEST} bytes, which no record holds")
         if whole:
             whole[0] = b"".join(last) + whole[0]
             last.clear()
+            number, size = number + len(whole), len(rest)
         last.append(rest)
         if not chunk and any(last):
             whole = [b"".join(last)]
         found += [line.rstrip(b"\r") for line in whole]
-        while len(found) >= _LINES or (found and not chunk):
+        held += len(chunk)
+        while len(found) >= _LINES or (found and (held >= _GROUP or not chunk)):
             yield found[:_LINES]
             found = found[_LINES:]
+            held = 0
         if not chunk:
             return
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ from fake_broker import CLOSE, FAST, FakeCluster
 import kcodec
 from kcodec.cli.main import main
 from kcodec.cli.properties import properties
+from kcodec.cli.row_input import open_rows
 from kcodec.cli.where import condition
 from kcodec.errors import ConfigError
 from kcodec.kafka import read, write
@@ -185,6 +187,37 @@ def test_consume_some(run, filled):
 def test_more_records_than_there_can_be(run, filled):
     status, out, errors = run("consume", "orders", "--columns", "offset", "-n", str(1 << 70))
     assert (status, len(out.splitlines())) == (0, 3), errors
+
+
+def test_lines_without_an_end(run, cluster, monkeypatch):
+    """Nothing is kept of what cannot be one record."""
+    monkeypatch.setattr("kcodec.cli.row_input._CHUNK", 10)
+    monkeypatch.setattr("kcodec.cli.row_input._LONGEST", 100)
+    reads = []
+
+    class Endless(io.BytesIO):
+        def read1(self, size):
+            reads.append(size)
+            assert len(reads) < 50
+            return b"\nsecond\n" + b"x" * 2 if len(reads) == 1 else b"x" * size
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Endless()))
+    status, _, errors = run("produce", "orders")
+    reason = "-, line 3 has more than 100 bytes, which no record holds"
+    assert (status, errors) == (1, f"kcodec produce: {reason}\n")
+    assert run("produce", "orders", stdin=b"\n" + b"x" * 101)[0] == 1
+    assert run("produce", "orders", stdin=b"x" * 100 + b"\n" + b"y" * 100)[0] == 0
+
+
+def test_large_lines_are_written_as_they_come(cluster, monkeypatch, tmp_path):
+    monkeypatch.setattr("kcodec.cli.row_input._CHUNK", 10)
+    monkeypatch.setattr("kcodec.cli.row_input._GROUP", 40)
+    file = tmp_path / "lines"
+    file.write_bytes(b"0123456789\n" * 20)
+    options = SimpleNamespace(flag=lambda _: False, properties={})
+    with open_rows(str(file), "orders", options, None) as rows:
+        sizes = [len(batch) for batch in rows.reader()]
+    assert (sum(sizes), max(sizes)) == (20, 4)
 
 
 def test_files_of_settings(run, filled, tmp_path):
