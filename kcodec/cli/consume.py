@@ -225,6 +225,8 @@ def _place(record: pa.RecordBatch) -> tuple[str, int, int]:
 
 def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any, name: str) -> Any:
     """Return what prints values as console consumers do: by the subject's latest schema, which they are read as."""
+    if isinstance(format, dict):
+        return _number_texts
     if not isinstance(format, str) or len(given.topics) > 1 or given.topics[0].startswith("^"):
         return None
     from kcodec import registry as registries
@@ -246,6 +248,16 @@ def _console_text(given: argparse.Namespace, options: KafkaOptions, format: Any,
         if latest.type != language.type:
             return None
         return language.printer(language.parse(latest.text, named_texts(registry, latest)))
+
+
+def _number_texts(array: pa.Array) -> list[str | None]:
+    from kcodec._lazy import compute as pc
+    from kcodec.formats.json.codec import JsonCodec
+
+    numbers = pc.struct_field(array, [0])
+    texts = JsonCodec(numbers.type, nonfinite=True).encode(numbers).to_pylist()
+    # JSON has numbers that are not finite within quotes.
+    return [None if each is None else each.decode().strip('"') for each in texts]
 
 
 class _Writer:

@@ -251,7 +251,7 @@ def _lines_of_json(
     kind = PayloadFormat(value, Settings.of(options.config), False).arrow_type(topic)
     if kind is None:
         raise ConfigError(f"no schema of {topic!r} is known: --schema FILE")
-    codec = JsonCodec(kind, nonfinite=True)
+    decode = _json_decoder(kind, isinstance(value, dict) and value["format"] == "KAFKA")
 
     #: For each line that is blank, the number of rows before it.
     blank: list[int] = []
@@ -269,7 +269,7 @@ def _lines_of_json(
                 else:
                     blank.append(number + len(texts))
             try:
-                found = codec.decode(texts)
+                found = decode(texts)
             except DecodeError as error:
                 at = line(number + error.row)
                 raise _BadLine(at, error.offset, error.path, error.code, error.reason) from None
@@ -277,3 +277,19 @@ def _lines_of_json(
             yield found
 
     return _records(kind, values(), key_field, line)
+
+
+def _json_decoder(kind: pa.DataType, is_bare: bool) -> Callable[[list[bytes]], pa.Array]:
+    """Return what decodes texts as a type; with `is_bare` also those that are its only field alone."""
+    codec = JsonCodec(kind, nonfinite=True)
+    if not is_bare:
+        return codec.decode
+    field = JsonCodec(kind.field(0).type, nonfinite=True)
+
+    def decode(texts: list[bytes]) -> pa.Array:
+        whole = [text if text.lstrip().startswith(b"{") else None for text in texts]
+        alone = [text if other is None else None for text, other in zip(texts, whole, strict=True)]
+        found = pc.coalesce(field.decode(alone), pc.struct_field(codec.decode(whole), [0]))
+        return pa.StructArray.from_arrays([found], fields=list(kind))
+
+    return decode

@@ -588,6 +588,39 @@ def test_produce_lines_of_json(run, cluster, registry, tmp_path):
     assert nowhere[::2] == (2, "kcodec produce: Subject 'orders-value' not found.\n")
 
 
+@pytest.mark.parametrize(
+    ("format", "lines", "shown"),
+    [
+        ("int", b'5\n{"VALUE":6}\n\n null\n-7\n', ["5", "6", "null", "-7"]),
+        ("bigint", b"9223372036854775807\n", ["9223372036854775807"]),
+        ("double", b'1.5\n {"VALUE":2}\n"NaN"\n', ["1.5", "2.0", "NaN"]),
+    ],
+)
+def test_numbers(run, format, lines, shown):
+    """As Kafka's console tools take and print them; also as lines of JSON of kcodec consume are."""
+    values = ("orders", "--value", format)
+    assert run("produce", *values, "--partition", "0", stdin=lines)[::2] == (0, "")
+    assert run("consume", *values, "-o", "text")[1].splitlines() == shown
+    lines_of_json = run("consume", *values, "--columns", "value.*")[1]
+    assert run("produce", *values, "--partition", "1", stdin=lines_of_json.encode())[::2] == (0, "")
+    assert run("consume", *values, "-o", "text")[1].splitlines() == shown * 2
+    assert run("consume", *values, "-o", "text", "--property", "print.key=true")[1].startswith("null\t")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"x", "json_syntax: line 3, byte 0: "),
+        (b'{"VALUE":"x"}', "json_type: line 3, byte 9, VALUE: "),
+        (b"2147483648", "out_of_range: line 3, byte 0: "),
+    ],
+)
+def test_lines_that_are_no_numbers(run, line, reason):
+    status, _, errors = run("produce", "orders", "--value", "int", stdin=b'1\n{"VALUE":2}\n' + line)
+    assert status == 1
+    assert errors.startswith(f"kcodec produce: {reason}")
+
+
 def test_produce_lines_of_bytes(run, cluster):
     keys = ("--property", "parse.key=true", "--property", "key.separator=:", "--property", "null.literal=NIL")
     assert run("produce", "orders", "--partition", "0", *keys, stdin=b"a:1\nNIL:2\nc:NIL\n")[::2] == (0, "")
