@@ -190,10 +190,10 @@ def _follow(
                 if group is not None:
                     for each in reversed(held):
                         topic, partition, offset = _place(each)
-                        positions[topic][partition] = offset
+                        _move(positions, topic, partition, offset)
                     if last is not None:
                         topic, partition, offset = _place(last)
-                        positions[topic][partition] = offset + 1
+                        _move(positions, topic, partition, offset + 1)
                     follower.commit(positions)
                 held.clear()
             writer.tell(follower.report.faults, last)
@@ -216,6 +216,12 @@ def _ended_by_signals() -> Iterator[None]:
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
+
+
+def _move(positions: dict[str, dict[int, int]], topic: str, partition: int, offset: int) -> None:
+    """Set a position, unless its topic was deleted meanwhile."""
+    if partition in positions.get(topic, ()):
+        positions[topic][partition] = offset
 
 
 def _place(record: pa.RecordBatch) -> tuple[str, int, int]:

@@ -65,13 +65,19 @@ class _Cursor:
         self.unknown = 0
 
     @property
-    def is_done(self) -> bool:
-        return self.end is not None and self.next >= self.end
+    def is_deleted(self) -> bool:
+        return self.unknown >= _UNKNOWN_TRIES
 
-    def fail(self, error: KafkaError) -> None:
-        """Keep an error that may pass; raise it if there is no time left."""
+    @property
+    def is_done(self) -> bool:
+        return self.is_deleted or (self.end is not None and self.next >= self.end)
+
+    def fail(self, error: KafkaError, may_be_deleted: bool) -> None:
+        """Keep an error that may pass; raise it if there is no time left, or if it says what must not be."""
         self.unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION
-        if self.unknown >= _UNKNOWN_TRIES:
+        if self.is_deleted:
+            if may_be_deleted:
+                return
             raise error
         self.not_before = time.monotonic() + self.deadline.pause(error)
         self.error = error
@@ -86,20 +92,30 @@ class Fetcher:
     """The pieces of ranges, in order within each partition; to be closed.
 
     Iterating gives lists of pieces, of a response each, until all ranges are at their ends; with `is_endless` it goes
-    on when there are none, as more may be added. Errors of brokers are raised from it, as `KafkaError`.
+    on when there are none, as more may be added. Errors of brokers are raised from it, as `KafkaError`; with
+    `may_be_deleted` a topic that is deleted is none, and its partitions are among the `deleted`.
     """
 
     def __init__(
-        self, cluster: Cluster, ranges: Iterable[Range], isolation: str, is_endless: bool = False
+        self,
+        cluster: Cluster,
+        ranges: Iterable[Range],
+        isolation: str,
+        is_endless: bool = False,
+        may_be_deleted: bool = False,
     ) -> None:
         self.cluster = cluster
         self.isolation = isolation
+        self.is_endless = is_endless
+        self.may_be_deleted = may_be_deleted
+        #: Partitions that are gone, behind all that was taken of them, and not asked for yet.
+        self.deleted: list[TopicPartition] = []
         #: What was found to be gone, and not asked for yet.
         self.lost: list[Lost] = []
         self.stopped = threading.Event()
-        self.arrived: queue.SimpleQueue[tuple[_Broker, list[Piece]] | BaseException | None] = (
-            queue.SimpleQueue()
-        )
+        self.arrived: queue.SimpleQueue[
+            tuple[_Broker, list[Piece]] | TopicPartition | BaseException | None
+        ] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._brokers: dict[int, _Broker] = {}
         self._open = 0
@@ -120,7 +136,7 @@ class Fetcher:
             yield found
 
     def take(self, timeout: float | None = None) -> list[Piece] | None:
-        """Return the pieces of the next response, None at the end; with a time-out, ``[]`` if there is none by then.
+        """Return the pieces of the next response, None at the end; ``[]`` if there is none by a time-out, or deleted.
 
         Pieces are held until the next ones are taken.
         """
@@ -135,6 +151,9 @@ class Fetcher:
         if isinstance(found, BaseException):
             self.arrived.put(found)
             raise found
+        if isinstance(found, TopicPartition):
+            self.deleted.append(found)
+            return []
         self._holder, pieces = found
         return pieces
 
@@ -148,6 +167,10 @@ class Fetcher:
     def take_lost(self) -> list[Lost]:
         """Return what was found to be gone since this was last asked for."""
         return [self.lost.pop(0) for _ in range(len(self.lost))]
+
+    def take_deleted(self) -> list[TopicPartition]:
+        """Return partitions that were found to be deleted since this was last asked for."""
+        return [self.deleted.pop(0) for _ in range(len(self.deleted))]
 
     def close(self) -> None:
         """End all threads and connections."""
@@ -189,7 +212,7 @@ class Fetcher:
         """Count a partition that is at its end."""
         with self._lock:
             self._open -= 1
-            if not self._open:
+            if not self._open and not self.is_endless:
                 self.arrived.put(None)
 
 
@@ -230,6 +253,7 @@ class _Broker:
         due = [each for each in waiting if each.not_before <= now]
         if due:
             self._find(due)
+            self._drop_done()
             return
         ready = [each for each in self.cursors if each.error is None]
         if ready and self.number < 0:
@@ -258,29 +282,40 @@ class _Broker:
         finally:
             if not is_held:
                 self.permits.release()
+        self._drop_done()
+
+    def _drop_done(self) -> None:
         for each in [each for each in self.cursors if each.is_done]:
             self.cursors.remove(each)
+            if each.is_deleted:
+                self.fetcher.arrived.put(each.place)
             self.fetcher.done()
 
     def _fail(self, cursors: Iterable[_Cursor], error: KafkaError) -> None:
         for each in cursors:
             if not each.is_done:
-                each.fail(error)
+                each.fail(error, self.fetcher.may_be_deleted)
 
     def _find(self, cursors: list[_Cursor]) -> None:
         """Ask who leads the partitions of cursors, and hand them over."""
+        topics = by_topic(each.place for each in cursors)
         try:
-            self.cluster.refresh(by_topic(each.place for each in cursors))
+            self.cluster.refresh(topics)
         except KafkaError as error:
             if error.code is not None and not is_retriable(error.code):
                 raise
+            if error.code == UNKNOWN_TOPIC_OR_PARTITION and len(topics) > 1:
+                # It is an error of one of them.
+                for topic in topics:
+                    self._find([each for each in cursors if each.place.topic == topic])
+                return
             self._fail(cursors, error)
             return
         moved = []
         for each in cursors:
             leader = self.cluster.leader(each.place).broker
             if leader < 0:
-                each.fail(broker_error(5, str(each.place)))
+                self._fail([each], broker_error(5, str(each.place)))
                 continue
             each.error = None
             if leader != self.number:
@@ -324,7 +359,7 @@ class _Broker:
                 if error.code is not None and not is_retriable(error.code):
                     raise
                 # What came of others is not asked for again.
-                cursor.fail(error)
+                self._fail([cursor], error)
                 continue
             if piece is not None:
                 pieces.append(piece)
@@ -372,7 +407,7 @@ class _Broker:
             error = broker_error(fetched.error, str(cursor.place))
             if not is_stale(fetched.error) and not is_retriable(fetched.error):
                 raise error
-            cursor.fail(error)
+            self._fail([cursor], error)
             return None
         records = fetched.records
         if not records.size:

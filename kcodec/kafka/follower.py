@@ -1,6 +1,7 @@
 """Topics as columns, without an end."""
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -42,8 +43,10 @@ def follow(
     ----------
     topics, servers, key, value, columns, isolation, errors, config
         As for `read`, but for ranges. Partitions that are added later, and topics that a pattern finds later, are read
-        from their first offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). Those of a group's other
-        members are read, too: to share partitions among members is what confluent-kafka's consumer is for.
+        from their first offset; they are looked for every ``metadata.max.age.ms`` (5 minutes). A topic that is deleted
+        is an error, unless a pattern has found it: then it leaves the positions, and the others are read on.
+        Partitions of a group's other members are read, too: to share partitions among members is what
+        confluent-kafka's consumer is for.
     start : str, datetime, int or mapping
         As for `read`.
     group : str, optional
@@ -109,7 +112,9 @@ class Follower:
         self._positions = positions_of(ranges)
         self._is_closed = False
         self._high: dict[TopicPartition, int] = {}
-        self._fetcher = Fetcher(cluster, ranges, isolation, is_endless=True)
+        # As those of Java's clients, a pattern means the topics that there are.
+        is_pattern = isinstance(topics, re.Pattern) or (isinstance(topics, str) and topics.startswith("^"))
+        self._fetcher = Fetcher(cluster, ranges, isolation, is_endless=True, may_be_deleted=is_pattern)
         self._batches: Iterator[pa.RecordBatch] = iter(())
         self._next_look = time.monotonic() + cluster.settings.metadata_age_ms / 1000
 
@@ -193,6 +198,8 @@ class Follower:
                 self._look()
             pieces = self._fetcher.take(max(min(end, self._next_look) - time.monotonic(), 0))
             note_lost(self._fetcher.take_lost(), self.report)
+            for place in self._fetcher.take_deleted():
+                self._forget(place)
             if pieces:
                 self._batches = Lasting(self._ready(pieces), KafkaError)
             elif pieces is None or time.monotonic() >= end:
@@ -207,6 +214,14 @@ class Follower:
                 yield batch
             # Behind what transactions and compaction have left out, too.
             self._positions[topic][partition] = piece.next
+
+    def _forget(self, place: TopicPartition) -> None:
+        """Follow a partition no longer, whose topic is deleted; one that is made again is a new one."""
+        logger.warning("%s is deleted, and no longer followed", place)
+        del self._positions[place.topic][place.partition]
+        if not self._positions[place.topic]:
+            del self._positions[place.topic]
+        self._high.pop(place, None)
 
     def commit(self, positions: Mapping[str, Mapping[int, int]] | None = None) -> None:
         """Commit positions to the group, by default the present ones; they are where it starts again.

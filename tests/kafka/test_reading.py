@@ -140,6 +140,58 @@ def test_a_topic_that_is_found_later_tells_the_columns(fast):
                 assert follower.poll(10).to_pylist() == [{"topic": "b", "value": 7}]
 
 
+@pytest.mark.parametrize("brokers", [1, 2])
+def test_a_topic_of_a_pattern_that_is_deleted(fast, caplog, brokers):
+    """The others are read on, and one that is made again is read from its beginning."""
+    settings = {**fast, "metadata.max.age.ms": 200}
+    names = {"a": 2, "b": 2}
+
+    def add(cluster, topic, partition, first, count):
+        cluster.leaders[topic, partition] = partition % brokers
+        cluster.logs.setdefault((topic, partition), [])
+        cluster.put((topic, partition), batch(first, count))
+
+    def delete(cluster, topic):
+        for log in (cluster.logs, cluster.leaders):
+            for place in [each for each in log if each[0] == topic]:
+                del log[place]
+
+    def until(follower, positions):
+        end = time.monotonic() + 10
+        while follower.positions != positions:
+            assert time.monotonic() < end, follower.positions
+            follower.poll(0.1)
+
+    with FakeCluster(names, brokers) as cluster:
+        for topic in names:
+            for partition in (0, 1):
+                add(cluster, topic, partition, 0, 5)
+        place = {"servers": cluster.address, "start": "earliest", "config": settings}
+        with follow("^[ab]$", **place) as follower, follow(["a", "b"], **place) as named:
+            for each in (follower, named):
+                until(each, {"a": {0: 5, 1: 5}, "b": {0: 5, 1: 5}})
+            with cluster.lock:
+                delete(cluster, "a")
+            until(follower, {"b": {0: 5, 1: 5}})
+            assert "a-0 is deleted, and no longer followed" in caplog.text
+            with pytest.raises(KafkaError, match="topic 'a': UNKNOWN_TOPIC_OR_PARTITION"):
+                until(named, {})
+            add(cluster, "b", 1, 5, 3)
+            until(follower, {"b": {0: 5, 1: 8}})
+            assert follower.lag == 0
+            add(cluster, "a", 0, 0, 2)
+            until(follower, {"a": {0: 2}, "b": {0: 5, 1: 8}})
+            with cluster.lock:
+                delete(cluster, "a")
+                delete(cluster, "b")
+            until(follower, {})
+            began = time.monotonic()
+            assert follower.poll(0.2) is None
+            assert time.monotonic() - began > 0.1
+            add(cluster, "b", 0, 0, 1)
+            until(follower, {"b": {0: 1}})
+
+
 def test_following_goes_on_where_partitions_cannot_be_looked_for(fast):
     settings = {**fast, "metadata.max.age.ms": 1}
     with filled((5,)) as cluster, follow("t", servers=cluster.address, config=settings) as follower:
