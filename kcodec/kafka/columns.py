@@ -171,7 +171,13 @@ class Columns:
 
     def read(self, piece: Piece) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Return the wanted records of a piece, and for each batch the offset of the record behind it."""
-        keep = CommittedBatches(piece).keep if self._committed and piece.aborted else None
+        keep = None
+        if self._committed and piece.aborted:
+            committed = CommittedBatches(piece)
+            keep = committed.keep
+            for offset in committed.unread:
+                reason = "the key of the marker at the end of a transaction does not say what it is"
+                self._fault(RecordFault(*piece.place, offset, None, None, "", "invalid_batch", reason))
         source = BatchSource(BatchOptions(check_crc=self._check_crc, errors="report"), keep)
         seen = 0
         for records in source.buffer(piece.records):

@@ -16,16 +16,21 @@ class CommittedBatches:
     """The batches of a piece without those of aborted transactions.
 
     A transaction that the broker lists as aborted begins at its first offset and ends with its producer's next marker
-    that says so.
+    that says so. `unread` are the offsets of markers whose keys do not tell what they are: Java's consumers stop there,
+    and what comes behind them is no part of the transaction.
     """
 
     def __init__(self, piece: Piece) -> None:
-        markers = _abort_markers(piece.records)
+        markers, unread = _abort_markers(piece.records)
         #: First and last offsets of aborted transactions, by producer.
         self._aborted: dict[int, list[tuple[int, int]]] = {}
+        self.unread: list[int] = []
         for producer, first in piece.aborted:
             ends = [at for at in markers.get(producer, ()) if at >= first]
-            self._aborted.setdefault(producer, []).append((first, min(ends, default=(1 << 63) - 1)))
+            last = min(ends, default=(1 << 63) - 1)
+            self._aborted.setdefault(producer, []).append((first, last))
+            if last in unread:
+                self.unread.append(last)
 
     def keep(self, _: int, scan: Any) -> bytes:
         """Return a byte for each batch of a scan: whether it is committed."""
@@ -39,15 +44,23 @@ class CommittedBatches:
         return keep.tobytes()
 
 
-def _abort_markers(records: pa.Buffer) -> dict[int, list[int]]:
-    """Return the offsets of the markers that end aborted transactions, by producer."""
+def _abort_markers(records: pa.Buffer) -> tuple[dict[int, list[int]], set[int]]:
+    """Return the offsets of the markers that end aborted transactions, by producer, and of those that cannot be read.
+
+    The latter are among the former.
+    """
     found: dict[int, list[int]] = {}
+    unread = set()
     source = BatchSource(BatchOptions(check_crc=False, control="only", errors="skip"))
     for chunk in source.buffer(records):
-        kinds = chunk.column("control_type").cast(pa.string()).to_pylist()
-        for kind, producer, offset in zip(
-            kinds, chunk.column("producer_id").to_pylist(), chunk.column("offset").to_pylist(), strict=True
-        ):
-            if kind == "ABORT":
+        names = ("control_type", "key", "producer_id", "offset")
+        kinds, *others = (chunk.column(name) for name in names)
+        columns = (kinds.cast(pa.string()), *others)
+        for kind, key, producer, offset in zip(*(each.to_pylist() for each in columns), strict=True):
+            # A version and a type, of two bytes each; there is no negative version.
+            is_unread = key is None or len(key) < 4 or key[0] >= 0x80
+            if is_unread:
+                unread.add(offset)
+            if is_unread or kind == "ABORT":
                 found.setdefault(producer, []).append(offset)
-    return found
+    return found, unread

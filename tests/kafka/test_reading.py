@@ -283,6 +283,48 @@ def test_aborted_transactions(fast):
         assert offsets(cluster, fast, isolation="read_uncommitted") == everything
 
 
+@pytest.mark.parametrize("key", [b"\0\0\0", b"", None, b"\xff\xff\0\0"])
+def test_markers_that_cannot_be_read(fast, key):
+    """Java's consumers stop there; what comes behind one, which they seek to, is not of the transaction."""
+    with FakeCluster({"t": 1}) as cluster:
+
+        def ends(first, key):
+            columns = {"key": pa.array([key], pa.binary()), "value": [bytes(6)], "producer_id": [1]}
+            flags = {"transactional": [True], "control": [True]}
+            cluster.put(PLACE, write_batches(pa.table({**columns, **flags}), base_offset=first))
+
+        def writes(first, count):
+            cluster.put(PLACE, batch(first, count, producer_id=1, transactional=True))
+
+        writes(0, 3)
+        ends(3, key)
+        writes(4, 2)
+        ends(6, struct.pack(">hh", 0, 1))
+        cluster.aborted[PLACE] = [(1, 0, 3)]
+        with pytest.raises(RecordError, match="invalid_batch: t-0, offset 3, batch: the key of the marker"):
+            offsets(cluster, fast)
+        assert offsets(cluster, fast, errors="null") == [4, 5]
+        reader, report = read("t", servers=cluster.address, config=fast, errors="report")
+        assert reader.read_all()["offset"].to_pylist() == [4, 5]
+        assert [(each.offset, each.column, each.code) for each in report.faults] == [
+            (3, None, "invalid_batch")
+        ]
+        assert offsets(cluster, fast, isolation="read_uncommitted") == [0, 1, 2, 4, 5]
+
+
+def test_markers_of_unknown_types_end_nothing(fast):
+    """As in Java's consumers."""
+    with FakeCluster({"t": 1}) as cluster:
+        for first, kind in ((2, 9), (5, 0)):
+            cluster.put(PLACE, batch(first - 2, 2, producer_id=1, transactional=True))
+            columns = {"key": [struct.pack(">hh", 0, kind)], "value": [bytes(6)], "producer_id": [1]}
+            flags = {"transactional": [True], "control": [True]}
+            cluster.put(PLACE, write_batches(pa.table({**columns, **flags}), base_offset=first))
+        cluster.put(PLACE, batch(6, 2, producer_id=1, transactional=True))
+        cluster.aborted[PLACE] = [(1, 0, 5)]
+        assert offsets(cluster, fast) == [6, 7]
+
+
 def test_leaders_move(fast):
     with filled(counts=[5] * 40, brokers=2, partitions=2) as cluster:
         first, second = cluster.brokers
