@@ -8,7 +8,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
 
-__all__ = ["dead_letters"]
+__all__ = ["OF_EITHER", "dead_letters"]
+
+#: Metadata of an error column that has errors of keys and of values, without their other halves.
+OF_EITHER = {"kcodec.errors": "of keys or values"}
 
 #: Header -> field of the error.
 _FACTS = {
@@ -55,7 +58,8 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     Raises
     ------
     ConfigError
-        If there is no such error column, or more than one; or it is that of keys, and the values were decoded.
+        If there is no such error column, or more than one; or it is that of keys, and the values were decoded; or it
+        is that of `read_ksql`, which has errors of keys and of values.
 
     Examples
     --------
@@ -67,6 +71,11 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
     from pyspark.sql.types import BinaryType, StringType
 
     names, fields = _error_column(df, error)
+    if df.schema[names[0]].metadata == OF_EITHER:
+        raise ConfigError(
+            f"{names[0]} has the bytes of keys and of values, which are not told apart: decode the topic's records "
+            "with from_ksql, beside their keys and values"
+        )
     found = F.col(".".join(f"`{name.replace('`', '``')}`" for name in names))
     kinds = {field.name.lower(): field.dataType for field in df.schema.fields}
     there = {name for name, kind in _TYPES.items() if name in kinds and kinds[name].simpleString() == kind}

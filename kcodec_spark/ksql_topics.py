@@ -17,6 +17,7 @@ from kcodec.ksql.statement import INFERRED, Statement
 from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import Reading, reader_of, writer_of
 from kcodec_spark.columns import computed, decoded, encoded
+from kcodec_spark.dead_letters import OF_EITHER
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, rows_options
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def read_ksql(
     options : dict, optional
         Those of the source, such as ``startingOffsets``, by default the ``earliest``; ``mode``,
         ``columnNameOfCorruptRecord`` and ``onRegistryFailure`` as for `from_avro`. What is wrong with a row is that of
-        its value, else of its key.
+        its value, else of its key; for `dead_letters`, decode the records with `from_ksql` instead.
     source : str
         ``"kcodec_kafka"``, or ``"kafka"`` for Spark's own, whose jar the session needs.
     compat
@@ -220,7 +221,8 @@ def select_ksql(
     if rows.corrupt_column is not None:
         bad = [F.col(f"__{part}").getField(rows.corrupt_column) for part in ("value", "key") if part in parts]
         if bad:
-            made.append(F.coalesce(*bad).alias(rows.corrupt_column))
+            of = {"metadata": OF_EITHER} if "key" in parts else {}
+            made.append(F.coalesce(*bad).alias(rows.corrupt_column, **of))
     return step.select(*made)
 
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PythonException
 
 from kcodec import ConfigError, SchemaError
-from kcodec_spark import read_ksql, select_ksql, write_ksql
+from kcodec_spark import dead_letters, from_ksql, read_ksql, select_ksql, write_ksql
 from kcodec_spark.ksql_topics import _codecs, _payloads, _written_names
 
 UTC = datetime.timezone.utc
@@ -108,6 +108,22 @@ def test_bad_rows(spark):
     assert [row["bad"] and (row["bad"]["code"], row["bad"]["bytes"]) for row in found] == [
         None, ("json_syntax", b"x"), ("truncated", b"{"), None,
     ]  # fmt: skip
+
+
+def test_dead_letters_of_bad_rows(spark):
+    """The bytes of keys are not taken for those of values."""
+    options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "bad"}
+    frame = records(spark, (b"x", b'{"V":2}', []), (b"3", b"{", []))
+    keyed = "CREATE STREAM s (k INT KEY, v INT) WITH (kafka_topic='s', format='JSON');"
+    found = select_ksql(frame, keyed, options=options)
+    with pytest.raises(ConfigError, match=r"bad has the bytes of keys and of values, .* with from_ksql"):
+        dead_letters(found, "bad")
+    with pytest.raises(ConfigError, match="with from_ksql"):
+        dead_letters(found.where("K is null").select("bad", "K"), "bad")
+    alone = select_ksql(frame, keyed.replace("k INT KEY, ", ""), options=options)
+    assert [row.value for row in dead_letters(alone, "bad").collect()] == [b"{"]
+    read = frame.select("*", from_ksql("value", "JSON", "v INT", options=options).alias("r"))
+    assert [(row.key, row.value) for row in dead_letters(read, "bad").collect()] == [(b"3", b"{")]
 
 
 def test_windows(spark):
