@@ -21,6 +21,7 @@ __all__ = [
     "RegistryError",
     "SchemaError",
     "check_booleans",
+    "is_whole",
     "near",
     "one_line",
 ]
@@ -183,6 +184,17 @@ def check_booleans(**options: object) -> None:
     for name, value in options.items():
         if not isinstance(value, bool):
             raise ConfigError(f"{name}={value!r} is not True or False")
+
+
+def is_whole(value: object) -> bool:
+    """Return whether an option is a whole number; True and False would be 1 and 0.
+
+    Examples
+    --------
+    >>> is_whole(1), is_whole(True), is_whole(1.0)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def one_line(text: object, limit: int = 400) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, is_whole
 
 __all__ = ["JSON_KINDS", "MAX_DEPTH", "Form", "Limits", "Node", "Op", "Plan"]
 
@@ -202,7 +202,7 @@ class Limits(NamedTuple):
         if not isinstance(limits, cls):
             raise ConfigError(f"limits={limits!r} is not a kcodec.Limits")
         for name, value in limits._asdict().items():
-            if not isinstance(value, int) or not 0 <= value < 1 << 63:
+            if not is_whole(value) or not 0 <= value < 1 << 63:
                 raise ConfigError(f"{name}={value!r} is not a number from 0 to 2**63 - 1")
         return limits
 

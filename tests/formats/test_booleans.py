@@ -1,4 +1,4 @@
-"""Options that are True or False: nothing else is taken for either, in any codec."""
+"""Options that are True or False: nothing else is taken for either, in any codec, nor either for a number."""
 
 import inspect
 import json
@@ -50,13 +50,13 @@ _CALLS = [
     (list_batches, (_BATCHES,)),
 ]
 #: Settings of Connect's, which are text too.
-_SETTINGS = ("schemas_enable", "replace_null_with_default")
+_SETTINGS = ("schemas_enable", "replace_null_with_default", "schemas_cache_size")
 
 
-def _options():
+def _options(kind="bool"):
     for call, arguments in _CALLS:
         for name, parameter in inspect.signature(call).parameters.items():
-            if str(parameter.annotation).startswith(("bool", "<class 'bool'>")) and name not in _SETTINGS:
+            if str(parameter.annotation).startswith((kind, f"<class '{kind}'>")) and name not in _SETTINGS:
                 yield pytest.param(call, arguments, name, id=f"{call.__qualname__}-{name}")
 
 
@@ -65,6 +65,21 @@ def _options():
 def test_options_that_are_no_booleans_are_refused(call, arguments, name, value):
     with pytest.raises(kcodec.ConfigError, match=f"^{name}=.* is not True or False$"):
         call(*arguments, **{name: value})
+
+
+@pytest.mark.parametrize(("call", "arguments", "name"), list(_options("int")))
+def test_booleans_are_no_numbers(call, arguments, name):
+    # These have no default, and are given by their places.
+    arguments = arguments[: {"scale": 0, "version": 1}.get(name, 2)]
+    more = {"window": "tumbling", "key": True} if name == "window_size" else {}
+    with pytest.raises(kcodec.ConfigError, match=r"True is (not|no duration)"):
+        call(*arguments, **{name: True}, **more)
+
+
+@pytest.mark.parametrize("name", kcodec.Limits._fields)
+def test_limits_are_numbers(name):
+    with pytest.raises(kcodec.ConfigError, match=f"^{name}=True is not a number"):
+        kcodec.JsonCodec(_KIND, limits=kcodec.Limits(**{name: True}))
 
 
 def test_all_codecs_have_such_options():

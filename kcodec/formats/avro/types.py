@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, SchemaError, check_booleans
+from kcodec.errors import ConfigError, SchemaError, check_booleans, is_whole
 from kcodec.formats.avro.schema import MAX_NESTING, Schema
 from kcodec.formats.debezium.types import TIME_TYPES, TimeType
 
@@ -119,7 +119,7 @@ class TypeOptions:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
         check_booleans(large=self.large, debezium=self.debezium)
         depth = self.recursive_depth
-        if depth is not None and (not isinstance(depth, int) or depth < 1):
+        if depth is not None and (not is_whole(depth) or depth < 1):
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
         if not isinstance(self.union_prefix, str):
             raise ConfigError(f"union_prefix={self.union_prefix!r} is not text")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError, SchemaError
+from kcodec.errors import ConfigError, SchemaError, is_whole
 from kcodec.formats.connect.json_reader import Expansion, invalid_null, to_connect
 from kcodec.formats.connect.json_writer import from_connect
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP, ValueSchema, parse_integer, to_java
@@ -340,7 +340,7 @@ def check_widths(precision: int, wide_decimals: str) -> None:
     """Check the arguments of `ConnectSchema.to_arrow`, which codecs have too."""
     if wide_decimals not in _WIDE:
         raise ConfigError(f"wide_decimals={wide_decimals!r} is not one of {', '.join(map(repr, _WIDE))}")
-    if not isinstance(precision, int) or precision < 1 or (precision > 76 and wide_decimals != "string"):
+    if not is_whole(precision) or precision < 1 or (precision > 76 and wide_decimals != "string"):
         raise ConfigError(f"precision={precision!r} is not within 1 and 76")
 
 

@@ -15,7 +15,7 @@ from kcodec.columns.casts import cast_rows
 from kcodec.columns.ddl import ddl_type
 from kcodec.columns.nested import arrange, unpack
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans
+from kcodec.errors import ConfigError, Fault, SchemaError, check_booleans, is_whole
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.formats.json.plan import RAW, JsonOptions, decodable, json_plan
 from kcodec.plan import Limits, Plan
@@ -195,7 +195,7 @@ def infer(values: Any, *, decimals: bool = False, times: bool = True, sample: in
     struct<id: double, at: timestamp[us, tz=UTC], tags: list<item: string>>
     """
     check_booleans(decimals=decimals, times=times)
-    if not isinstance(sample, int) or sample < 1:
+    if not is_whole(sample) or sample < 1:
         raise ConfigError(f"sample={sample!r} is not a number of at least 1")
     chunks, _ = payloads(values)
     seen = _Seen()

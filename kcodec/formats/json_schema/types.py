@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.columns.fields import check_field, field_tree
-from kcodec.errors import ConfigError, SchemaError, check_booleans
+from kcodec.errors import ConfigError, SchemaError, check_booleans, is_whole
 from kcodec.formats.connect.schema import decimal_type
 from kcodec.formats.connect.values import DATE, DECIMAL, TIME, TIMESTAMP
 from kcodec.formats.json.plan import RAW
@@ -71,7 +71,7 @@ class TypeOptions:
         for name, limit in (("recursive_depth", 20), ("precision", 76)):
             value = getattr(self, name)
             least = 1 if name == "precision" else 0
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= limit:
+            if not is_whole(value) or not least <= value <= limit:
                 raise ConfigError(f"{name}={value!r} is not a number from {least} to {limit}")
         check_booleans(large=self.large)
         if isinstance(self.arrow_type, pa.Schema):

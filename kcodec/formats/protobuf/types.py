@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import ConfigError, check_booleans
+from kcodec.errors import ConfigError, check_booleans, is_whole
 
 __all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "ProtobufOptions"]
 
@@ -100,7 +100,7 @@ class ProtobufOptions:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(allowed)}")
         check_booleans(large=self.large)
         depth = self.recursive_depth
-        if depth is not None and (not isinstance(depth, int) or depth < 1):
+        if depth is not None and (not is_whole(depth) or depth < 1):
             raise ConfigError(f"recursive_depth={depth!r} is not a number of at least 1")
         if self.fields is not None and not _names("fields", self.fields):
             raise ConfigError(f"fields={self.fields!r} is not a list of one name or more")

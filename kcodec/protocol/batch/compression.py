@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.errors import CODES, ConfigError
+from kcodec.errors import CODES, ConfigError, is_whole
 from kcodec.wire._varint_py import read as read_varint
 
 try:
@@ -192,7 +192,7 @@ def compress(codec: str, data: Any, level: int | None = None, magic: int = 2) ->
         raise ConfigError("zstd needs magic 2")
     if level is not None:
         low, high = _LEVELS.get(codec, (0, -1))
-        if not isinstance(level, int) or not low <= level <= high:
+        if not is_whole(level) or not low <= level <= high:
             raise ConfigError(
                 f"level={level!r} is not one of {codec}'s" + (f": {low} to {high}" if high else "")
             )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.codec import report
 from kcodec.columns.stream import stream
-from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, check_booleans, is_whole
 from kcodec.protocol.batch.compression import CompressionError, Expanded, SizeLimitError
 from kcodec.protocol.batch.partition_files import open_file
 from kcodec.protocol.batch.schema import record_schema
@@ -61,7 +61,7 @@ class BatchOptions(NamedTuple):
             if getattr(self, name) not in choices:
                 raise ConfigError(f"{name}={getattr(self, name)!r} is not one of {', '.join(choices)}")
         check_booleans(check_crc=self.check_crc, views=self.views)
-        if not isinstance(self.max_decompressed, int) or self.max_decompressed < 0:
+        if not is_whole(self.max_decompressed) or self.max_decompressed < 0:
             raise ConfigError(f"max_decompressed={self.max_decompressed!r} is not a number of bytes")
 
 
@@ -242,7 +242,7 @@ def stream_batches(source: Any, *, window: int = _READ, **options: Any) -> pa.Re
     chosen = BatchOptions.of(options)
     if chosen.errors == "report":
         raise ConfigError("errors='report' is not for streams: raise or skip")
-    if not isinstance(window, int) or window < 1:
+    if not is_whole(window) or window < 1:
         raise ConfigError(f"window={window!r} is not a number of bytes")
     chunks = chunks_of(source, BatchSource(chosen), window)
     return stream(record_schema(chosen.views), chunks)

@@ -14,7 +14,7 @@ from kcodec._lazy import compute as pc
 from kcodec.columns.casts import cast_rows
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import payloads
-from kcodec.errors import CODES, ConfigError, EncodeError
+from kcodec.errors import CODES, ConfigError, EncodeError, is_whole
 from kcodec.protocol.batch.compression import CODECS, compress
 from kcodec.protocol.batch.schema import HEADERS
 
@@ -111,9 +111,9 @@ def write_batches(
     """
     if magic not in (0, 1, 2):
         raise ConfigError(f"magic={magic} is not one of 0, 1, 2")
-    if not isinstance(max_bytes, int) or not 1 <= max_bytes <= _MAX_INT32:
+    if not is_whole(max_bytes) or not 1 <= max_bytes <= _MAX_INT32:
         raise ConfigError(f"max_bytes={max_bytes!r} is not within 1 and {_MAX_INT32}")
-    if not isinstance(base_offset, int) or not 0 <= base_offset < 1 << 62:
+    if not is_whole(base_offset) or not 0 <= base_offset < 1 << 62:
         raise ConfigError(f"base_offset={base_offset!r} is not within 0 and 2^62")
     compress(codec, b"", level, magic)
     columns = _columns(table, base_offset)
