@@ -21,6 +21,7 @@ __all__ = [
     "RegistryError",
     "SchemaError",
     "check_booleans",
+    "check_names",
     "is_whole",
     "near",
     "one_line",
@@ -184,6 +185,20 @@ def check_booleans(**options: object) -> None:
     for name, value in options.items():
         if not isinstance(value, bool):
             raise ConfigError(f"{name}={value!r} is not True or False")
+
+
+def check_names(**options: object) -> None:
+    """Refuse options that are neither text nor None.
+
+    Examples
+    --------
+    >>> check_names(topic=["orders"])
+    Traceback (most recent call last):
+    kcodec.errors.ConfigError: topic=['orders'] is not text
+    """
+    for name, value in options.items():
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"{name}={value!r} is not text")
 
 
 def is_whole(value: object) -> bool:

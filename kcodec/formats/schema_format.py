@@ -52,7 +52,8 @@ _BUILT_IN = {
 
 #: Formats without a schema in a registry, and what reads them.
 CODECS = {
-    "JSON": "JSON without a schema is read and written by kcodec.JsonCodec, of Connect by kcodec.ConnectJsonCodec",
+    "JSON": "with a JSON Schema it is 'JSON_SR'; JSON without a schema is read and written by kcodec.JsonCodec, "
+    "of Connect by kcodec.ConnectJsonCodec",
     "CONNECT_JSON": "it has no schema in a registry: kcodec.ConnectJsonCodec reads and writes it",
     "DELIMITED": "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",
     "KAFKA": "it has no schema in a registry: kcodec.KsqlCodec reads and writes it",

@@ -9,7 +9,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import members
 from kcodec.columns.source import payloads
-from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans
+from kcodec.errors import ConfigError, DecodeError, Fault, SchemaError, check_booleans, check_names
 from kcodec.formats.ksql.format import FORMATS, Rows, check_keys, chosen_columns, format_name, is_wrapped
 from kcodec.formats.ksql.plan import written_type
 from kcodec.formats.ksql.primitive import VoidRows
@@ -139,6 +139,7 @@ class KsqlCodec(Codec):
         if round not in _ROUND:
             raise ConfigError(f"round={round!r} is not one of {', '.join(_ROUND)}")
         check_booleans(key=key, large=large)
+        check_names(topic=topic, source=source)
         if wrap is not None:
             check_booleans(wrap=wrap)
         if properties is not None and not isinstance(properties, Mapping):

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kcodec._lazy import compute as pc
 from kcodec.codec import Run
-from kcodec.errors import ConfigError, check_booleans
+from kcodec.errors import ConfigError, check_booleans, check_names
 from kcodec.formats.schema_format import SchemaFormat, serde_format
 from kcodec.plan import Limits
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
@@ -123,6 +123,7 @@ class Serde:
         if config is not None and not isinstance(config, Mapping):
             raise ConfigError(f"config is a mapping of settings, not {type(config).__name__}")
         check_booleans(is_key=is_key)
+        check_names(topic=topic)
         settings = dict(config or {})
         checked = language.options(options)
         limits = Limits.of(limits)

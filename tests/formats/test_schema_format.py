@@ -206,7 +206,10 @@ ONE_FIELD = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "l
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: Serde("JSON", "memory://x"), "kcodec.JsonCodec"),
+        (lambda: Serde("JSON", "memory://x"), "'JSON_SR'; .* kcodec.JsonCodec"),
+        (lambda: Serde("AVRO", "memory://x", topic=5), "^topic=5 is not text$"),
+        (lambda: KsqlCodec("AVRO", registry="memory://x", topic=["a"]), "^topic=.* is not text$"),
+        (lambda: KsqlCodec("AVRO", registry="memory://x", topic="a", source=5), "^source=5 is not text$"),
         (lambda: Serde("avro", "memory://x"), "did you mean 'AVRO'"),
         (lambda: KsqlCodec("AVRO"), "needs registry="),
         (lambda: KsqlCodec("jsn", "ID INT"), "did you mean 'JSON'"),
