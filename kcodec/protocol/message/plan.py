@@ -459,6 +459,8 @@ class _Encode(_Shape):
         return Node(Op.DEFAULT, -1, name, data=data)
 
     def item(self, element: str, column: int, compact: bool) -> Node:
+        if pa.types.is_null(self.columns[column].type):
+            return Node(Op.FAIL, column, code="null_value")
         if element not in self.structs and not _fits(element, self.columns[column].type):
             return self.mismatch(column, "", element)
         return super().item(element, column, compact)

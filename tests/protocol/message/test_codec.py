@@ -423,6 +423,21 @@ def test_records_that_may_not_be_null(impl, flexible):
         codec.to_json({"parts": [{}]})
 
 
+def test_items_of_the_null_type(impl):
+    """Of lists that have nothing but nulls, Arrow makes lists of the null type."""
+    codec = MessageCodec(
+        """{"type": "data", "name": "Lists", "validVersions": "0", "flexibleVersions": "none", "fields": [
+        {"name": "Ids", "type": "[]int8", "versions": "0+"},
+        {"name": "Parts", "type": "[]Part", "versions": "0+", "fields": [
+            {"name": "Id", "type": "int8", "versions": "0+"}]}]}""",
+        0,
+    )
+    for row, path in (({"ids": [None]}, "ids[0]"), ({"parts": [None, None]}, "parts[0]")):
+        _, report = codec.encode(pa.array([row]), errors="report")
+        assert report.select(["path", "code"]).to_pylist() == [{"path": path, "code": "null_value"}]
+    assert codec.encode(pa.array([{"ids": [], "parts": []}])).to_pylist() == [bytes(8)]
+
+
 def test_odd_values_of_python(impl):
     codec = MessageCodec(TREE, 1)
     gaps = memoryview(b"qwer")[::2]
