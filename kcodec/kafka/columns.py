@@ -267,7 +267,9 @@ class Columns:
 
 def _wanted(records: pa.RecordBatch, piece: Piece) -> Iterator[pa.RecordBatch]:
     """Return the runs of records within the wanted offsets: nearly always one."""
-    offsets = records.column("offset").to_numpy()
+    # Not to_numpy, which loads pandas where that is installed.
+    column = records.column("offset")
+    offsets = np.frombuffer(column.buffers()[1], np.int64, column.offset + len(column))[column.offset :]
     inside = offsets >= piece.start
     if piece.end is not None:
         inside &= offsets < piece.end
@@ -290,14 +292,20 @@ def _batch_at(records: pa.Buffer, number: int) -> tuple[int, int]:
 def _plain(piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:
     rows = len(records)
     if source == "topic":
-        return pa.repeat(pa.scalar(piece.place.topic), rows)
+        text = piece.place.topic.encode()
+        return pa.repeat(_scalar(_TYPES["topic"], np.array([0, len(text)], np.int32), text), rows)
     if source == "partition":
-        return pa.repeat(pa.scalar(piece.place.partition, pa.int32()), rows)
+        return pa.repeat(_scalar(_TYPES["partition"], np.array([piece.place.partition], np.int32)), rows)
     if source == "timestamp":
         return _micros(records.column("timestamp"))
     if source == "timestampType":
         return records.column("timestamp_type").cast(pa.int32())
     return records.column(source)
+
+
+def _scalar(kind: pa.DataType, *buffers: Any) -> pa.Scalar:
+    """Return the value of an array of one; pa.scalar loads pandas where that is installed."""
+    return pa.Array.from_buffers(kind, 1, [None, *map(pa.py_buffer, buffers)])[0]
 
 
 def _micros(timestamps: pa.Array) -> pa.Array:

@@ -4,6 +4,8 @@ import random
 import re
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 
@@ -551,6 +553,33 @@ def test_a_reader_that_is_left_ends_its_threads(fast):
         while any(each.name.startswith("kcodec-fetch") for each in threading.enumerate()):
             assert time.monotonic() < end, (before, threading.enumerate())
             time.sleep(0.02)
+
+
+LIGHT = """
+import sys
+import pyarrow as pa
+import kcodec
+from kcodec import kafka
+
+codec = kcodec.AvroCodec('"long"')
+place = {"servers": sys.argv[1]}
+columns = ["key", "value", "topic", "partition", "offset", "timestamp"]
+reader = kafka.read("t", **place, value=codec, columns=columns)
+assert reader.read_all().num_rows == 2
+with kafka.follow("t", **place, start="earliest", value=codec) as follower:
+    assert follower.poll(5).num_rows == 2
+assert "pandas" not in sys.modules, "pandas was loaded"
+"""
+
+
+def test_reading_loads_no_pandas():
+    # It takes longer to load than all that reads, and pyarrow drops an interruption that comes meanwhile.
+    pytest.importorskip("pandas")
+    with FakeCluster({"t": 1}) as cluster:
+        cluster.put(PLACE, write_batches(pa.table({"value": [b"\2", b"\4"]})))
+        code = [sys.executable, "-c", LIGHT, cluster.address]
+        done = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_columns(fast):
