@@ -281,7 +281,7 @@ class MessageCodec(Codec):
 
         Parameters
         ----------
-        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, or an Arrow producer
+        array : pyarrow.Array, ChunkedArray, RecordBatch, Table, list of dicts, or an Arrow producer
             Structs of any of the message's fields, of all of its versions. Fields that are not there are
             written as their defaults.
         errors : {"raise", "null", "report"}
@@ -304,7 +304,10 @@ class MessageCodec(Codec):
             If the versions are missing.
         """
         run = Run(errors, as_list=as_list, use_threads=use_threads)
-        parts, chunked = run.parts(arrays(array))
+        # Of a list, the columns are those that its dicts have: of any version, as columns may be.
+        every = sorted({*self.spec.valid_versions, *self.versions})
+        kind = self._type(every, True) if isinstance(array, (list, tuple)) else None
+        parts, chunked = run.parts(arrays(array, kind))
         pick = self._picker(versions, sum(map(len, parts)), decoding=False)
         module = kernel()
 

@@ -353,6 +353,23 @@ def test_other_types_of_columns(impl):
         codec.encode(pa.array([{"offset": 1, "metadata": None}]))
 
 
+def test_lists_of_dicts(impl):
+    rows = [{"offset": 7, "metadata": "m"}, None]
+    codec = MessageCodec(COMMIT, 4)
+    assert codec.encode(rows).to_pylist() == [codec.encode_one(rows[0]), None]
+    assert codec.encode([]).to_pylist() == []
+    every = MessageCodec.for_versions(COMMIT)
+    two = [{"offset": 7, "metadata": "m"}] * 2
+    assert every.encode(two, versions=[0, 4]).to_pylist() == [every.encode_one(two[0], at) for at in (0, 4)]
+    # Fields of other versions, and tags of newer peers, as in columns and in encode_one.
+    row = {"offset": 7, "metadata": "m", "leaderEpoch": 3, UNKNOWN: [{"tag": 9, "data": b"x"}]}
+    assert codec.encode([row]).to_pylist() == [codec.encode_one(row)]
+    _, report = MessageCodec(COMMIT, 0).encode([{"offset": 7, "expireTimestamp": 5}], "report")
+    assert report["code"].to_pylist() == ["non_default"]
+    with pytest.raises(TypeError, match="there is no field 'offest': did you mean 'offset'"):
+        codec.encode([{"offest": 7}])
+
+
 def test_columns_of_nulls_and_of_no_struct(impl):
     tree = MessageCodec(TREE, 1)
     nulls = pa.array([{"topics": [{"name": None, "partitions": []}], "cursor": None}])
