@@ -58,7 +58,10 @@ def arrays(
         elif hasattr(values, "__array__"):
             values = _of_numpy(values)
         else:
-            raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of bytes")
+            wanted = "bytes" if kind == BYTES else "values"
+            if isinstance(values, dict) and kind != BYTES:
+                wanted += "; pyarrow.table(...) makes columns of it"
+            raise TypeError(f"{type(values).__name__} is not an Arrow column, nor a list of {wanted}")
     if isinstance(values, pa.RecordBatch):
         return [check(values.to_struct_array())], False
     if isinstance(values, pa.Table):

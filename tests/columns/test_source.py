@@ -199,8 +199,12 @@ def test_columns_of_another_type(codec, values):
     "values", [b"abc", "abc", 7, None, {"a": 1}, iter([b"a"])], ids=lambda values: type(values).__name__
 )
 def test_what_is_no_column(codec, values):
-    with pytest.raises(TypeError):
+    name = type(values).__name__
+    with pytest.raises(TypeError, match=f"^{name} is not an Arrow column, nor a list of bytes$"):
         codec.decode(values)
+    with pytest.raises(TypeError, match=f"^{name} is not an Arrow column, nor a list of values") as raised:
+        codec.encode(values)
+    assert str(raised.value).endswith("; pyarrow.table(...) makes columns of it") == (name == "dict")
 
 
 def test_a_list_of_something_else(codec):
