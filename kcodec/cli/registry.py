@@ -6,6 +6,8 @@ import os
 import sys
 from dataclasses import fields
 
+from kcodec.errors import ConfigError
+
 __all__ = ["add"]
 
 
@@ -108,7 +110,9 @@ def _serve(given: argparse.Namespace) -> int:
     named = {each.name for each in fields(ServerSettings)}
     found = {name: value for name, value in vars(given).items() if name in named and value is not None}
     if given.key_password is not None:
-        found["key_password"] = os.environ.get(given.key_password)
+        if given.key_password not in os.environ:
+            raise ConfigError(f"--key-password: the environment has no variable {given.key_password}")
+        found["key_password"] = os.environ[given.key_password]
     serve(ServerSettings(**found))
     return 0
 

@@ -7,6 +7,7 @@ import os
 import ssl
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -107,12 +108,23 @@ def _check_tls(settings: ServerSettings) -> None:
     if settings.certificate is None:
         return
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    files = [file for file in (settings.certificate, settings.key) if file is not None]
     try:
+        for file in files:
+            # OpenSSL does not say which file is missing.
+            Path(file).read_bytes()
         context.load_cert_chain(settings.certificate, settings.key, settings.key_password or "")
-        if settings.client_authority is not None:
-            context.load_verify_locations(settings.client_authority)
+    except ssl.SSLError as error:
+        hint = "are they a certificate and its key, as PEM, and is the key's password right?"
+        raise ConfigError(f"{' and '.join(files)}: {error}; {hint}") from None
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{settings.certificate}: {error}") from None
+        raise ConfigError(f"{' and '.join(files)}: {error}") from None
+    if settings.client_authority is None:
+        return
+    try:
+        context.load_verify_locations(settings.client_authority)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{settings.client_authority}: {error}") from None
 
 
 def _log_to(logger: logging.Logger, handler: logging.Handler) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -470,6 +471,28 @@ class TestTls:
                 text=True,
             )
             assert run.returncode == 2
+            assert run.stderr.count("\n") == 1
+
+    def test_a_key_that_cannot_be_read(self, certificate, tmp_path):
+        key, locked = certificate.with_suffix(".key"), tmp_path / "locked.key"
+        command = ["openssl", "pkey", "-in", key, "-aes256", "-passout", "pass:geheim", "-out", locked]
+        subprocess.run(command, check=True, capture_output=True)
+        password = ["--key-password", "KEY_PASSWORD"]
+        for options, told in (
+            ([f"--key={locked}"], "locked.key: .*is the key's password right"),
+            ([f"--key={locked}", *password], "the environment has no variable KEY_PASSWORD"),
+            (["--key=none.key"], "No such file or directory: 'none.key'"),
+            ([f"--key={key}", "--client-authority=none.pem"], r"kcodec registry: none\.pem: "),
+        ):
+            serve = [sys.executable, "-m", "kcodec.cli.main", "registry", "serve", "memory://locked"]
+            run = subprocess.run(
+                [*serve, f"--certificate={certificate}", *options],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+            )
+            assert run.returncode == 2
+            assert re.search(told, run.stderr), run.stderr
             assert run.stderr.count("\n") == 1
 
 
