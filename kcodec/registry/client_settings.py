@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["Address", "Redaction", "addresses", "checked"]
+__all__ = ["Address", "Redaction", "addresses", "checked", "plain_name"]
 
 _USER_INFO = "basic.auth.user.info"
 _SOURCE = "basic.auth.credentials.source"
@@ -131,6 +131,16 @@ def checked(config: Mapping[str, Any]) -> dict[str, Any]:
     if _USER_INFO in settings and settings.get("bearer.auth.credentials.source"):
         raise ConfigError(f"both {_USER_INFO} and bearer.auth.credentials.source")
     return settings
+
+
+def plain_name(name: str) -> str | None:
+    """Return the name of a setting of registries as `checked` knows it, or as Java's client does; None if it is none.
+
+    >>> plain_name("schema.registry.basic.auth.user.info"), plain_name("use.latest.version")
+    ('basic.auth.user.info', None)
+    """
+    plain = name.removeprefix("schema.registry.")
+    return plain if plain in _KNOWN or plain in _JAVA or plain == _SOURCE else None
 
 
 def _unknown(name: str) -> str:

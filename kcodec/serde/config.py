@@ -8,6 +8,7 @@ from typing import Any
 from kcodec.errors import ConfigError, near
 from kcodec.formats.schema_format import flag
 from kcodec.registry.base import Schema, SchemaRegistry
+from kcodec.registry.client_settings import plain_name
 from kcodec.registry.subjects import SubjectNameStrategy, strategy, topic_subject
 
 __all__ = ["KEYS", "SerdeConfig"]
@@ -93,6 +94,12 @@ class SerdeConfig:
         known = {**KEYS, **(settings or {})}
         for key in config:
             if key not in known:
+                of_registry = plain_name(str(key))
+                if of_registry is not None:
+                    raise ConfigError(
+                        f"unknown setting {key!r}: it is the registry's, "
+                        f"kcodec.registry.open(url, {{{of_registry!r}: ...}}) takes it"
+                    )
                 hint = near(str(key), known) or f"; known are {', '.join(known)}"
                 raise ConfigError(f"unknown setting {key!r}{hint}")
         side = "key" if is_key else "value"

@@ -24,6 +24,11 @@ class TestConfig:
     def test_unknown_keys_name_the_nearest(self, registry):
         with pytest.raises(ConfigError, match=r"did you mean 'auto\.register\.schemas'"):
             Serde("AVRO", registry, config={"auto.register.schema": True})
+        for name in ("basic.auth.user.info", "schema.registry.basic.auth.user.info"):
+            told = rf"'{name}': it is the registry's, kcodec\.registry\.open\(url, \{{'basic\.auth\.user\.info': "
+            with pytest.raises(ConfigError, match=told) as raised:
+                Serde("AVRO", "http://nowhere:8081", topic="t", config={name: "user:password"})
+            assert "password" not in str(raised.value)
         with pytest.raises(ConfigError, match="known are"):
             Serde("AVRO", registry, config={"zzz": True})
 
