@@ -121,7 +121,7 @@ class Validator:
                 registry=registry,
                 base_uri=_BASE,
                 offline=True,
-                keywords={**_UNCHECKED, **keywords},
+                keywords={**(_UNCHECKED if self._is_old else _UNCHECKED_NEW), **keywords},
                 mask="the value",
             )
         except (
@@ -313,7 +313,7 @@ def _rows(values: pa.Array) -> Iterator[bytes | str | None]:
 
 
 class _IsAnything:
-    """A keyword that says what a text is, which is not checked."""
+    """A keyword that is not checked."""
 
     def __init__(self, parent: Any, value: Any, path: Any) -> None:
         pass
@@ -323,6 +323,9 @@ class _IsAnything:
 
 
 _UNCHECKED = dict.fromkeys(("contentEncoding", "contentMediaType"), _IsAnything)
+
+#: The library still checks ``dependencies``, which the drafts from 2019-09 on do not have.
+_UNCHECKED_NEW = {**_UNCHECKED, "dependencies": _IsAnything}
 
 
 class _IsInteger:

@@ -62,6 +62,16 @@ def test_integers(draft):
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
+def test_dependencies(draft):
+    schema = {"dependencies": {"a": ["b"], "c": {"required": ["d"]}}}
+    assert accepts(draft, schema, '{"b":1,"d":1}')
+    for document in ('{"a":1}', '{"c":1}'):
+        assert accepts(draft, schema, document) == (draft in NEW)
+    # A reference may name what is not a keyword.
+    assert not accepts(draft, {"properties": {"x": {"$ref": "#/dependencies/c"}}, **schema}, '{"x":{}}')
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
 def test_numbers_that_no_double_holds(draft):
     assert accepts(draft, {"maximum": 5}, "5.00000000000000000000001") == (draft in NEW)
     assert accepts(draft, {"type": "integer"}, "1" * 400)
