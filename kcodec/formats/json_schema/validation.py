@@ -104,7 +104,7 @@ class Validator:
         main, named = self._sources
         names: dict[str, Any] = {}
         for name, each in named:
-            schema = _plain(rewrite(each))
+            schema = self._plain(rewrite(each))
             # Python joins nothing to a scheme that it does not know.
             for place in (name, urljoin(self._base, name)):
                 names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
@@ -115,7 +115,7 @@ class Validator:
         try:
             registry = library.Registry(list(names.items()), draft=_DRAFT_NUMBERS[self._draft])
             return getattr(library, _CLASSES[self._draft])(
-                _plain(rewrite(main)),
+                self._plain(rewrite(main)),
                 formats=formats or None,
                 validate_formats=self._is_old,
                 registry=registry,
@@ -132,6 +132,13 @@ class Validator:
             OverflowError,
         ) as error:
             raise SchemaError(f"the schema cannot validate: {one_line(error)}") from None
+
+    def _plain(self, schema: Any) -> Any:
+        """Return a schema without ``$schema``: the draft is known, and others have the rules of draft 7."""
+        if not self._is_old and _mentions(schema, "$recursiveAnchor"):
+            # Not looked at by Confluent's serializers, and other than what 2020-12 has under that name.
+            schema = _changed(schema, lambda part: _without(part, "$recursiveAnchor"))
+        return _without(schema, "$schema") if isinstance(schema, dict) else schema
 
     def violation(self, document: bytes) -> tuple[str, str] | None:
         """Return the path of what a schema refuses in a document, and why; None if it is valid.
@@ -392,13 +399,8 @@ def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
     return change(made)
 
 
-def _plain(schema: Any) -> Any:
-    """Return a schema without ``$schema``: the draft is known, and others have the rules of draft 7."""
-    return (
-        {key: value for key, value in schema.items() if key != "$schema"}
-        if isinstance(schema, dict)
-        else schema
-    )
+def _without(part: dict[str, Any], keyword: str) -> dict[str, Any]:
+    return {key: value for key, value in part.items() if key != keyword}
 
 
 def _mentions(schema: Any, word: str) -> bool:

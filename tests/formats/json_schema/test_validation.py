@@ -71,6 +71,19 @@ def test_dependencies(draft):
     assert not accepts(draft, {"properties": {"x": {"$ref": "#/dependencies/c"}}, **schema}, '{"x":{}}')
 
 
+@pytest.mark.parametrize("draft", NEW)
+@pytest.mark.parametrize("anchor", [True, False])
+def test_recursive_references_are_not_followed(draft, anchor):
+    schema = {
+        "$id": "http://example.com/tree",
+        "$recursiveAnchor": anchor,
+        "properties": {"n": {"type": "integer"}, "below": {"$recursiveRef": "#"}, "$recursiveAnchor": False},
+    }
+    assert accepts(draft, schema, '{"n":1,"below":{"n":"x"}}')
+    assert not accepts(draft, schema, '{"n":"x"}')
+    assert not accepts(draft, schema, '{"$recursiveAnchor":1}')
+
+
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_numbers_that_no_double_holds(draft):
     assert accepts(draft, {"maximum": 5}, "5.00000000000000000000001") == (draft in NEW)
