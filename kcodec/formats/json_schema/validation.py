@@ -24,7 +24,7 @@ from kcodec.java.jackson import MAX_NUMBER, JacksonError, read_tree, write_tree
 
 __all__ = ["Validator", "validated"]
 
-#: Formats that are checked in a draft; none are from 2019-09 on.
+#: Formats that are checked in a draft; none are from 2019-09 on. A uri may be a reference in draft 4.
 _CHECKED: dict[int, tuple[str, ...]] = {
     4: ("date-time", "email", "hostname", "ipv4", "ipv6", "uri"),
 }
@@ -108,10 +108,14 @@ class Validator:
             # Python joins nothing to a scheme that it does not know.
             for place in (name, urljoin(self._base, name)):
                 names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
-        formats = {}
+        formats: dict[str, Callable[[str], bool]] = {}
         if self._is_old:
             known = _CHECKED[self._draft]
             formats = {name: _is_anything for name in (*_CHECKED[7], *_UNKNOWN) if name not in known}
+        if self._draft == 4:
+            formats["uri"] = library.Draft7Validator(
+                {"format": "uri-reference"}, validate_formats=True
+            ).is_valid
         try:
             registry = library.Registry(list(names.items()), draft=_DRAFT_NUMBERS[self._draft])
             return getattr(library, _CLASSES[self._draft])(

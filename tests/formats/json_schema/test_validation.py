@@ -122,6 +122,10 @@ def test_formats(draft):
         ("time", 7),
     ):
         assert accepts(draft, {"format": name}, '"no"') == (draft in NEW or draft < since)
+    for text in ('"/orders/7"', '"item.json"', '""'):
+        assert accepts(draft, {"format": "uri"}, text) == (draft not in (6, 7))
+    assert accepts(draft, {"format": "uri"}, '"urn:x"')
+    assert accepts(draft, {"format": "uri"}, '"a b"') == (draft in NEW)
     for name in ("uuid", "duration", "idn-email", "iri", "made-up"):
         assert accepts(draft, {"format": name}, '"no way"')
 
