@@ -62,6 +62,13 @@ def test_values_of_options(field, value):
     assert serialized(ProtobufSchema.parse(text))
 
 
+@pytest.mark.parametrize("number", [16, 23])
+def test_extensions_with_the_number_of_a_field_are_left_out_of_options(number):
+    text = f"extend google.protobuf.FileOptions {{ optional string own = {number}; }}"
+    text = f'import "google/protobuf/descriptor.proto"; {text} option (own) = "x"; option java_package = "p";'
+    assert ours(text).options == descriptor_pb2.FileOptions(java_package="p")
+
+
 @pytest.mark.parametrize(
     "text",
     [

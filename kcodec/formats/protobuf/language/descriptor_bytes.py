@@ -295,7 +295,7 @@ class _File:
         return encoded if encoded.values else None
 
     def encoded(self, fields: Fields, message: MessageType) -> Encoded:
-        """Return options as a message; what has no field is left out."""
+        """Return options as a message; what has no field, or an extension's number that is a field's, is left out."""
         # A type of its own: extensions are those of this schema.
         found = Encoded(replace(message, extensions={}))
         for name, value in fields.items():
@@ -303,6 +303,8 @@ class _File:
             if field is None or field.options.get("retention") == "RETENTION_SOURCE":
                 continue
             if name[0] == "(":
+                if field.number in message.by_number:
+                    continue
                 found.type.extensions[field.number] = field
             found.values[field.number] = self.value(field, value)
         return found
