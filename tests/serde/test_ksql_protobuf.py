@@ -137,6 +137,48 @@ def test_columns_that_a_chosen_message_lacks(impl):
         codec.encode(pa.array([{"A": {"X": 1}}]))
 
 
+def test_oneofs_of_messages_within_others(impl):
+    registry = MemoryRegistry()
+    text = """syntax = "proto3"; message M {
+        A one = 1; repeated A many = 2; map<string, A> named = 3; repeated OwnEntry own = 4; oneof o { A a = 5; }
+        message A { oneof p { int32 x = 1; B b = 2; } int32 y = 3; }
+        message B { oneof q { string s = 1; bool t = 2; } }
+        message OwnEntry { string key = 1; A value = 2; }
+    }"""
+    number = registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = KsqlCodec("PROTOBUF", registry=registry, topic="t", properties={"VALUE_SCHEMA_ID": number})
+    a = "STRUCT<`p_0` STRUCT<`x` INTEGER, `b` STRUCT<`q_0` STRUCT<`s` STRING, `t` BOOLEAN>>>, `y` INTEGER>"
+    types = [f"STRUCT<`a` {a}>", a, f"ARRAY<{a}>", f"MAP<STRING, {a}>", f"MAP<STRING, {a}>"]
+    assert [str(column.type) for column in codec.columns] == types
+    x, b, y = b"\x08\1", b"\x12\3\x0a\1s", b"\x18\2"
+    entry = b"\x0a\1k\x12\2" + y
+    body = b"".join(
+        bytes([number << 3 | 2, len(part)]) + part
+        for number, part in ((1, x + y), (2, b), (2, b""), (3, entry), (4, entry), (5, b))
+    )
+    got_b = {"p_0": {"x": None, "b": {"q_0": {"s": "s", "t": None}}}, "y": 0}
+    got_y = {"p_0": None, "y": 2}
+    full = {
+        "o_0": {"a": got_b}, "one": {"p_0": {"x": 1, "b": None}, "y": 2}, "many": [got_b, {"p_0": None, "y": 0}],
+        "named": [("k", got_y)], "own": [("k", got_y)],
+    }  # fmt: skip
+    rows = [framed(number, body, b"\0"), None, framed(number, b"\x12\0", b"\0")]
+    column = codec.decode(rows).to_pylist()
+    assert column[:2] == [full, None]
+    assert column[2] == {
+        "o_0": None,
+        "one": None,
+        "many": [{"p_0": None, "y": 0}],
+        "named": [],
+        "own": [],
+    }
+    some = KsqlCodec("PROTOBUF", "MANY ARRAY<STRUCT<P_0 STRUCT<B STRUCT<Q_0 STRUCT<S STRING>>>>>",
+                     registry=registry, topic="t")  # fmt: skip
+    assert some.decode(rows[:1]).to_pylist() == [
+        {"MANY": [{"P_0": {"B": {"Q_0": {"S": "s"}}}}, {"P_0": None}]}
+    ]
+
+
 def test_durations_are_structs(impl):
     """Connect has no type for them."""
     registry = MemoryRegistry()

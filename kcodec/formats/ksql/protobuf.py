@@ -268,23 +268,48 @@ def _validity(array: pa.Array) -> pa.Buffer | None:
 
 
 def _gathered(array: pa.Array, found: Reading, message: MessageType) -> pa.Array:
-    """Put the members of oneofs into structs, as Connect has them."""
+    """Put the members of oneofs into structs, as Connect has them, here and in the messages below."""
     oneofs = oneofs_of(message)
-    if not oneofs or not any(part.field in oneofs for part in found.parts):
-        return array
+    chosen = [part for part in found.parts if part.field in oneofs]
+    readings = {part.field: part for part in found.parts}
+    readings.update({member.field: member for part in chosen for member in part.parts})
     names = [field.name for field in array.type]
-    parts = [array.field(number) for number in range(len(names))]
-    for part in found.parts:
-        if part.field in oneofs:
-            members = [each.name for each in message.fields if each.oneof == oneofs[part.field]]
-            chosen = [array.field(name) for name in members]
-            is_set = chosen[0].is_valid()
-            for each in chosen[1:]:
-                is_set = pc.or_(is_set, each.is_valid())
-            parts.append(pa.StructArray.from_arrays(chosen, members, mask=pc.invert(is_set)))
-            names.append(part.field)
+    given = [array.field(number) for number in range(len(names))]
+    parts = [
+        _gathered_below(part, readings[name], message.by_name[name]) if name in readings else part
+        for name, part in zip(names, given, strict=True)
+    ]
+    if not chosen and all(part is old for part, old in zip(parts, given, strict=True)):
+        return array
+    columns = dict(zip(names, parts, strict=True))
+    for part in chosen:
+        assert part.field is not None
+        members = [each.name for each in message.fields if each.oneof == oneofs[part.field]]
+        values = [columns[name] for name in members]
+        is_set = values[0].is_valid()
+        for each in values[1:]:
+            is_set = pc.or_(is_set, each.is_valid())
+        columns[part.field] = pa.StructArray.from_arrays(values, members, mask=pc.invert(is_set))
     mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(parts, names, mask=mask)
+    return pa.StructArray.from_arrays(list(columns.values()), list(columns), mask=mask)
+
+
+def _gathered_below(array: pa.Array, found: Reading, field: FieldType) -> pa.Array:
+    message, base = field.message, found.kind.base
+    if message is None or found.problem:
+        return array
+    if base == "STRUCT":
+        return _gathered(array, found, message)
+    if base == "ARRAY":
+        given = array.values
+        items = _gathered_below(given, found.parts[0], field)
+        return array if items is given else rebuild(array, [items])
+    if base == "MAP":
+        entries = array.values
+        key, given = entries.field(0), entries.field(1)
+        items = _gathered_below(given, found.parts[1], message.fields[1])
+        return array if items is given else rebuild(array, [rebuild(entries, [key, items])])
+    return array
 
 
 # The format -------------------------------------------------------------------------------------------
