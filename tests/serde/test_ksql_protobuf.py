@@ -137,6 +137,23 @@ def test_columns_that_a_chosen_message_lacks(impl):
         codec.encode(pa.array([{"A": {"X": 1}}]))
 
 
+@pytest.mark.parametrize("meta", ['import "confluent/meta.proto";', ""])
+def test_parameters_of_fields(impl, meta):
+    """The option is a map where the text imports it, and else what it looks like."""
+    registry = MemoryRegistry()
+    params = '{ params: [{ key: "precision", value: "5" }, { key: "scale", value: "2" }] }'
+    text = f"""syntax = "proto3"; import "confluent/type/decimal.proto"; {meta} message M {{
+        confluent.type.Decimal d = 1 [(confluent.field_meta) = {params}];
+        int32 i = 2 [(confluent.field_meta) = {{ params: [{{ key: "connect.type", value: "int8" }}] }}];
+    }}"""
+    number = registered(registry, text, "PROTOBUF", subject="t-value")
+    codec = KsqlCodec("PROTOBUF", registry=registry, topic="t")
+    assert ", ".join(map(str, codec.columns)) == "`D` DECIMAL(5, 2), `I` INTEGER"
+    body = b"\x0a\6\x0a\2\x01\x05\x18\2\x10\7"
+    (row,) = codec.decode([framed(number, body, b"\0")]).to_pylist()
+    assert (str(row["D"]), row["I"]) == ("2.61", 7)
+
+
 def test_oneofs_of_messages_within_others(impl):
     registry = MemoryRegistry()
     text = """syntax = "proto3"; message M {

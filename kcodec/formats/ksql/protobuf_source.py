@@ -177,6 +177,9 @@ def _params(field: FieldType) -> dict[str, str]:
         if isinstance(meta, Mapping)
         else field.options.get("(confluent.field_meta).params")
     )
+    if isinstance(found, Mapping) and not found.keys() <= {"key", "value"}:
+        # The schema imports the option, which is a map.
+        return {str(key): str(value or "") for key, value in found.items()}
     entries = found if isinstance(found, (list, tuple)) else [found]
     return {
         str(each["key"]): str(each.get("value", ""))
