@@ -269,6 +269,41 @@ def test_schemas_that_are_combined(impl):
     assert codec.decode([framed(number, b'{"a":1,"b":"x"}')]).to_pylist() == [{"A": 1, "B": "x"}]
 
 
+def test_types_that_keywords_stand_for(impl):
+    registry = MemoryRegistry()
+    properties = {
+        "n": {"minimum": 0},
+        "s": {"maxLength": 3},
+        "d": {"format": "date"},
+        "o": {"required": ["a"]},
+        "a": {"allOf": [True, {"minimum": 0}, {"type": "integer"}]},
+        "u": {"oneOf": [{"pattern": "^x"}, {"multipleOf": 2}]},
+        "e": {"enum": [1], "minimum": 0},
+        "c": {"const": 1},
+        "x": {"title": "anything"},
+    }
+    number = registered(registry, {"type": "object", "properties": properties}, "JSON", subject="t-value")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    upper = ONE_OF.upper()
+    assert [str(column) for column in codec.columns] == [
+        "`N` DOUBLE", "`S` STRING", "`D` STRING", "`O` STRUCT< >", "`A` BIGINT",
+        f"`U` STRUCT<`{upper}0` STRING, `{upper}1` DOUBLE>", "`E` DOUBLE", "`C` STRING",
+    ]  # fmt: skip
+    body = b'{"n":1,"s":"x","d":"y","o":{"a":1},"a":2,"u":4,"e":1,"c":"1","x":[]}'
+    assert codec.decode([framed(number, body)]).to_pylist() == [
+        {
+            "N": 1,
+            "S": "x",
+            "D": "y",
+            "O": {},
+            "A": 2,
+            "U": {f"{upper}0": None, f"{upper}1": 4},
+            "E": 1,
+            "C": "1",
+        }
+    ]
+
+
 @pytest.mark.parametrize("key", ["allOf", "anyOf"])
 def test_combinations_of_combinations(key):
     """Each of these refers to the next one twice; there is no end of what they come to."""

@@ -137,7 +137,9 @@ class JsonSource:
         found = [
             part for part in (plain, *parts) if part._choices is not None or part.optional > self.optional
         ]
-        found += [part for kinds in _NARROW for part in (plain, *parts) if part._kind in kinds]
+        # What names its type counts for more than what has keywords of one.
+        named = sorted((plain, *parts), key=lambda part: not part._names_type)
+        found += [part for kinds in _NARROW for part in named if part._kind in kinds]
         if found:
             self.__dict__.update(found[0].__dict__)
         else:
@@ -162,14 +164,14 @@ class JsonSource:
             return ""
         if self._properties is not None:
             return "object"
-        if "enum" in node or "const" in node:
-            return "string" if "type" not in node or node["type"] == "string" else str(node["type"])
         kind = node.get("type")
-        if isinstance(kind, str):
-            return kind
-        if "properties" in node:
-            return "object"
-        return "array" if "items" in node else ""
+        if not isinstance(kind, str):
+            kind = next((kind for kind, words in _KEYWORDS.items() if not words.isdisjoint(node)), "")
+        return kind or ("string" if "enum" in node or "const" in node else "")
+
+    @property
+    def _names_type(self) -> bool:
+        return isinstance(self.node, Mapping) and "type" in self.node
 
     @property
     def _connect_type(self) -> str | None:
@@ -302,6 +304,16 @@ _DEFAULTS: dict[str, tuple[type, ...]] = {
 }
 #: The types of combined schemas, in the order in which one of them is taken.
 _NARROW = (("number", "integer"), ("string",))
+#: Keywords that stand for a type where there is none.
+_KEYWORDS = {
+    "object": frozenset(
+        ("properties", "required", "minProperties", "maxProperties", "dependencies", "patternProperties",
+         "additionalProperties", "propertyNames")
+    ),
+    "array": frozenset(("items",)),
+    "number": frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
+    "string": frozenset(("minLength", "maxLength", "pattern", "format")),
+}  # fmt: skip
 _NUMBERS = {name: name for name in ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")}
 
 
