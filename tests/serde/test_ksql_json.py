@@ -207,6 +207,28 @@ def _set(value):
     return {int(name.rpartition(".")[2]): member for name, member in value.items() if member is not None}
 
 
+def test_unions_of_one_member_are_that(impl):
+    registry = MemoryRegistry()
+    one = {"$ref": "#/definitions/one"}
+    properties = {
+        "t": {"type": ["string"]},
+        "o": {"oneOf": [one]},
+        "a": {"anyOf": [{"type": "array", "items": {"anyOf": [one]}}]},
+        "n": {"oneOf": [{"type": "null"}, {"anyOf": [{"type": "boolean"}]}]},
+        "x": {"oneOf": [{"type": "null"}]},
+    }
+    text = {"type": "object", "properties": properties, "definitions": {"one": {"type": "integer"}}}
+    number = registered(registry, text, "JSON", subject="t-value")
+    codec = KsqlCodec("JSON_SR", registry=registry, topic="t")
+    found = ", ".join(map(str, codec.columns))
+    assert found == "`T` STRING, `O` BIGINT, `A` ARRAY<BIGINT>, `N` BOOLEAN"
+    values = [framed(number, b'{"t":"x","o":1,"a":[2],"n":true,"x":null}')]
+    assert codec.decode(values).to_pylist() == [{"T": "x", "O": 1, "A": [2], "N": True}]
+    chosen = KsqlCodec("JSON_SR", "`t` STRING", registry=registry, topic="t",
+                       properties={"VALUE_SCHEMA_ID": number})  # fmt: skip
+    assert chosen.encode(pa.array([{"t": "y"}])).to_pylist() == [framed(number, b'{"t":"y"}')]
+
+
 def test_members_of_unions_that_are_no_columns(impl):
     registry = MemoryRegistry()
     text = {"type": "object", "properties": {"p": {"oneOf": [{"type": "integer"}, {"type": "string"}]}}}

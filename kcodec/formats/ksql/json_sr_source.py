@@ -85,7 +85,7 @@ class JsonSource:
         return JsonSource(node, self._resource, self._documents)
 
     def _combine(self, node: Mapping[str, Any]) -> None:
-        """Take null out of two types, make structs of several, and one type of those that all hold."""
+        """Take null out of two types, make structs of several, and one type of one or of those that all hold."""
         choices = [node[key] for key in ("anyOf", "oneOf") if isinstance(node.get(key), list)]
         together = node.get("allOf")
         if not choices and together is None and isinstance(node.get("type"), list):
@@ -125,7 +125,7 @@ class JsonSource:
     def _choose(self, members: Sequence[Any]) -> None:
         others = [each for each in members if not _is_null(each)]
         optional = self.optional or len(others) < len(members)
-        if len(members) == 2 and len(others) == 1:
+        if len(members) <= 2 and len(others) == 1:
             self.__dict__.update(self._at(others[0], optional).__dict__)
         else:
             self.optional = optional
