@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn, TypeVar
 
 from kcodec.errors import RegistryError, check_booleans
-from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of, qualified
+from kcodec.registry.base import DEFAULT_CONTEXT, check_subject, context_of, own_name, qualified
 from kcodec.registry.database import Database
 from kcodec.registry.settings import DEFAULTS, NOTHING, Config, check_mode
 
@@ -106,8 +106,7 @@ class ConfiguredDatabase(Database):
 
     def _clear(self, connection: sqlite3.Connection, place: str) -> None:
         """Delete for good what is softly deleted of a subject, a context or all, which has no other versions."""
-        is_context = place == f":{context_of(place)}:"
-        within = "substr(subject, 1, length(?1)) = ?1" if is_context or place == _GLOBAL else "subject = ?1"
+        within = "subject = ?1" if own_name(place) else "substr(subject, 1, length(?1)) = ?1"
         found = connection.execute(
             f"SELECT subject, version, deleted FROM versions WHERE {within} ORDER BY subject, version",
             (place,),
@@ -167,9 +166,8 @@ class ConfiguredDatabase(Database):
         with self._transaction(write=True) as connection:
             place = _GLOBAL if subject is None else check_subject(subject, whole=False)
             modes = dict(connection.execute("SELECT subject, mode FROM settings WHERE mode IS NOT NULL"))
-            is_context = place in (_GLOBAL, f":{context_of(place)}:")
             for each in modes:
-                if each == place or (is_context and context_of(each) == context_of(place)):
+                if each == place or (not own_name(place) and context_of(each) == context_of(place)):
                     self._set(connection, each, "mode", None)
         return modes.get(place, "READWRITE" if subject is None else None)
 

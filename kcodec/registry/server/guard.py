@@ -122,10 +122,13 @@ class GuardedRegistry:
     def schema_place(self, schema_id: int, subject: str) -> SubjectVersion:
         """Return where the schema is that is meant by an id and a subject, of what the user may read."""
         self._check_some()
-        self._check_places(schema_id, subject)
         found = self._registry.schema_place(schema_id, subject)
-        known = self._may_read(found.subject)
-        return found if known else self._places(schema_id, context_of(found.subject))[0]
+        if self._may_read(found.subject):
+            return found
+        places = self._places(schema_id, context_of(found.subject))
+        if not places:
+            deny(current_user.get(), "read", f"Schema: {schema_id}")
+        return places[0]
 
     def get_by_guid(self, guid: str, *, form: str = "") -> RegisteredSchema:
         """Find a schema by its GUID: for readers of a subject that has it."""
