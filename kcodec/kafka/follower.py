@@ -1,7 +1,6 @@
 """Topics as columns, without an end."""
 
 import logging
-import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +13,7 @@ from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.columns import Columns
 from kcodec.kafka.fetcher import Fetcher, Piece
 from kcodec.kafka.group import commit_offsets, fetch_offsets
-from kcodec.kafka.offsets import Range, plan_ranges, positions_of, topics_of
+from kcodec.kafka.offsets import Range, is_pattern, plan_ranges, positions_of, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.kafka.topic_reader import check_isolation, note_lost
@@ -113,8 +112,9 @@ class Follower:
         self._is_closed = False
         self._high: dict[TopicPartition, int] = {}
         # As those of Java's clients, a pattern means the topics that there are.
-        is_pattern = isinstance(topics, re.Pattern) or (isinstance(topics, str) and topics.startswith("^"))
-        self._fetcher = Fetcher(cluster, ranges, isolation, is_endless=True, may_be_deleted=is_pattern)
+        self._fetcher = Fetcher(
+            cluster, ranges, isolation, is_endless=True, may_be_deleted=is_pattern(topics)
+        )
         self._batches: Iterator[pa.RecordBatch] = iter(())
         self._next_look = time.monotonic() + cluster.settings.metadata_age_ms / 1000
 

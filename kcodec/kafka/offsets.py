@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from kcodec.errors import ConfigError
+from kcodec.errors import ConfigError, is_whole
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 __all__ = [
     "Lost",
     "Range",
+    "is_pattern",
     "limit_ranges",
     "plan_ranges",
     "positions_json",
@@ -75,10 +76,9 @@ def topics_of(
     `partitions` asks for those of topics, None for all: `Cluster.partitions`, or `Cluster.refresh`, which tries once.
     A pattern is a compiled one, or a text that starts with ``^``; it matches whole names, and no internal topics.
     """
-    if isinstance(topics, str) and topics.startswith("^"):
-        topics = _compiled(topics)
-    if isinstance(topics, re.Pattern):
-        found = {name: all_of for name, all_of in partitions(None).items() if topics.fullmatch(name)}
+    if is_pattern(topics):
+        pattern = _compiled(topics)
+        found = {name: all_of for name, all_of in partitions(None).items() if pattern.fullmatch(name)}
     elif isinstance(topics, Mapping) and not any(map(_is_single, topics.values())):
         found = {str(name): sorted({_number(each) for each in numbers}) for name, numbers in topics.items()}
         known = partitions(found) if found else {}
@@ -90,20 +90,25 @@ def topics_of(
         names = [topics] if isinstance(topics, str) else [] if _is_single(topics) else list(topics)
         if not names or isinstance(topics, Mapping) or not all(isinstance(name, str) for name in names):
             raise ConfigError("topics are a name, names, a pattern, or {topic: [partition, ...]}")
-        pattern = next((name for name in names if name.startswith("^")), None)
-        if pattern is not None:
+        among = next(filter(is_pattern, names), None)
+        if among is not None:
             raise ConfigError(
-                f"the pattern {pattern!r} is to stand alone: other names can be part of it, ^(a|b.*)"
+                f"the pattern {among!r} is to stand alone: other names can be part of it, ^(a|b.*)"
             )
         found = partitions(names)
     return [TopicPartition(name, number) for name in sorted(found) for number in found[name]]
+
+
+def is_pattern(topics: Any) -> bool:
+    """Return whether a user names topics by a pattern."""
+    return isinstance(topics, re.Pattern) or (isinstance(topics, str) and topics.startswith("^"))
 
 
 def _is_single(value: Any) -> bool:
     return isinstance(value, str) or not isinstance(value, Iterable)
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
@@ -128,7 +133,7 @@ def read_positions(text: str | Mapping[str, Any]) -> Positions:
     found = _by_partition(text)
     for topic, by in found.items():
         for partition, offset in by.items():
-            if not isinstance(offset, int) or isinstance(offset, bool):
+            if not is_whole(offset):
                 place = TopicPartition(topic, partition)
                 raise ConfigError(f"offsets are integers: {offset!r} of {place} is none")
     return found
