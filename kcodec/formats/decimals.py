@@ -21,7 +21,7 @@ from kcodec._lazy import compute as pc
 from kcodec.codec import Codec, Run
 from kcodec.columns.casts import cast_bytes
 from kcodec.columns.source import arrays
-from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError, check_booleans
+from kcodec.errors import CODES, ConfigError, DecodeError, Fault, SchemaError, check_booleans, is_whole
 from kcodec.formats.json.kernel import kernel as json_kernel
 from kcodec.plan.node import Form, Node, Op, Plan
 from kcodec.wire import decimals_from_arrow, decimals_from_text, decimals_to_arrow, decimals_to_text
@@ -91,9 +91,9 @@ class DecimalCodec(Codec):
             if value not in valid:
                 raise ConfigError(f"{name}={value!r} is not one of {', '.join(valid)}")
         check_booleans(as_text=as_text, plain=plain)
-        if isinstance(scale, bool) or not isinstance(scale, int) or not _SCALES[0] <= scale <= _SCALES[1]:
+        if not is_whole(scale) or not _SCALES[0] <= scale <= _SCALES[1]:
             raise ConfigError(f"scale={scale!r} is not an integer of 32 bits")
-        if isinstance(precision, bool) or not isinstance(precision, int) or not 1 <= precision <= 76:
+        if not is_whole(precision) or not 1 <= precision <= 76:
             raise ConfigError(f"precision={precision!r} is not within 1 and 76")
         self._arguments: dict[str, Any] = {
             "scale": scale,

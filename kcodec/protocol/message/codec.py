@@ -11,7 +11,7 @@ from kcodec.codec import Codec, Numbered, Run
 from kcodec.columns.nested import cast_leaves
 from kcodec.columns.source import arrays, payloads
 from kcodec.columns.types import plain_type
-from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault, check_booleans
+from kcodec.errors import ConfigError, DecodeError, EncodeError, Fault, check_booleans, is_whole
 from kcodec.plan import Limits, Plan
 from kcodec.protocol.message.headers import HEADER_TYPES, header_spec
 from kcodec.protocol.message.json import from_json, to_json
@@ -176,7 +176,7 @@ class MessageCodec(Codec):
             raise ConfigError("there must be at least one version")
         valid = self.spec.valid_versions
         for version in versions:
-            if not isinstance(version, int) or isinstance(version, bool):
+            if not is_whole(version):
                 raise ConfigError(f"version {version!r} is not an int")
             if version not in valid and (compat != "kafka" or not 0 <= version <= MAX_VERSION):
                 raise ConfigError(f"version {version} of {self.spec.name} is not one of {valid}")
