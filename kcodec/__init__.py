@@ -22,6 +22,7 @@ from kcodec.errors import (
 
 if TYPE_CHECKING:
     from kcodec import kafka, ksql, plan, protocol, registry, wire
+    from kcodec.columns.memory import release_unused
     from kcodec.formats.avro.codec import AvroCodec
     from kcodec.formats.avro.types import TypeOptions
     from kcodec.formats.connect.codec import ConnectJsonCodec
@@ -67,6 +68,7 @@ __all__ = [
     "plan",
     "protocol",
     "registry",
+    "release_unused",
     "unwrap",
     "wire",
 ]
@@ -89,6 +91,7 @@ __getattr__, __dir__ = lazy_names(
         "ProtobufOptions": ".formats.protobuf.types",
         "Serde": ".serde.serde",
         "TypeOptions": ".formats.avro.types",
+        "release_unused": ".columns.memory",
         "unwrap": ".formats.debezium.unwrap",
         "kafka": ".",
         "ksql": ".",

@@ -1,9 +1,11 @@
 """Nothing leaks, and a decode needs little more than its input and output."""
 
+import gc
 import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,9 +52,11 @@ else:
 values = codec.encode(pa.StructArray.from_arrays([array], ["x"]))
 del array
 values = pa.concat_arrays([values])
+kcodec.release_unused()
 before = pool.bytes_allocated()
 assert abs(before - values.nbytes) < 4096, (before, values.nbytes)
 done = codec.decode(values)
+kcodec.release_unused()
 held = pool.bytes_allocated()
 print(json.dumps([pool.max_memory(), values.nbytes, held - before, done.nbytes]))
 """
@@ -78,6 +82,7 @@ def values(codec) -> pa.Array:
 
 def test_arrays_hold_what_they_need(codec, values):
     many = pa.concat_arrays([values] * 50)
+    kcodec.release_unused()
     before = pa.total_allocated_bytes()
     array = codec.decode(many)
     held = pa.total_allocated_bytes() - before
@@ -112,13 +117,70 @@ def test_no_leak_over_many_calls(codec, values):
     assert resident() - before < 8 << 20
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+def test_memory_is_kept_for_the_next_call(codec, values):
+    many = pa.concat_arrays([values] * 50)
+
+    def addresses() -> set[int]:
+        return {buffer.address for buffer in codec.decode(many).buffers() if buffer and buffer.size > 1 << 16}
+
+    kcodec.release_unused()
+    before = pa.total_allocated_bytes()
+    addresses()
+    first = addresses()
+    kept = pa.total_allocated_bytes() - before
+    assert kept > 0
+    for _ in range(5):
+        assert addresses() == first
+        assert pa.total_allocated_bytes() - before == kept
+    array = codec.decode(many)
+    # Memory that an array has is no one else's.
+    assert codec.decode(many).equals(array)
+    assert array.equals(codec.decode(many))
+    del array
+    kcodec.release_unused()
+    assert pa.total_allocated_bytes() == before
+
+
+def test_memory_is_kept_up_to_a_limit():
+    codec = kcodec.AvroCodec('"bytes"')
+    kcodec.release_unused()
+    before = pa.total_allocated_bytes()
+    for size in range(1, 20):
+        # Sizes so far apart that none serves for the next.
+        codec.encode(pa.array([b"x" * int(100_000 * 1.4**size)], pa.binary()))
+        assert pa.total_allocated_bytes() - before <= 64 << 20
+    assert pa.total_allocated_bytes() - before > 32 << 20
+    kcodec.release_unused()
+
+
+def test_arrays_outlive_what_is_kept(codec, values):
+    arrays = [codec.decode(pa.concat_arrays([values] * 50)) for _ in range(3)]
+    expected = arrays[0].to_pylist()[:400]
+    kcodec.release_unused()
+    del arrays[0]
+    gc.collect()
+    codec.decode(pa.concat_arrays([values.slice(200)] * 100))
+    assert all(array.to_pylist()[:400] == expected for array in arrays)
+
+
+def test_memory_is_kept_from_any_thread(codec, values):
+    many = pa.concat_arrays([values] * 50)
+    expected = codec.decode(many)
+
+    def work(_: int) -> bool:
+        return all(codec.decode(many).equals(expected) for _ in range(10))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))
+
+
 def test_memory_for_long_lists_is_not_kept():
     rows = [b"x" * 1000] * 200_000
-    before = resident()
+    kcodec.release_unused()
+    before = pa.total_allocated_bytes()
     binary_array = kernel("columns._binary", "native").binary_array
     assert binary_array(rows).nbytes > 200_000_000
-    assert resident() - before < 48 << 20
+    assert pa.total_allocated_bytes() - before < 2 << 20
 
 
 @pytest.mark.parametrize(

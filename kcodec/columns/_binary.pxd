@@ -2,11 +2,13 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from kcodec.columns._memory cimport Memory
+
 
 cdef class BinaryBuilder:
-    cdef object data_buffer
-    cdef object offset_buffer
-    cdef object valid_buffer
+    cdef Memory data_memory
+    cdef Memory offset_memory
+    cdef Memory valid_memory
     cdef uint8_t *data
     cdef uint8_t *valid      # a bit a row
     cdef int32_t *offsets32  # one of both

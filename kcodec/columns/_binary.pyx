@@ -4,13 +4,12 @@ Rows stand one behind the other in one buffer, which with the offsets of the row
 each block of rows, the writer asks for room for all that the block can take, so writing needs no checks.
 """
 
-from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
-from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uintptr_t
-from libc.stdlib cimport free, realloc
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from kcodec.columns._memory cimport Memory, with_room
 from kcodec.columns._rows cimport Rows, Slice
 from kcodec.wire.cursor cimport prefetch
 
@@ -39,46 +38,6 @@ cdef extern from *:
 cdef enum:
     AHEAD = 24         # values that are asked for before they are looked at
     BLOCK = 256        # values that stay in the cache from one look at them to the next
-    KEPT = 32 << 20    # bytes of memory that are kept for the next list
-
-#: The memory that is kept, if any: `pop` and `append` of a list are safe between threads.
-cdef list spare = []
-
-
-cdef class Scratch:
-    """Memory for the bytes of a list while these are decoded; used again, since new memory costs more than its copy."""
-
-    cdef uint8_t *data
-    cdef int64_t room
-    cdef int64_t used
-
-    cdef int reserve(self, int64_t room) except -1:
-        cdef uint8_t *data
-        if room > self.room or self.data == NULL:
-            data = <uint8_t *>realloc(self.data, max(room, 1))
-            if data == NULL:
-                raise MemoryError
-            self.data = data
-            self.room = room
-        return 0
-
-    def __getbuffer__(self, Py_buffer *buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.data, self.used, 1, flags)
-
-    def __releasebuffer__(self, Py_buffer *buffer):
-        # Arrow alone has asked for it, once.
-        if self.room <= KEPT and not spare:
-            spare.append(self)
-
-    def __dealloc__(self):
-        free(self.data)
-
-
-cdef Scratch scratch():
-    try:
-        return spare.pop()
-    except IndexError:
-        return Scratch()
 
 
 def binary_array(values, others=False):
@@ -99,13 +58,11 @@ def binary_array(values, others=False):
     cdef int32_t *offsets
     cdef uint8_t *valid
     cdef PyObject **items
-    cdef Scratch data = scratch()
-    # Never NULL, from which C copies not even nothing.
-    data.reserve(0)
-    offset_buffer = pa.allocate_buffer((count + 1) * 4)
-    valid_buffer = pa.allocate_buffer((count + 7) // 8)
-    offsets = <int32_t *><uintptr_t>offset_buffer.address
-    valid = <uint8_t *><uintptr_t>valid_buffer.address
+    cdef Memory data = with_room(None, 0)
+    cdef Memory offset_memory = with_room(None, (count + 1) * 4)
+    cdef Memory valid_memory = with_room(None, (count + 7) // 8)
+    offsets = <int32_t *>offset_memory.data
+    valid = valid_memory.data
     memset(valid, 0xff, (count + 7) // 8)
     offsets[0] = 0
     while row < count:
@@ -130,7 +87,7 @@ def binary_array(values, others=False):
             return None
         if used + size > data.room:
             # Some more than the values so far tell, since what is too much costs nothing.
-            data.reserve(<int64_t>(1.1 * (used + size) / end * count) + size)
+            data = with_room(data, <int64_t>(1.1 * (used + size) / end * count) + size)
         items = PySequence_Fast_ITEMS(block) + at
         for at in range(end - row):
             if items[at] == <PyObject *>None:
@@ -142,9 +99,9 @@ def binary_array(values, others=False):
                 used += size
             row += 1
             offsets[row] = <int32_t>used
-    data.used = used
+    valid_buffer = valid_memory.lend(0, (row + 7) // 8) if nulls else None
     return pa.Array.from_buffers(
-        pa.binary(), row, [valid_buffer if nulls else None, offset_buffer, pa.py_buffer(data)], nulls
+        pa.binary(), row, [valid_buffer, offset_memory.lend(0, (row + 1) * 4), data.lend(0, used)], nulls
     )
 
 
@@ -185,16 +142,16 @@ cdef class BinaryBuilder:
 
     def __cinit__(self, int64_t rows, bint large):
         self.rows = rows
-        self.data_buffer = pa.allocate_buffer(0, resizable=True)
-        self.offset_buffer = pa.allocate_buffer((rows + 1) * (8 if large else 4))
-        self.valid_buffer = pa.allocate_buffer((rows + 7) // 8)
-        self.valid = <uint8_t *><uintptr_t>self.valid_buffer.address
+        self.data_memory = with_room(None, 0)
+        self.offset_memory = with_room(None, (rows + 1) * (8 if large else 4))
+        self.valid_memory = with_room(None, (rows + 7) // 8)
+        self.valid = self.valid_memory.data
         memset(self.valid, 0, (rows + 7) // 8)
         if large:
-            self.offsets64 = <int64_t *><uintptr_t>self.offset_buffer.address
+            self.offsets64 = <int64_t *>self.offset_memory.data
             self.offsets64[0] = 0
         else:
-            self.offsets32 = <int32_t *><uintptr_t>self.offset_buffer.address
+            self.offsets32 = <int32_t *>self.offset_memory.data
             self.offsets32[0] = 0
 
     cdef bint has_room(self, int64_t needed) noexcept nogil:
@@ -216,8 +173,8 @@ cdef class BinaryBuilder:
         if self.offsets32 != NULL:
             # No more room than offsets reach, so that a block that does not fit is noticed here.
             room = min(room, INT32_MAX)
-        self.data_buffer.resize(room, False)
-        self.data = <uint8_t *><uintptr_t>self.data_buffer.address
+        self.data_memory = with_room(self.data_memory, room)
+        self.data = self.data_memory.data
         self.room = room
         return 0
 
@@ -236,8 +193,10 @@ cdef class BinaryBuilder:
 
     cdef object finish(self):
         """Return the array."""
-        self.data_buffer.resize(self.used, True)
+        cdef int64_t width = 8 if self.offsets64 != NULL else 4
+        valid = self.valid_memory.lend(0, (self.rows + 7) // 8) if self.nulls else None
+        offsets = self.offset_memory.lend(0, (self.rows + 1) * width)
+        data = self.data_memory.lend(0, self.used)
         return pa.Array.from_buffers(
-            pa.large_binary() if self.offsets64 != NULL else pa.binary(), self.rows,
-            [self.valid_buffer if self.nulls else None, self.offset_buffer, self.data_buffer], self.nulls,
+            pa.large_binary() if self.offsets64 != NULL else pa.binary(), self.rows, [valid, offsets, data], self.nulls
         )

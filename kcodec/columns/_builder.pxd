@@ -9,6 +9,8 @@ value that fails half-way leaves nothing to undo; the next one is written over i
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
+from kcodec.columns._memory cimport Memory
+
 
 # Width of the offsets of text, bytes and lists.
 ctypedef fused offset_t:
@@ -60,7 +62,7 @@ cdef class Builder:
     cdef readonly bint wide
     cdef int64_t rows
     cdef object layout
-    cdef list buffers             # per column: [bitmap, offsets, data]
+    cdef list buffers             # per column the Memory of [bitmap, offsets, data]
 
     cdef int64_t length(self, int32_t column, int64_t row) noexcept nogil
     cdef int64_t bytes_used(self, int32_t column, int64_t length) noexcept nogil
@@ -74,7 +76,7 @@ cdef class Builder:
     cdef object too_large(self, int32_t at, object what)
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil
-    cdef object trimmed(self, int32_t at, int which, object buffer, int64_t size)
+    cdef object trimmed(self, int32_t at, int which, Memory memory, int64_t size)
     cdef int grow_items(self, int32_t at, int64_t items) except -1
     cdef int grow_scratch(self, int32_t at, int64_t items) except -1
     cdef int32_t invalid_text(self, int64_t first_row, int64_t row) noexcept nogil

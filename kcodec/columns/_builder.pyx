@@ -5,10 +5,11 @@ without a check. Validity and booleans are bytes while a block is decoded, and p
 bits when it is done; text is checked for UTF-8 then too, all of a block at once.
 """
 
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
+from kcodec.columns._memory cimport Memory, keep, with_room
 from kcodec.wire.cursor cimport load_le64, pack8, pack_bytes, popcount64
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
@@ -211,20 +212,16 @@ cdef class Builder:
     cdef uint8_t *resize(self, int32_t at, int which, int64_t size) except NULL:
         cdef list mine = self.buffers[at]
         cdef int64_t margin = self.margin(at, which)
-        if mine[which] is None:
-            mine[which] = pa.allocate_buffer(size + margin, resizable=True)
-        else:
-            mine[which].resize(size + margin, False)
-        return <uint8_t *><uintptr_t>mine[which].address + margin
+        cdef Memory memory = with_room(mine[which], size + margin)
+        mine[which] = memory
+        return memory.data + margin
 
     cdef int64_t margin(self, int32_t at, int which) noexcept nogil:
         """Shift each buffer by some cache lines of its own."""
         return 64 * ((3 * at + which) & 31)
 
-    cdef object trimmed(self, int32_t at, int which, object buffer, int64_t size):
-        cdef int64_t margin = self.margin(at, which)
-        buffer.resize(size + margin, True)
-        return buffer.slice(margin, size)
+    cdef object trimmed(self, int32_t at, int which, Memory memory, int64_t size):
+        return memory.lend(self.margin(at, which), size)
 
     cdef int grow_items(self, int32_t at, int64_t items) except -1:
         """Make room for so many values of a column, without the bytes of text and blobs."""
@@ -329,6 +326,7 @@ cdef class Builder:
             if nulls:
                 bitmap = self.trimmed(at, BITMAP, bitmap, (length + 7) // 8)
             else:
+                keep(bitmap)
                 bitmap = None
         if column.kind == STRUCT:
             children = [self.array(child, length) for child in entry.children]

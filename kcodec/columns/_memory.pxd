@@ -1,0 +1,19 @@
+"""Memory of pyarrow's pool that is kept for the next call."""
+
+from libc.stdint cimport int64_t, uint8_t
+
+
+cdef class Memory:
+    cdef object buffer       # of the pool
+    cdef uint8_t *data
+    cdef int64_t room        # bytes of the buffer
+    cdef int64_t asked       # bytes that it was last taken for
+    cdef int64_t first       # what an array has of them
+    cdef int64_t size
+
+    cdef int resize(self, int64_t room, bint shrink) except -1
+    cdef object lend(self, int64_t first, int64_t size)
+
+
+cdef Memory with_room(Memory memory, int64_t room)
+cdef int keep(Memory memory) except -1

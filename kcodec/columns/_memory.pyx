@@ -1,0 +1,123 @@
+"""Memory of pyarrow's pool that is kept for the next call, once the arrays that were written into it are gone.
+
+The pool gives pages back that nobody has used for some milliseconds, and decodes are often further apart than that.
+Each would then touch fresh pages, which costs up to half of its time. So the last of its memory is kept, and what is
+written next takes what comes closest to the size that it needs.
+"""
+
+from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdint cimport int64_t, uint8_t, uintptr_t
+from libc.string cimport memcpy
+
+cimport cython
+
+import pyarrow as pa
+
+
+__all__ = ["release_unused"]
+
+cdef enum:
+    LEAST = 16 << 10   # bytes that are worth keeping
+    MOST = 64 << 20    # bytes that are kept
+
+#: What is kept, the oldest first, and how many bytes it is.
+cdef list spare = []
+cdef int64_t kept = 0
+
+
+cdef class Memory:
+    """Memory that grows, until an array has it."""
+
+    cdef int resize(self, int64_t room, bint shrink) except -1:
+        if self.buffer is None:
+            self.buffer = pa.allocate_buffer(room, resizable=True)
+        else:
+            self.buffer.resize(room, shrink)
+        self.data = <uint8_t *><uintptr_t>self.buffer.address
+        self.room = room
+        return 0
+
+    cdef object lend(self, int64_t first, int64_t size):
+        """Return some of the bytes as a buffer, and give up what is behind them."""
+        if self.room != first + size:
+            self.resize(first + size, True)
+        if self.room < LEAST:
+            return self.buffer.slice(first, size) if first else self.buffer
+        self.first = first
+        self.size = size
+        return pa.py_buffer(self)
+
+    def __getbuffer__(self, Py_buffer *buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.data + self.first, self.size, 1, flags)
+
+    def __releasebuffer__(self, Py_buffer *buffer):
+        # Arrow alone has asked for it, once.
+        keep(self)
+
+
+cdef Memory with_room(Memory memory, int64_t room):
+    """Return memory of at least so many bytes, which are those of another as far as it has them.
+
+    Parameters
+    ----------
+    memory : Memory or None
+        The other one, which must not be used any more.
+    room : int64_t
+        Bytes.
+    """
+    cdef Memory found = take(room)
+    if found is None:
+        found = memory if memory is not None else Memory()
+    if found.room < room or found.buffer is None:
+        found.resize(room, False)
+    found.asked = room
+    if memory is not None and found is not memory:
+        memcpy(found.data, memory.data, min(memory.room, room))
+        keep(memory)
+    return found
+
+
+cdef Memory take(int64_t room):
+    """Return what is kept of about that size, or None."""
+    global kept
+    cdef Memory memory
+    cdef int64_t at
+    cdef int64_t best = -1
+    cdef int64_t apart = room >> 3
+    if room < LEAST:
+        return None
+    with cython.critical_section(spare):
+        for at in range(len(spare)):
+            memory = <Memory>spare[at]
+            # What was trimmed grows again where it is.
+            if -apart <= memory.asked - room <= apart:
+                best = at
+                apart = abs(memory.asked - room)
+        if best < 0:
+            return None
+        memory = spare.pop(best)
+        kept -= memory.room
+    return memory
+
+
+cdef int keep(Memory memory) except -1:
+    """Keep memory that nobody uses, and let go of the oldest that is too much."""
+    global kept
+    cdef Memory oldest
+    if not LEAST <= memory.room <= MOST:
+        return 0
+    with cython.critical_section(spare):
+        spare.append(memory)
+        kept += memory.room
+        while kept > MOST:
+            oldest = spare.pop(0)
+            kept -= oldest.room
+    return 0
+
+
+def release_unused():
+    """Give the memory that is kept back to pyarrow's pool."""
+    global kept
+    with cython.critical_section(spare):
+        spare.clear()
+        kept = 0
