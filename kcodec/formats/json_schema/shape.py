@@ -111,6 +111,8 @@ class Shape:
         What stands where a property is missing; `ABSENT` if the schema has no default.
     cut : str
         Why there are no columns below, if there are none: such as a schema that contains itself.
+    perhaps : bool
+        Whether only a part of the schema says all this that need not hold: what others say is not narrowed down by it.
     """
 
     kinds: frozenset[str] | None = None
@@ -125,6 +127,7 @@ class Shape:
     index: int | None = None
     default: Any = ABSENT
     cut: str = ""
+    perhaps: bool = False
 
     @property
     def likely(self) -> frozenset[str]:
@@ -135,6 +138,10 @@ class Shape:
     def accepts_null(self) -> bool:
         """Whether null is a value here."""
         return self.kinds is None or "null" in self.kinds
+
+    def may_be(self, kind: str) -> bool:
+        """Whether values may be of a kind, as the keywords tell it."""
+        return (not self.likely and self.kinds is None) or kind in self.likely
 
     def note(self, kind: str) -> Note:
         """Return what the schema says of values of a kind."""
@@ -226,9 +233,11 @@ class _Reader:
             if members:
                 shapes.append(either(members))
         # Which of these holds is not known before the value.
-        for key in ("then", "else"):
-            if "if" in part and key in part:
-                shapes.append(_perhaps(at(part[key], path=f"{path}/{key}")))
+        ways = [
+            at(part[key], path=f"{path}/{key}") for key in ("then", "else") if "if" in part and key in part
+        ]
+        is_either = len(ways) == 2 and all(each.likely for each in ways)
+        shapes.extend([either(ways)] if is_either else map(_perhaps, ways))
         for key in ("dependentSchemas", "dependencies"):
             for name, each in _mapping(part.get(key)).items():
                 if isinstance(each, dict):
@@ -367,6 +376,10 @@ def _both(left: Shape, right: Shape) -> Shape:
     """Return the shape of values of both shapes."""
     if left is ANYTHING or right is ANYTHING:
         return right if left is ANYTHING else left
+    if left.perhaps and right.perhaps:
+        return either([left, right])
+    if left.perhaps or right.perhaps:
+        return _filled(right, left) if left.perhaps else _filled(left, right)
     if left.kinds is None or right.kinds is None:
         kinds = right.kinds if left.kinds is None else left.kinds
     else:
@@ -387,6 +400,30 @@ def _both(left: Shape, right: Shape) -> Shape:
     )
 
 
+def _filled(shape: Shape, other: Shape) -> Shape:
+    """Return a shape, with what one that need not hold says where it says nothing."""
+    says = shape.kinds is not None
+    return Shape(
+        shape.kinds if says else other.kinds,
+        shape.hints | other.hints,
+        shape.notes if says else _merged(shape.notes, other.notes, Note.merged),
+        _merged(shape.fields, {name: _unsure(below) for name, below in other.fields.items()}, _both),
+        shape.required,
+        _both_or_one(shape.values, other.values and _unsure(other.values)),
+        _both_or_one(shape.items, other.items and _unsure(other.items)),
+        shape.prefix or other.prefix,
+        shape.is_tuple if shape.prefix or shape.items else other.is_tuple,
+        other.index if shape.index is None else shape.index,
+        other.default if shape.default is ABSENT else shape.default,
+        shape.cut or other.cut,
+        not says,
+    )
+
+
+def _unsure(shape: Shape) -> Shape:
+    return shape if shape is ANYTHING else replace(shape, perhaps=True)
+
+
 def _both_or_one(left: Shape | None, right: Shape | None) -> Shape | None:
     if left is None or right is None:
         return right if left is None else left
@@ -405,7 +442,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
     hints = frozenset[str]().union(*(each.hints for each in shapes))
     if kinds is None and not all(each.likely for each in shapes):
         hints = frozenset()
-    objects = [each for each in shapes if "object" in each.likely]
+    objects = [each for each in shapes if each.may_be("object")]
     fields: dict[str, list[Shape]] = {}
     for each in shapes:
         for name, below in each.fields.items():
@@ -413,9 +450,9 @@ def either(shapes: Sequence[Shape]) -> Shape:
     notes = {
         kind: found.pop()
         for kind in KINDS
-        if len(found := {each.note(kind) for each in shapes if kind in each.likely}) == 1
+        if len(found := {each.note(kind) for each in shapes if each.may_be(kind)}) == 1
     }
-    lists = [each for each in shapes if "array" in each.likely]
+    lists = [each for each in shapes if each.may_be("array")]
     prefixes = {len(each.prefix) for each in lists}
     # Tuples of different lengths are lists of all that may stand in them.
     by_place = len(prefixes) == 1
@@ -424,7 +461,11 @@ def either(shapes: Sequence[Shape]) -> Shape:
         kinds,
         hints,
         notes,
-        {name: either(found) for name, found in fields.items()},
+        {
+            # Where others do not have it, anything may stand there.
+            name: either(found) if len(found) == len(objects) else _unsure(either(found))
+            for name, found in fields.items()
+        },
         frozenset.intersection(*(each.required for each in objects)) if objects else frozenset(),
         _either_or_none([each.values for each in objects]),
         either(items) if items and all(_items(each, by_place) for each in lists) else None,
@@ -433,6 +474,7 @@ def either(shapes: Sequence[Shape]) -> Shape:
         next((each.index for each in shapes if each.index is not None), None),
         ABSENT,
         next((each.cut for each in shapes if each.cut), ""),
+        any(each.perhaps for each in shapes),
     )
 
 
@@ -448,7 +490,9 @@ def _either_or_none(shapes: Sequence[Shape | None]) -> Shape | None:
 
 def _perhaps(shape: Shape) -> Shape:
     """Return what is left of a shape where it may hold or not: fields that may be there."""
-    return Shape(hints=shape.hints, fields=shape.fields) if shape.fields else ANYTHING
+    if not shape.fields:
+        return ANYTHING
+    return Shape(hints=shape.hints, fields={name: _unsure(below) for name, below in shape.fields.items()})
 
 
 def _merged(left: Mapping[str, Any], right: Mapping[str, Any], both: Any) -> Mapping[str, Any]:

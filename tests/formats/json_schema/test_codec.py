@@ -117,6 +117,67 @@ STRUCT = pa.struct([pa.field("boolean", pa.bool_()), pa.field("string", pa.strin
             pa.struct([("a", pa.string()), ("b", pa.int64())]),
             False,
         ),
+        # What need not hold narrows nothing down.
+        (
+            {
+                "type": "object",
+                "properties": {"a": STRING},
+                "oneOf": [{"not": {"required": ["a"]}}, {"required": ["a"]}],
+            },
+            pa.struct([("a", pa.string())]),
+            False,
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"type": ["string", "boolean"]}, "b": STRING, "c": STRING},
+                "if": {"required": ["b"]},
+                "then": {"properties": {"a": STRING, "b": {"format": "date"}}},
+                "dependencies": {"b": {"properties": {"c": {"type": "null"}}}},
+            },
+            pa.struct([("a", STRUCT), ("b", pa.string()), ("c", pa.string())]),
+            False,
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"items": {"properties": {"b": STRING}}}},
+                "anyOf": [
+                    {"properties": {"a": {"items": {"required": ["b"]}}}},
+                    {"properties": {"c": STRING}, "required": ["c"]},
+                ],
+            },
+            pa.struct([("a", pa.list_(pa.struct([("b", pa.string())]))), ("c", pa.string())]),
+            False,
+        ),
+        (
+            {
+                "type": "object",
+                "allOf": [
+                    {"if": {"required": ["b"]}, "then": {"properties": {"a": STRING}}},
+                    {"if": {"required": ["c"]}, "then": {"properties": {"a": BOOLEAN}}},
+                ],
+            },
+            pa.struct([("a", STRUCT)]),
+            False,
+        ),
+        # One of these holds.
+        (
+            {"if": {"minLength": 0}, "then": {"type": "string"}, "else": BOOLEAN},
+            STRUCT,
+            False,
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {}},
+                "if": {"required": ["b"]},
+                "then": {"properties": {"a": STRING}, "required": ["a"]},
+                "else": {"properties": {"a": BOOLEAN}, "required": ["a"]},
+            },
+            pa.struct([pa.field("a", STRUCT, False)]),
+            False,
+        ),
         # Kafka Connect's
         ({"type": "integer", "connect.type": "int8"}, pa.int8(), False),
         ({"type": "number", "connect.type": "float32"}, pa.float32(), False),
