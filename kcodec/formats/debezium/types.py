@@ -1,9 +1,9 @@
 """Debezium's dates and times, which are numbers or text with a name in their schema, and their Arrow types.
 
-Its other types are what they look like: ``io.debezium.data.Json``, ``Xml``, ``Uuid``, ``Enum``, ``EnumSet`` and
-``Ltree`` text, ``Bits`` bytes, ``VariableScaleDecimal`` and ``geometry.*`` structs, ``io.debezium.time.Year``,
-``MicroDuration`` and ``NanoDuration`` numbers, ``Interval`` and ``ZonedTime`` text, which keeps the zone that no Arrow
-type has.
+Its other types are what they look like: ``io.debezium.data.Json``, ``Xml``, ``Uuid``, ``Enum``, ``EnumSet``,
+``Ltree`` and ``Tsvector`` text, ``Bits`` bytes, ``DoubleVector`` and ``FloatVector`` lists, ``VariableScaleDecimal``,
+``SparseDoubleVector`` and ``geometry.*`` structs, ``io.debezium.time.Year``, ``MicroDuration`` and ``NanoDuration``
+numbers, ``Interval`` and ``ZonedTime`` text, which keeps the zone that no Arrow type has.
 """
 
 from typing import NamedTuple
