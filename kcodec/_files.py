@@ -3,8 +3,26 @@
 import errno
 import os
 import stat
+from collections.abc import Iterable
 
-__all__ = ["check_end"]
+__all__ = ["check_apart", "check_end"]
+
+
+def check_apart(target: str | os.PathLike[str], sources: Iterable[str | os.PathLike[str]]) -> None:
+    """Check that a file that is to be written, which loses what is in it, is none of those that are read.
+
+    Raises
+    ------
+    OSError
+        If it is, under this or another name.
+    """
+    for source in sources:
+        try:
+            is_same = os.path.samefile(source, target)
+        except OSError:
+            continue
+        if is_same:
+            raise OSError(errno.EINVAL, "what is read would be written over", str(target))
 
 
 def check_end(path: str | os.PathLike[str]) -> None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
-from kcodec._files import check_end
+from kcodec._files import check_apart, check_end
 from kcodec.errors import ConfigError, DecodeError
 
 __all__ = ["add"]
@@ -71,6 +71,8 @@ def _run(given: argparse.Namespace) -> int:
     if given.format == "parquet" and (given.out is None or len(given.paths) > 1):
         print("kcodec dump-log: Parquet is written from one file to one that --out names", file=sys.stderr)
         return 2
+    if given.out is not None:
+        check_apart(given.out, given.paths)
     status = 0
     with ExitStack() as stack:
         out = sys.stdout

@@ -4,6 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from kcodec._files import check_apart
+
 __all__ = ["add"]
 
 
@@ -110,5 +112,6 @@ def _generate(given: argparse.Namespace) -> int:
     if given.out is None:
         sys.stdout.write(page)
     else:
+        check_apart(given.out, [given.definitions])
         given.out.write_text(page, encoding="utf-8")
     return 0

@@ -132,6 +132,30 @@ def test_what_is_written(run, tmp_path):
     assert "folder/file" in told
 
 
+@pytest.mark.parametrize("form", ["text", "json", "parquet"])
+def test_what_is_read_is_not_written_over(run, tmp_path, form):
+    data = write_batches(pa.table({"value": [b"v"]}))
+    (tmp_path / LOG).write_bytes(data)
+    (tmp_path / "link").symlink_to(tmp_path / LOG)
+    for out in (LOG, f"./{LOG}", "link"):
+        status, told = run("dump-log", LOG, "--format", form, "--out", out)
+        assert status == 2
+        assert "would be written over" in told
+    assert (tmp_path / LOG).read_bytes() == data
+
+
+@pytest.mark.parametrize("form", ["arrow", "markdown"])
+def test_definitions_are_not_written_over(run, tmp_path, form):
+    text = '{"type": "data", "name": "Foo", "validVersions": "0", "flexibleVersions": "none", "fields": []}'
+    (tmp_path / "Foo.json").write_text(text)
+    status, told = run(
+        "protocol", "generate", "--definitions", "Foo.json", "--format", form, "--out", "Foo.json"
+    )
+    assert status == 2
+    assert "would be written over" in told
+    assert (tmp_path / "Foo.json").read_text() == text
+
+
 def test_a_full_disk(run, tmp_path):
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full")
