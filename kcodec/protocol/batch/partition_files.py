@@ -56,4 +56,4 @@ def neighbours(path: Any, filesystem: Any) -> tuple[list[str], list[str]]:
 def open_file(path: Any, filesystem: Any) -> pa.NativeFile:
     """Open a file of a filesystem, or of the local one if that is None."""
     # Not mapped into memory: a file that a broker truncates meanwhile would end the process.
-    return filesystem.open_input_file(os.fspath(path)) if filesystem else pa.OSFile(os.fspath(path))
+    return filesystem.open_input_file(os.fspath(path)) if filesystem else pa.OSFile(os.fsencode(path))

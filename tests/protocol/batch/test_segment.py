@@ -1,6 +1,8 @@
 """Log segments: what is read of them, and from where."""
 
+import os
 import struct
+import sys
 
 import pyarrow.fs
 import pytest
@@ -26,6 +28,16 @@ def test_checkpoints_and_passing_names(impl, tmp_path):
         (tmp_path / file).write_bytes(data(5, count=3))
         assert offsets(tmp_path / file) == [5, 6, 7]
         assert offsets(tmp_path / file, isolation="read_committed") == [5, 6, 7]
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names are text there")
+def test_folders_whose_names_are_not_text(impl, tmp_path):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    write_segments(folder)
+    assert offsets(folder / name(0), isolation="read_committed") == offsets(
+        write_segments(tmp_path) / name(0), isolation="read_committed"
+    )
 
 
 def test_faults_are_reported(impl, tmp_path):
