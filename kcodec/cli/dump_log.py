@@ -77,7 +77,7 @@ def _run(given: argparse.Namespace) -> int:
     with ExitStack() as stack:
         out = sys.stdout
         if given.out is not None and given.format != "parquet":
-            out = stack.enter_context(given.out.open("w", encoding="utf-8"))
+            out = stack.enter_context(given.out.open("w", encoding="utf-8", errors="surrogateescape"))
         for path in given.paths:
             status = max(status, _dump(given, path, out, text))
     return status

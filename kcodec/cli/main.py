@@ -9,7 +9,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from kcodec import __version__
 from kcodec.cli import consume, dump_log, produce, protocol, registry, topics
 from kcodec.cli.kafka_options import shown_tries
-from kcodec.cli.terminal import guarded
+from kcodec.cli.terminal import guarded, take_all_text
 from kcodec.errors import KcodecError
 
 __all__ = ["main"]
@@ -48,6 +48,7 @@ def _main(given: argparse.Namespace) -> int:
     # The demo shows its own text, in colours.
     if given.command == "demo":
         return _run(given)
+    take_all_text(sys.stdout)
     with redirect_stdout(guarded(sys.stdout)), redirect_stderr(guarded(sys.stderr)):
         return _run(given)
 

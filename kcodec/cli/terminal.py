@@ -1,9 +1,10 @@
 """Text that comes from files and brokers, on a terminal: control characters would be carried out there."""
 
+import io
 import re
 from typing import Any, TextIO
 
-__all__ = ["Terminal", "guarded"]
+__all__ = ["Terminal", "guarded", "take_all_text"]
 
 #: Control characters but tabulators and ends of lines, and those that turn the direction of text around.
 _CONTROLS = re.compile(
@@ -36,3 +37,17 @@ class Terminal:
 def guarded(stream: TextIO) -> Any:
     """Return a stream as it is, or as a `Terminal` if it is one: in a pipe or a file text stays as it is."""
     return Terminal(stream) if stream is not None and stream.isatty() else stream
+
+
+def take_all_text(stream: TextIO) -> None:
+    """Have a stream take all text, whatever the encoding of the locale.
+
+    In a pipe or a file text is UTF-8, as in files that options name, and names of files the bytes that they are; a
+    terminal shows what it has no characters for with escapes.
+    """
+    if not isinstance(stream, io.TextIOWrapper):
+        return
+    if stream.isatty():
+        stream.reconfigure(errors="backslashreplace")
+    else:
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape")

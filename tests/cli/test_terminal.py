@@ -21,10 +21,11 @@ def log(tmp_path):
     return path
 
 
-def on_terminal(*arguments):
+def on_terminal(*arguments, **environment):
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "kcodec.cli.main", *map(str, arguments)],
+        env=os.environ | environment,
         stdout=slave,
         stderr=slave,
         close_fds=True,
@@ -41,7 +42,7 @@ def on_terminal(*arguments):
         shown += part
     process.wait()
     os.close(master)
-    return shown.decode()
+    return shown.decode(environment.get("PYTHONIOENCODING", "utf-8"))
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -68,3 +69,29 @@ def test_in_a_pipe_the_text_stays_that_of_the_tool(log):
         check=True,
     )
     assert ATTACK.encode() in run.stdout
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_text_that_the_locale_has_no_characters_for(tmp_path, form, encoding):
+    """In a pipe it is UTF-8, as in the file that ``--out`` names; the bytes of names are what they are."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    path = folder / "00000000000000000000.log"
+    path.write_bytes(write_batches(pa.table({"value": ["ü€😀".encode()]})))
+    out = tmp_path / "out"
+    arguments = ["dump-log", "--print-data-log", "--format", form, path]
+    run = subprocess.run(
+        [sys.executable, "-m", "kcodec.cli.main", *arguments],
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=True,
+    )
+    assert "ü€😀".encode() in run.stdout
+    assert form == "json" or b"caf\xe9" in run.stdout
+    subprocess.run([sys.executable, "-m", "kcodec.cli.main", *arguments, "--out", out], check=True)
+    assert out.read_bytes() == run.stdout
+    shown = on_terminal(*arguments, PYTHONIOENCODING=encoding)
+    assert {"ascii": r"\xfc\u20ac\U0001f600", "latin-1": r"\u20ac\U0001f600", "utf-8": "ü€😀"}[
+        encoding
+    ] in shown
