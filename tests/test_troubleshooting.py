@@ -5,9 +5,11 @@ import re
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from kcodec import CODES
+from kcodec import CODES, AvroCodec
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
@@ -47,6 +49,14 @@ FLAT = re.sub(r'"\s*\n\s*f?"', "", SOURCES)
 def test_texts_are_those_that_are_raised(text):
     assert text in PAGE
     assert text in FLAT
+
+
+def test_what_pyarrow_says_of_null_rows_is_there(tmp_path):
+    schema = {"type": "record", "name": "R", "fields": [{"name": "id", "type": "long"}]}
+    table = pa.Table.from_struct_array(AvroCodec(schema).decode([None]))
+    with pytest.raises(pa.ArrowException) as raised:
+        pq.write_table(table, tmp_path / "rows.parquet")
+    assert f"`{raised.value}`" in PAGE
 
 
 def rows():
