@@ -120,7 +120,12 @@ def _serve(given: argparse.Namespace) -> int:
 def _password(given: argparse.Namespace) -> int:
     from kcodec.registry.server.passwords import hashed
 
-    password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    try:
+        # In a pipe text is UTF-8, as servers take it, whatever the encoding of the locale.
+        password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.buffer.readline().decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"the password is no text: {error}") from None
+    password = password.rstrip("\r\n")
     if not password:
         print("kcodec registry: no password", file=sys.stderr)
         return 2

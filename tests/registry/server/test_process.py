@@ -515,3 +515,19 @@ def test_passwords_are_hashed_for_the_file():
         text=True,
     )
     assert is_password("secret", run.stdout.strip())
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "ascii:surrogateescape"])
+def test_passwords_of_other_characters_are_utf8(encoding):
+    def run(password):
+        return subprocess.run(
+            [sys.executable, "-m", "kcodec.cli.main", "registry", "password"],
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+            input=password,
+            capture_output=True,
+        )
+
+    assert is_password("gehört", run("gehört\n".encode()).stdout.decode().strip())
+    refused = run(b"geh\xf6rt\n")
+    assert (refused.returncode, refused.stderr.count(b"\n")) == (2, 1)
+    assert b"the password is no text" in refused.stderr
