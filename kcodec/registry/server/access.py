@@ -1,7 +1,6 @@
 """Who asks: the file of users, tokens and roles, and what a request's header says."""
 
 import base64
-import binascii
 import hmac
 import json
 import logging
@@ -170,6 +169,6 @@ def _credentials(given: str) -> tuple[str, str]:
     """Return the name and the password of a header; empty names, which no user has, where it is none."""
     try:
         name, colon, password = base64.b64decode(given, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return "", ""
     return (name, password) if colon else ("", "")

@@ -80,6 +80,7 @@ class TestUsers:
             {"authorization": "Basic ???"},
             {"authorization": "Basic " + base64.b64encode(b"reader").decode()},
             {"authorization": "Basic " + base64.b64encode(b"\xff:\xff").decode()},
+            {"authorization": "Basic réader"},
             {"authorization": "Bearer secret"},
             {"authorization": "secret"},
         ):
@@ -333,6 +334,7 @@ class TestTokens:
             jwt.encode({"sub": "root", "iss": ISSUER, "aud": AUDIENCE}, None, "none"),
             "x",
             "",
+            "é",
             "a.b.c",
             "." * 100_000,
         ):
