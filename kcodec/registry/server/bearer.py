@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,13 +22,16 @@ _ALGORITHMS = (
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
 
-#: Seconds after which keys are fetched again, and at least between two times that an unknown one is looked for.
+#: Seconds after which keys are fetched again, and at least between two times that they are.
 _FRESH, _PAUSE = 300, 30
 
 #: Seconds by which clocks may differ.
 _LEEWAY = 30
 
 _MAX_TOKEN = 16 << 10
+
+#: What is raised of a token, or of an issuer that answers with anything but keys.
+_FAILED = (jwt.PyJWTError, HTTPException, ValueError, OSError)
 
 _SETTINGS = {"jwks", "issuer", "audience", "algorithms", "user", "groups"}
 
@@ -87,7 +91,7 @@ class Tokens:
                 leeway=_LEEWAY,
                 options={"require": ["exp", "iss", "aud", self._user]},
             )
-        except (jwt.PyJWTError, ValueError, OSError, RecursionError):
+        except (*_FAILED, RecursionError):
             raise RegistryError("Unauthorized", 401, 40101) from None
         name, groups = claims[self._user], claims.get(self._groups, [])
         if not isinstance(name, str) or not name:
@@ -101,12 +105,13 @@ class Tokens:
             now = time.monotonic()
             known = self._found(name)
             is_old = now - self._fetched > _FRESH
-            if is_old or (known is None and now - self._looked > _PAUSE):
+            # An issuer that does not answer keeps all waiting whose token comes meanwhile.
+            if (is_old or known is None) and now - self._looked > _PAUSE:
                 self._looked = now
                 try:
                     self._load()
                     self._fetched = now
-                except (jwt.PyJWTError, OSError):
+                except _FAILED:
                     # The keys that are known go on until the issuer answers again.
                     if known is None:
                         raise

@@ -6,6 +6,7 @@ import hmac
 import json
 import threading
 import time
+from http.client import IncompleteRead
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import jwt
@@ -384,6 +385,43 @@ class TestTokens:
         monkeypatch.setattr(bearer, "_FRESH", 0)
         assert asked("GET", "/subjects", headers=sent(new)).status == 200
         assert asked("GET", "/subjects", headers=sent(token(key, "three"))).status == 401
+
+    def test_an_issuer_that_does_not_answer_is_not_asked_each_time(self, ask, file, key, monkeypatch):
+        tried = []
+
+        def get_jwk_set(self):
+            tried.append(self.uri)
+            if len(tried) > 1:
+                raise failure
+            return jwt.PyJWKSet.from_dict({"keys": [published(key)]})
+
+        monkeypatch.setattr(jwt.PyJWKClient, "get_jwk_set", get_jwk_set)
+        settings = {"jwks": "https://issuer.example/keys", "issuer": ISSUER, "audience": AUDIENCE}
+        asked = Asked(ask.registry, access=file(tokens=settings))
+        assert asked("GET", "/subjects", headers=sent(token(key))).status == 200
+        monkeypatch.setattr(bearer, "_FRESH", 0)
+        monkeypatch.setattr(bearer, "_PAUSE", 0)
+        for failure in (
+            jwt.PyJWKClientConnectionError("no answer"),
+            json.JSONDecodeError("a page", "<html>", 0),
+            OSError("gone"),
+            IncompleteRead(b""),
+        ):
+            assert asked("GET", "/subjects", headers=sent(token(key))).status == 200
+            assert asked("GET", "/subjects", headers=sent(token(key, "two"))).status == 401
+        assert len(tried) == 9
+        monkeypatch.setattr(bearer, "_PAUSE", 60)
+        for _ in range(3):
+            assert asked("GET", "/subjects", headers=sent(token(key))).status == 200
+        assert len(tried) == 9
+
+    def test_a_file_of_keys_that_is_gone(self, tokens, keys, key, monkeypatch):
+        assert tokens("GET", "/subjects", headers=sent(token(key))).status == 200
+        monkeypatch.setattr(bearer, "_FRESH", 0)
+        monkeypatch.setattr(bearer, "_PAUSE", 0)
+        (open(keys, "w")).close()
+        assert tokens("GET", "/subjects", headers=sent(token(key))).status == 200
+        assert tokens("GET", "/subjects", headers=sent(token(key, "two"))).fault[:2] == (401, 40101)
 
     def test_a_key_set_of_one_needs_no_name(self, tokens, key):
         assert tokens("GET", "/subjects", headers=sent(token(key, name=None))).status == 200
