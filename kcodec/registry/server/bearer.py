@@ -55,19 +55,29 @@ class Tokens:
             if not isinstance(settings.get(name), str) or not settings[name]:
                 raise ConfigError(f"tokens need {name}")
         self._issuer, self._audience = settings["issuer"], settings["audience"]
-        self._algorithms = list(settings.get("algorithms", _ALGORITHMS))
+        algorithms = settings.get("algorithms", list(_ALGORITHMS))
+        if not isinstance(algorithms, list) or not algorithms:
+            raise ConfigError("algorithms of tokens are a list of their names")
+        self._algorithms = algorithms
         refused = [each for each in self._algorithms if each not in _ALGORITHMS]
         if refused:
             raise ConfigError(f"algorithm {refused[0]!r} is not one of {', '.join(_ALGORITHMS)}")
         self._user, self._groups = settings.get("user", "sub"), settings.get("groups", "groups")
+        if not isinstance(self._user, str) or not isinstance(self._groups, str):
+            raise ConfigError("user and groups of tokens are names of claims")
         self._place = settings["jwks"]
         self._keys: dict[str | None, Any] = {}
         self._fetched = self._looked = -float(_FRESH)
         self._lock = fork_safe_lock()
-        parts = urlsplit(self._place)
+        try:
+            parts = urlsplit(self._place)
+        except ValueError as error:
+            raise ConfigError(f"{self._place}: {error}") from None
+        if "://" in self._place and parts.scheme not in ("http", "https"):
+            raise ConfigError("the keys of tokens are in a file, or fetched over https://")
         if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
             raise ConfigError("the keys of tokens are fetched over https://, or from this machine")
-        if parts.scheme not in ("http", "https"):
+        if "://" not in self._place:
             self._load()
 
     def user(self, token: str) -> User:

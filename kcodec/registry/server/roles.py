@@ -84,7 +84,7 @@ class Grant:
         unknown = sorted(found.keys() - cls.__dataclass_fields__.keys())
         if unknown:
             raise ConfigError(f"a grant has no {unknown[0]!r}")
-        if found.get("role") not in _ABOVE:
+        if found.get("role") not in tuple(_ABOVE):
             raise ConfigError(f"the role of a grant is one of {', '.join(_ABOVE)}")
         if not isinstance(found.get("anonymous", False), bool):
             raise ConfigError("anonymous of a grant is true or false")

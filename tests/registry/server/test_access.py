@@ -127,6 +127,14 @@ class TestUsers:
             {"tokens": {"jwks": "https://x", "issuer": "i", "audience": "a", "algorithms": ["HS256"]}},
             {"tokens": {"jwks": "https://x", "issuer": "i", "audience": "a", "secret": "s"}},
             {"tokens": {"jwks": "http://x", "issuer": "i", "audience": "a"}},
+            {"tokens": {"jwks": "http://[", "issuer": "i", "audience": "a"}},
+            {"tokens": {"jwks": "ftp://x", "issuer": "i", "audience": "a"}},
+            {"tokens": {"jwks": "https://x", "issuer": "i", "audience": "a", "algorithms": 5}},
+            {"tokens": {"jwks": "https://x", "issuer": "i", "audience": "a", "algorithms": [["RS256"]]}},
+            {"tokens": {"jwks": "https://x", "issuer": "i", "audience": "a", "algorithms": []}},
+            {"tokens": {"jwks": "https://x", "issuer": "i", "audience": "a", "user": ["sub"]}},
+            {"tokens": {"jwks": "https://x", "issuer": "i", "audience": "a", "groups": 5}},
+            {"grants": [{"role": ["read"]}]},
         ],
     )
     def test_files_that_say_something_else(self, file, body):
