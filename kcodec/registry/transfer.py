@@ -197,20 +197,22 @@ def _restore_alias(registry: SchemaRegistry, subject: str, alias: str) -> None:
 def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[str]) -> int:
     """Write entries as lines of JSON, if the path ends in ``.jsonl``, or as a folder with a file for each.
 
-    Returns the number of versions.
+    Returns the number of versions. Nothing is written before all entries are there.
     """
     place = Path(path)
     count = 0
+    # What fails, or reads the same file, leaves an earlier copy as it is until then.
+    found = list(entries)
     if place.suffix == ".jsonl":
         with place.open("w", encoding="utf-8") as file:
-            for each in entries:
+            for each in found:
                 file.write(json.dumps(each.json, ensure_ascii=False) + "\n")
                 count += isinstance(each, Entry)
         return count
     place.mkdir(parents=True, exist_ok=True)
     if any(place.iterdir()):
         raise ConfigError(f"the folder {place} is not empty")
-    for number, each in enumerate(entries):
+    for number, each in enumerate(found):
         name = "settings" if isinstance(each, Settings) else str(each.version)
         folder = place if each.subject is None else place / quote(each.subject, safe=" ,=@+!()-_~")
         folder.mkdir(exist_ok=True)

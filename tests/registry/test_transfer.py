@@ -38,8 +38,7 @@ def state(registry):
 
 @pytest.mark.parametrize("how", ["file", "folder", "sqlite", "http"])
 def test_nothing_is_lost(tmp_path, how):
-    # confluent-kafka's client neither sends nor receives tags.
-    source = filled(None if how == "http" else {"t": ["x", "y"]})
+    source = filled({"t": ["x", "y"]})
     if how in ("file", "folder"):
         path = tmp_path / ("all.jsonl" if how == "file" else "all")
         assert write_entries(entries(source), path) == 6
@@ -123,6 +122,24 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     (tmp_path / "mine").write_text("x")
     with pytest.raises(ConfigError, match="not empty"):
         write_entries(entries(filled()), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["all.jsonl", "all"])
+def test_a_source_that_fails_leaves_the_target_as_it_was(tmp_path, name):
+    def failing():
+        yield from entries(filled())
+        raise RegistryError("gone", 503)
+
+    path = tmp_path / name
+    if name == "all.jsonl":
+        write_entries(entries(filled()), path)
+    before = path.read_bytes() if path.exists() else None
+    with pytest.raises(RegistryError, match="gone"):
+        write_entries(failing(), path)
+    assert (path.read_bytes() if path.exists() else None) == before
+    if before is not None:
+        assert copy(str(path), str(path)) == 6
+        assert path.read_bytes() == before
 
 
 def test_the_command(tmp_path, capsys):
