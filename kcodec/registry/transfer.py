@@ -214,12 +214,18 @@ def write_entries(entries: Iterable[Entry | Settings], path: str | os.PathLike[s
         raise ConfigError(f"the folder {place} is not empty")
     for number, each in enumerate(found):
         name = "settings" if isinstance(each, Settings) else str(each.version)
-        folder = place if each.subject is None else place / quote(each.subject, safe=" ,=@+!()-_~")
+        folder = place if each.subject is None else place / _folder(each.subject)
         folder.mkdir(exist_ok=True)
         body = {"order": number, **each.json}
         (folder / f"{name}.json").write_text(json.dumps(body, ensure_ascii=False, indent=1) + "\n", "utf-8")
         count += isinstance(each, Entry)
     return count
+
+
+def _folder(subject: str) -> str:
+    """Return the name of the folder of a subject; dots alone would be another folder."""
+    name = quote(subject, safe=" ,=@+!()-_~")
+    return name if name.strip(".") else name.replace(".", "%2E")
 
 
 def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:

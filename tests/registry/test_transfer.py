@@ -124,6 +124,18 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
         write_entries(entries(filled()), tmp_path)
 
 
+def test_names_of_subjects_stay_within_the_folder(tmp_path):
+    source = MemoryRegistry()
+    for subject in ("..", ".", "...", "a/../b", "settings"):
+        source.register(subject, Schema('"int"'))
+        source.set_mode("READONLY", subject)
+    assert write_entries(entries(source), tmp_path / "all") == 5
+    assert [each.name for each in tmp_path.iterdir()] == ["all"]
+    target = MemoryRegistry()
+    assert load(target, read_entries(tmp_path / "all")) == 5
+    assert state(target) == state(source)
+
+
 @pytest.mark.parametrize("name", ["all.jsonl", "all"])
 def test_a_source_that_fails_leaves_the_target_as_it_was(tmp_path, name):
     def failing():
