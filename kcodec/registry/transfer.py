@@ -239,9 +239,9 @@ def read_entries(path: str | os.PathLike[str]) -> Iterator[Entry | Settings]:
     place = Path(path)
     check_end(place)
     if place.is_dir():
-        bodies = [(str(file), file.read_text("utf-8")) for file in sorted(place.rglob("*.json"))]
+        bodies = [(str(file), file.read_bytes()) for file in sorted(place.rglob("*.json"))]
     else:
-        lines = place.read_text("utf-8").split("\n")
+        lines = place.read_bytes().split(b"\n")
         bodies = [(f"{place}, line {number}", line) for number, line in enumerate(lines, 1) if line.strip()]
     parsed = []
     for where, text in bodies:

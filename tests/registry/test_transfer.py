@@ -118,6 +118,13 @@ def test_other_files_are_refused(tmp_path, text):
         list(read_entries(tmp_path / "x.jsonl"))
 
 
+def test_a_source_that_is_no_text(tmp_path):
+    path = tmp_path / "schemas.db"
+    path.write_bytes(b"SQLite format 3\0\x82")
+    with pytest.raises(ConfigError, match=r"schemas\.db, line 1: not an entry"):
+        list(read_entries(path))
+
+
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path):
     (tmp_path / "mine").write_text("x")
     with pytest.raises(ConfigError, match="not empty"):
