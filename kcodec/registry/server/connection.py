@@ -13,6 +13,9 @@ _HEAD_SECONDS = 20.0
 #: Seconds in which a client takes a part of its answer.
 _SEND_SECONDS = 60.0
 
+#: Seconds in which a client that is idle answers the end of its TLS.
+_CLOSE_SECONDS = 1.0
+
 #: Bytes that the request line and the headers may have.
 _MAX_HEAD = 64 << 10
 
@@ -97,9 +100,18 @@ class BoundedProtocol(HttpToolsProtocol):
         super().resume_writing()
         self._written()
 
+    def shutdown(self) -> None:
+        """Close an idle connection; over TLS, a client that does not read meanwhile would keep it open."""
+        super().shutdown()
+        self.loop.call_later(_CLOSE_SECONDS, self._abandon)
+
     def timeout_keep_alive_handler(self) -> None:
         """Close an idle connection, whether or not the last answer was taken."""
         self.transport.abort() if self.transport.get_write_buffer_size() else self.transport.close()
+
+    def _abandon(self) -> None:
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            self.transport.abort()
 
     def _written(self) -> None:
         if self._unsent is not None:

@@ -452,6 +452,20 @@ class TestTls:
             with pytest.raises(urllib.error.URLError):
                 asked(f"{url}/subjects")
 
+    @pytest.mark.parametrize("loop", ["asyncio", "auto"])
+    def test_an_idle_client_does_not_hold_up_the_end(self, certificate, loop):
+        settings = self.settings(certificate)
+        context = ssl.create_default_context(cafile=certificate)
+        with running(RegistryApplication(MemoryRegistry("tls"), settings), settings, loop) as url:
+            client = context.wrap_socket(
+                socket.create_connection((HOST, int(url.rpartition(":")[2]))), server_hostname=HOST
+            )
+            client.sendall(f"GET /subjects HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+            assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            end = time.monotonic()
+        assert time.monotonic() - end < 5
+        client.close()
+
     def test_certificates_of_clients(self, certificate):
         settings = self.settings(certificate, client_authority=str(certificate))
         with running(RegistryApplication(MemoryRegistry("tls"), settings), settings) as url:
