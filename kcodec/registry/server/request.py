@@ -177,7 +177,7 @@ class Request:
         if isinstance(value, bool) or not isinstance(value, int | str):
             refuse(400, f"{name} is not a number")
         try:
-            found = int(value)
+            found = value if isinstance(value, int) else _integer(value)
         except ValueError:
             refuse(400, f"{name} is not a number")
         if found not in _INT32:
@@ -186,7 +186,7 @@ class Request:
 
     def _int(self, text: str) -> int:
         try:
-            found = int(text) if text.isascii() and "_" not in text and text.strip() == text else None
+            found = _integer(text) if text.strip() == text else None
         except ValueError:
             found = None
         if found is None or found not in _INT32:
@@ -200,7 +200,7 @@ def version_named(name: str) -> int | Literal["latest"]:
     if text.lower() == "latest":
         return "latest"
     try:
-        found = int(text) if text.isascii() else 0
+        found = _integer(text)
     except ValueError:
         found = 0
     if found == 0:
@@ -211,6 +211,13 @@ def version_named(name: str) -> int | Literal["latest"]:
             42202,
         )
     return found
+
+
+def _integer(text: str) -> int:
+    """Return the integer that a text is; Python's would take ``1_0``, and the digits of other scripts."""
+    if not text.isascii() or "_" in text:
+        raise ValueError(f"{text!r} is not a number")
+    return int(text)
 
 
 def _refuse_constant(name: str) -> NoReturn:
