@@ -5,6 +5,7 @@ import os
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from kcodec.formats.schema_format import schema_types
 from kcodec.registry.embedded import EmbeddedRegistry
 
 __all__ = ["CONTENT_TYPE", "SHARED", "Metrics"]
@@ -59,8 +60,9 @@ class Metrics:
         found = registry.counts()
         self._subjects.set(found.subjects)
         self._versions.set(found.versions)
-        for kind, count in found.types.items():
-            self._schemas.labels(kind).set(count)
+        # A type whose last schema is gone keeps its count unless it is told.
+        for kind in {*schema_types(), *found.types}:
+            self._schemas.labels(kind).set(found.types.get(kind, 0))
         if SHARED not in os.environ:
             return generate_latest(self._registry)
         collected = CollectorRegistry()

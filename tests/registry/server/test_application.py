@@ -245,6 +245,10 @@ class TestService:
         assert f"kcodec_registry_request_seconds_count{{{labels}}} 1.0" in lines
         assert "kcodec_registry_versions 1.0" in lines
         assert 'kcodec_registry_schemas{type="AVRO"} 1.0' in lines
+        ask("DELETE", "/subjects/s")
+        lines = ask("GET", "/metrics").data.decode().splitlines()
+        assert "kcodec_registry_versions 0.0" in lines
+        assert 'kcodec_registry_schemas{type="AVRO"} 0.0' in lines
 
     def test_a_line_for_each_request(self):
         stream = io.StringIO()
