@@ -41,6 +41,7 @@ FLAT = re.sub(r'"\s*\n\s*f?"', "", SOURCES)
         "does it want https://?",
         "does it speak http://?",
         "is ssl.ca.location the authority that signed its certificate?",
+        "does it want a certificate of its clients, and is it the right one?",
         "credentials in the address and in ",
         "the answer has more than ",
         "a reference does not exist",

@@ -26,6 +26,9 @@ _MAX_BYTES = 64 << 20
 # Of our own: a seed that an application has set, and what it draws by it, is the same with kcodec and without.
 _RANDOM = random.Random()
 
+#: OpenSSL's numbers of what is wrong with a certificate whoever has signed it: its time, its host.
+_NOT_BY_SIGNER = frozenset([9, 10, 62, 64])
+
 _TRIED_AGAIN = frozenset([408, 429, 500, 502, 503, 504])
 
 
@@ -215,6 +218,8 @@ def _told(failure: Any, timeout: float) -> str:
 
 def _why(failure: Any, server: _Server) -> str:
     if isinstance(failure, ssl.SSLCertVerificationError):
+        if failure.verify_code in _NOT_BY_SIGNER:
+            return ""
         return "is ssl.ca.location the authority that signed its certificate?"
     if isinstance(failure, ssl.SSLError) and failure.reason in (
         "WRONG_VERSION_NUMBER",
@@ -222,6 +227,12 @@ def _why(failure: Any, server: _Server) -> str:
         "RECORD_LAYER_FAILURE",
     ):
         return "does it speak http://?"
+    if server.url.startswith("https://") and (
+        isinstance(failure, ssl.SSLEOFError | ConnectionResetError | BrokenPipeError)
+        or (isinstance(failure, ssl.SSLError) and "CERTIFICATE" in (failure.reason or ""))
+    ):
+        # What it says of that is mostly lost: it closes the connection at once.
+        return "does it want a certificate of its clients, and is it the right one?"
     if isinstance(failure, socket.gaierror):
         return "is the name of the host right?"
     if isinstance(failure, BadStatusLine | ConnectionResetError) and server.url.startswith("http://"):

@@ -387,7 +387,7 @@ class TestConnections:
         subprocess.run(
             [
                 *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
-                *("-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost"),
+                *("-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=registry"),
                 *("-addext", "subjectAltName=IP:127.0.0.1"),
             ],
             check=True,
@@ -401,6 +401,16 @@ class TestConnections:
                 assert [handle.get(number).schema for number in (1, 2)] == [INT, INT]
                 handle.close()
             assert "is ssl.ca.location the authority" in str(failure(server.url))
+            trusting = {**ONCE, "ssl.ca.location": str(certificate)}
+            elsewhere = str(failure(server.url.replace("127.0.0.1", "localhost"), trusting))
+            assert "certificate is not valid for 'localhost'" in elsewhere
+            assert "ssl.ca.location" not in elsewhere
+        context.load_verify_locations(certificate)
+        context.verify_mode = ssl.CERT_REQUIRED
+        with answering(SCHEMA, context) as server:
+            assert "does it want a certificate of its clients" in str(failure(server.url, trusting))
+            own = {"ssl.certificate.location": str(certificate), "ssl.key.location": str(key)}
+            assert registries.open(server.url, {**trusting, **own}).get(1).schema == INT
 
     def test_without_what_is_optional(self):
         """Workers may have pyarrow and nothing else."""
