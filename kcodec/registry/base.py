@@ -495,16 +495,19 @@ def check_subject(subject: str, *, whole: bool = True) -> str:
     subject : str
         Such as ``orders-value``, or ``:.lab:orders-value`` in another context.
     whole : bool
-        Whether it has to name a subject; ``:.lab:`` alone is a context.
+        Whether it has to name a subject; ``:.lab:`` alone is a context, ``:.lab`` the same one.
 
     Raises
     ------
     RegistryError
         42208, if it is empty, reserved, or has control characters or lone surrogates.
     """
-    name = subject.removeprefix(":.:") if isinstance(subject, str) else ""
+    name = subject if isinstance(subject, str) else ""
+    if name.startswith(":.") and name.count(":") == 1:
+        name += ":"
+    name = name.removeprefix(":.:")
     own = name
-    if name.startswith(":.") and name.count(":") > 1:
+    if name.startswith(":."):
         own = name[name.index(":", 1) + 1 :] or ("" if whole else name)
     if not own or own in ("__GLOBAL", "__EMPTY") or _REFUSED.search(name):
         raise RegistryError(f"The specified subject {subject!r} is not a valid subject.", 422, 42208)
@@ -519,9 +522,7 @@ def context_of(subject: str) -> str:
     >>> context_of("orders-value"), context_of(":.lab:orders-value")
     ('.', '.lab')
     """
-    if subject.startswith(":.") and subject.count(":") > 1:
-        return subject[1 : subject.index(":", 1)]
-    return DEFAULT_CONTEXT
+    return subject[1:].partition(":")[0] if subject.startswith(":.") else DEFAULT_CONTEXT
 
 
 def own_name(subject: str) -> str:

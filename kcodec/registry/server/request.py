@@ -78,7 +78,7 @@ class Request:
     def subject(self) -> str | None:
         """The subject or context in the path of a setting; the default context is the registry as a whole."""
         found = self.path.get("subject")
-        return None if found == f":{DEFAULT_CONTEXT}:" else found
+        return None if found in (f":{DEFAULT_CONTEXT}", f":{DEFAULT_CONTEXT}:") else found
 
     @property
     def version(self) -> int | Literal["latest"]:

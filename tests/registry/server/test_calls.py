@@ -392,6 +392,13 @@ class TestSettings:
         assert ask("PUT", "/mode?force=true", {"mode": "IMPORT"}).json == {"mode": "IMPORT"}
         assert ask("DELETE", "/mode").json == {"mode": "IMPORT"}
 
+    def test_a_context_without_its_last_colon(self, ask):
+        assert ask("PUT", "/config/:.lab", {"compatibility": "NONE"}).status == 200
+        assert ask("GET", "/config/:.lab:").json == {"compatibilityLevel": "NONE"}
+        assert ask("GET", "/config/:.lab:s?defaultToGlobal=true").json["compatibilityLevel"] == "NONE"
+        assert ask("PUT", "/mode/:.", {"mode": "READONLY"}).status == 200
+        assert ask("GET", "/mode").json == {"mode": "READONLY"}
+
     def test_modes_of_a_context_are_dropped_together(self, ask):
         places = (":.lab:", ":.lab:s", "t", ":.other:s")
         for place in places:
@@ -453,6 +460,8 @@ REFUSED = [
     ("PATCH", "/subjects", None, 405, 405),
     ("POST", "/subjects//versions", {"schema": INT}, 422, 42208),
     ("POST", "/subjects/__GLOBAL/versions", {"schema": INT}, 422, 42208),
+    ("POST", "/subjects/:.lab:/versions", {"schema": INT}, 422, 42208),
+    ("POST", "/subjects/:.lab/versions", {"schema": INT}, 422, 42208),
     ("POST", "/subjects/a%00b/versions", {"schema": INT}, 422, 42208),
     ("POST", "/subjects/s/versions", {"schema": "{"}, 422, 42201),
     ("POST", "/subjects/new/versions", {"schema": ""}, 422, 42201),
