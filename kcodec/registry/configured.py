@@ -75,6 +75,12 @@ class ConfiguredDatabase(Database):
                 raise
             raise RegistryError(f"Subject '{subject}' not found.", 404, 40401) from None
 
+    def places(self) -> list[str]:
+        """Return the subjects and contexts that have settings of their own, with versions or without."""
+        with self._transaction() as connection:
+            rows = connection.execute("SELECT subject FROM settings WHERE subject != ?", (_GLOBAL,))
+            return [row[0] for row in rows]
+
     def mode(self, subject: str | None = None, *, default_to_global: bool = False) -> str:
         """Return the mode of a subject, or of the registry as a whole."""
         with self._transaction() as connection:

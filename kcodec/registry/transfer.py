@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from kcodec._files import check_end
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry, context_of, qualified
+from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry, context_of, own_name, qualified
 from kcodec.registry.settings import Config
 from kcodec.registry.stored import StoredSchemas
 
@@ -71,8 +71,11 @@ def entries(registry: SchemaRegistry) -> Iterator[Entry | Settings]:
     """
     yield Settings(None, registry.config(), registry.mode())
     subjects = registry.subjects(deleted=True)
-    contexts = {context_of(subject) for subject in subjects} - {"."}
-    for place in (*(f":{context}:" for context in sorted(contexts)), *subjects):
+    places = {*subjects, *(f":{context_of(subject)}:" for subject in subjects)} - {":.:"}
+    if isinstance(registry, StoredSchemas):
+        # A server does not tell what is set before there are versions.
+        places.update(registry.places())
+    for place in sorted(places, key=lambda each: (own_name(each) != "", each)):
         config = _own(registry.config, place, 40408) or Config()
         mode = _own(registry.mode, place, 40409)
         if config != Config() or mode is not None:

@@ -98,6 +98,15 @@ def test_what_is_there_is_not_overwritten(tmp_path):
         target.mode("gone")
 
 
+def test_settings_of_what_has_no_versions():
+    source, target = MemoryRegistry(), MemoryRegistry()
+    source.set_config(Config("FULL"), "later")
+    source.set_mode("READONLY", ":.lab:")
+    load(target, entries(source))
+    assert target.config("later") == Config("FULL")
+    assert target.mode(":.lab:") == "READONLY"
+
+
 def test_settings_of_what_is_only_read():
     source, target = MemoryRegistry(), MemoryRegistry()
     source.register("s", Schema('"int"'))
