@@ -250,6 +250,11 @@ class TestService:
         assert "kcodec_registry_versions 0.0" in lines
         assert 'kcodec_registry_schemas{type="AVRO"} 0.0' in lines
 
+    def test_counts_that_a_worker_has_only_begun(self, ask, tmp_path, monkeypatch):
+        (tmp_path / "counter_1.db").touch()
+        monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+        assert ask("GET", "/metrics").status == 200
+
     def test_a_line_for_each_request(self):
         stream = io.StringIO()
         handler = logging.StreamHandler(stream)
