@@ -8,6 +8,7 @@ from typing import Any
 from kcodec.errors import ConfigError, KafkaError
 from kcodec.kafka.cluster import Cluster, TopicPartition
 from kcodec.kafka.offsets import Range, limit_ranges, plan_ranges, topics_of
+from kcodec_spark.kafka.options import Bound
 from kcodec_spark.kafka.scan import Scan, load
 
 __all__ = ["Stream", "stream"]
@@ -38,6 +39,8 @@ class Stream:
         self._fails = given.flag("failOnDataLoss", True)
         self._given = given
         self._cluster = Cluster(scan.settings)
+        #: Where the stream starts, until its first batch is planned.
+        self._first: list[Range] = []
         #: Where the stream ends, if it reads what there was at its beginning.
         self._final: Positions | None = None
         self._reported: Positions | None = None
@@ -49,8 +52,9 @@ class Stream:
 
     def initial(self) -> Offsets:
         """Return where the stream starts."""
-        ranges = self._scan.found(self._cluster, self._partitions(), self._start, None)
-        return _offsets({each.place: each.start for each in ranges})
+        end = Bound("endingOffsets", "latest")
+        self._first = self._scan.found(self._cluster, self._partitions(), self._start, end)
+        return _offsets({each.place: each.start for each in self._first})
 
     def latest(self, start: Mapping[str, Any] | None, is_limited: bool) -> Offsets:
         """Return where the next micro-batch ends, if it starts at offsets."""
@@ -60,6 +64,10 @@ class Stream:
             latest = {
                 place: min(at, self._final[place]) for place, at in latest.items() if place in self._final
             }
+        # Spark keeps where batches end, not where a stream starts. One that starts at the latest offset is started anew
+        # at a later one if its first batch fails: that has nothing of it, so that nothing is passed over.
+        latest |= {each.place: each.start for each in self._first if not each.size}
+        self._first = []
         if start is None and self.max_offsets is not None:
             raise ConfigError("maxOffsetsPerTrigger needs Spark 4.2 or newer")
         if start is None or not is_limited:
@@ -90,6 +98,10 @@ class Stream:
     def parts(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Range]:
         """Return the parts of a micro-batch."""
         before, after = _positions(start), _positions(end)
+        if self._first:
+            # It is the first batch of an earlier run, which started where there was less.
+            before = {place: min(at, after[place]) for place, at in before.items() if place in after}
+            self._first = []
         for place in sorted(set(before) - set(after)):
             self._lose(f"{place} is gone, which was read up to offset {before[place]}")
         return self._scan.split(self._ranges(before, after, is_final=True), self._given)

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -321,6 +322,22 @@ def test_triggers_wait_for_enough(classic, kafka, source, topic, tmp_path):
             time.sleep(0.1)
     finally:
         running.stop()
+
+
+def test_a_first_batch_that_did_not_end(spark, kafka, source, tmp_path, topic):
+    """Spark keeps no start of it: what came after it is read all the same."""
+    numbered(kafka, topic, 10)
+    query = Query(tmp_path)
+    query.run(source(spark.readStream, subscribe=topic).load())
+    for folder in ("data", "checkpoint/commits"):
+        shutil.rmtree(tmp_path / folder)
+    numbered(kafka, topic, 10, start=10)
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
+    until(lambda: len(admin.list_topics(topic, 30).topics[topic].partitions) == 3)
+    kafka.produce(topic, [Message(None, b"new")] * 3, partition=2)
+    query.run(source(spark.readStream, subscribe=topic).load())
+    assert query.offsets(spark) == [(p, o) for p, o in everything(10, 10, 3) if p == 2 or o >= 5]
 
 
 def test_partitions_that_are_added(spark, kafka, source, tmp_path, topic):
