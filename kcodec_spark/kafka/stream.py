@@ -54,6 +54,11 @@ class Stream:
         """Return where the stream starts."""
         end = Bound("endingOffsets", "latest")
         self._first = self._scan.found(self._cluster, self._partitions(), self._start, end)
+        if self._final is not None:
+            # Spark asks for it first, and more may have come since.
+            self._final |= {
+                each.place: max(each.start, self._final.get(each.place, 0)) for each in self._first
+            }
         return _offsets({each.place: each.start for each in self._first})
 
     def latest(self, start: Mapping[str, Any] | None, is_limited: bool) -> Offsets:

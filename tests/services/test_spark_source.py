@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,8 @@ from pyspark.errors import PySparkException
 from topics import KEY_SCHEMA, Message, of_spark, order, order_schema, serializer
 
 from kcodec_spark import register_kafka
+from kcodec_spark.kafka.query import make
+from kcodec_spark.kafka.stream import stream
 
 HERE = Path(__file__).parent
 ROWS = 60
@@ -338,6 +340,20 @@ def test_a_first_batch_that_did_not_end(spark, kafka, source, tmp_path, topic):
     kafka.produce(topic, [Message(None, b"new")] * 3, partition=2)
     query.run(source(spark.readStream, subscribe=topic).load())
     assert query.offsets(spark) == [(p, o) for p, o in everything(10, 10, 3) if p == 2 or o >= 5]
+
+
+def test_what_comes_while_a_stream_begins(kafka, topic):
+    """Spark asks where a stream that reads what there is ends, and then where it starts."""
+    numbered(kafka, topic, 10)
+    given = {"kafka.bootstrap.servers": kafka.address, "subscribe": topic}
+    with closing(stream(make(given)[0])) as found:
+        found.finish_here()
+        numbered(kafka, topic, 10, start=10)
+        start = found.initial()
+        for _ in range(2):
+            end = found.latest(start, True)
+            assert found.parts(start, end) == []
+            assert start == end == {topic: {"0": 10, "1": 10}}
 
 
 def test_partitions_that_are_added(spark, kafka, source, tmp_path, topic):
