@@ -67,6 +67,7 @@ _INSTEAD = {
     "schema.registry.url": "give the address as schemaRegistryAddress",
     "kafka.schema.registry.url": "give the address as schemaRegistryAddress",
     **dict.fromkeys(("mode", "columnnameofcorruptrecord"), "what cannot be written fails its task"),
+    "provider": "no table can be one of topics: CREATE TEMPORARY VIEW orders USING kcodec_kafka OPTIONS (...)",
     "path": "give the topics as subscribe, subscribePattern or assign, and topic where it is written",
 }
 
@@ -88,7 +89,8 @@ class Given:
                 known[f"{part}.{name}".lower()] = f"{part}.{name}"
         # What is said by the format that the reader has.
         del known["format"]
-        for name, value in options.items():
+        # For a table, Spark gives each option twice, and what it says of the table itself.
+        for name, value in sorted(options.items(), key=lambda option: option[0].lower() != "provider"):
             lower = name.lower()
             if lower in known:
                 if known[lower] in self._values:

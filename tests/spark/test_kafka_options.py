@@ -58,6 +58,7 @@ def test_names_have_no_case():
         ({"value.fromat": "avro"}, "did you mean value.format?"),
         ({"schemaRegistryAdress": "x"}, "did you mean schemaRegistryAddress?"),
         ({"kafka.group.id": "g"}, "there is no group: leave it out"),
+        ({"option.subscribe": "t", "provider": "kcodec_kafka"}, "CREATE TEMPORARY VIEW"),
         ({"kafka.auto.offset.reset": "latest"}, "startingOffsets and failOnDataLoss say so"),
         ({"path": "orders"}, "give the topics as subscribe"),
         ({"subject": "a", "value.subject": "b"}, "value.subject is given twice"),
