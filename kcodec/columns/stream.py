@@ -1,5 +1,6 @@
 """Readers of batches that are made as they are read."""
 
+import threading
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ __all__ = ["Lasting", "stream"]
 
 class Lasting(Iterator[pa.RecordBatch]):
     """Batches up to an error, which is raised whenever another is asked for; a generator would then be at its end.
+
+    Threads that ask at the same time get one each, in turn; a generator would raise `ValueError`.
 
     Parameters
     ----------
@@ -39,8 +42,13 @@ class Lasting(Iterator[pa.RecordBatch]):
         self._batches = iter(batches)
         self._interrupted = interrupted
         self._failure: Exception | None = None
+        self._lock = threading.RLock()
 
     def __next__(self) -> pa.RecordBatch:
+        with self._lock:
+            return self._following()
+
+    def _following(self) -> pa.RecordBatch:
         if self._failure is not None:
             raise self._failure
         try:

@@ -1,5 +1,8 @@
 """Readers of batches that are made as they are read."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pyarrow as pa
 import pytest
 
@@ -57,3 +60,16 @@ def test_what_makes_the_batches_is_closed_with_the_reader():
     reader.close()
     del reader
     assert closed
+
+
+def test_threads_share_a_reader():
+    def made():
+        for number in range(40):
+            # Others ask meanwhile.
+            time.sleep(0.001)
+            yield pa.record_batch([[number]], SCHEMA)
+
+    reader = stream(SCHEMA, made())
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda _: [batch["id"][0].as_py() for batch in reader], range(4))
+    assert sorted(number for each in found for number in each) == list(range(40))
