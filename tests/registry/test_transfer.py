@@ -190,3 +190,19 @@ def test_a_source_has_to_be_there(tmp_path, capsys):
     assert main(["registry", "copy", source, str(tmp_path / "copy.jsonl")]) == 2
     assert "there is no such file" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_stays_until_all_is_read(tmp_path, capsys):
+    """An earlier copy is not lost where the registry cannot be asked, nor a file that is copied to itself."""
+    path = tmp_path / "a.jsonl"
+    write_entries(entries(filled()), path)
+    text = path.read_text()
+    assert main(["registry", "copy", "http://127.0.0.1:1", str(path), "-X", "max.retries=0"]) == 2
+    assert path.read_text() == text
+    (tmp_path / "damaged.jsonl").write_text(text + "{")
+    assert main(["registry", "copy", str(tmp_path / "damaged.jsonl"), str(path)]) == 2
+    assert path.read_text() == text
+    capsys.readouterr()
+    assert main(["registry", "copy", str(path), str(path)]) == 0
+    assert capsys.readouterr().out == "6 versions copied\n"
+    assert path.read_text() == text
