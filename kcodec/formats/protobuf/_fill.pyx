@@ -114,7 +114,8 @@ cdef bint finish(Context *context, const Message *message, int64_t index) noexce
                 return False
     for at in range(message.finish_count):
         op = first_op + message.finish_fields[at]
-        if not seen[op.position >> 6] >> (op.position & 63) & 1:
+        if not seen[op.position >> 6] >> (op.position & 63) & 1 and op.flags & (PRESENT | ENTRIES):
+            # Only the message that an entry of a map has by default is there all the same.
             continue
         if op.flags & ENTRIES:
             column = &context.columns[op.column]

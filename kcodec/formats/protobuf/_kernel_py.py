@@ -231,6 +231,10 @@ class _Reader:
             length, at = read_length(self.data, at, end)
             entry = _Frame(field.children[0])
             at = self.message(at, at + length, entry, 0, depth - 1)
+            value = entry.fields[2]
+            if value.kind in ("message", "group") and value.column >= 0:
+                # One that is not there is an empty message, which may lack what is required.
+                entry.values.setdefault(2, _Frame(value.children[0]))
             with _inside(offset=at):
                 entry.check()
         if field.closed and 2 in entry.values and entry.values[2] not in field.numbers:

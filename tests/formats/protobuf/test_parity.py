@@ -229,6 +229,30 @@ def test_entries_of_closed_enums_without_a_value():
 
 
 @pytest.mark.parametrize("rows", [1, 30])
+@pytest.mark.parametrize(
+    ("below", "path"),
+    [
+        ("required int32 a = 1;", "m[1].value.a"),
+        ("optional int32 b = 1; required N n = 2;", "m[1].value.n"),
+        ("optional int32 b = 1; optional N n = 2;", ""),
+    ],
+)
+def test_entries_without_a_message_whose_fields_are_required(below, path, rows):
+    message = ProtobufSchema.parse(
+        'syntax = "proto2"; message M { map<int32, V> m = 1; } message N { required int32 c = 1; }'
+        f"message V {{ {below} }}"
+    ).message("M")
+    good = bytes.fromhex("0a0a08011206080112020801")
+    column = [good] * rows + [good + bytes.fromhex("0a020802")] + [good] * rows
+    plan = plan_of(message, {})
+    same_decode([plan], column)
+    module = kernel("formats.protobuf._kernel", "native")
+    faults = module.decode(pa.array(column), [module.Program(plan, Limits())])[1]
+    wanted = [(rows, "missing_required", path, len(good) + 4)] if path else []
+    assert [(fault.row, fault.code, fault.path, fault.offset) for fault in faults] == wanted
+
+
+@pytest.mark.parametrize("rows", [1, 30])
 def test_what_stands_before_a_required_field_that_is_missing(rows):
     message = ProtobufSchema.parse(
         'syntax = "proto2"; message N { optional int32 a = 1; } message M { optional N n = 1; required int32 c = 3; }'
