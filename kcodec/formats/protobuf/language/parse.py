@@ -64,7 +64,11 @@ _LABELS = frozenset(["optional", "required", "repeated"])
 _INTEGERS = ("int", "uint", "sint", "fixed", "sfixed")
 _KEYS = frozenset(["bool", "string", *(f"{kind}{bits}" for kind in _INTEGERS for bits in (32, 64))])
 _ESCAPE = re.compile(
-    r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
+    r"\\(?:([0-7]{1,3})|[xX]([0-9A-Fa-f]{1,2})"
+    # Both halves of a surrogate pair are one character.
+    r"|u([dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4})"
+    r"|U([0-9A-Fa-f]{8})|(.))",
+    re.DOTALL,
 )
 _PLAIN = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -121,8 +125,10 @@ def _character(match: re.Match[str]) -> str:
         return _PLAIN.get(plain, plain)
     if octal is not None:
         return chr(int(octal, 8))
-    code = int(hexadecimal or short or long, 16)
-    return chr(code) if code < 0x110000 else "\ufffd"
+    if short is not None:
+        return bytes.fromhex(short.replace("\\u", "")).decode("utf-16-be", "replace")
+    code = int(hexadecimal or long, 16)
+    return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else "\ufffd"
 
 
 def _byte(match: re.Match[str]) -> str:
