@@ -138,6 +138,10 @@ def test_refusals(text, message):
             "message M { extend M { optional int32 a = 5; optional int32 b = 5; } }",
             "b extends M with the number of M.a",
         ),
+        (
+            'syntax = "proto3"; message M { extend M { map<int32, M> a = 5; } }',
+            "column 43: the map a is an extension",
+        ),
         ('edition = "2023"; option features.enum_type = HALF_OPEN;', "HALF_OPEN is not one of OPEN, CLOSED"),
         ("message A { message B { } enum B { C = 0; } }", "column 27: B is declared twice"),
     ],

@@ -283,6 +283,8 @@ class _Linker:
         if not isinstance(target, MessageType):
             self.fail(node.at, f"{node.target} is not a message that can be extended")
         for each in node.fields:
+            if each.key:
+                self.fail(each.at, f"the map {each.name} is an extension")
             field = self._field(scope, each, features, target)
             field.name = f"{scope}.{each.name}" if scope else each.name
             field.json_name = f"[{field.name}]"
