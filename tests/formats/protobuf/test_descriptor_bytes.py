@@ -46,6 +46,8 @@ OPTIONS += "message O { %s } message M { } enum E { A = 1; B = 2; } option (o)%s
         ("repeated bool o = 3;", " = { o: [False, 1, f, True] }"),
         ("optional E o = 3;", " = { o: 2 }"),
         ("repeated double o = 3;", " = { o: [Infinity, -INF] o: NaN }"),
+        ("optional group Some = 3 { optional int32 o = 1; }", " = { Some { o: 1 } }"),
+        ("repeated group Some = 3 { optional group O = 1 { } }", " = { Some { O { } } some { o { } } }"),
     ],
 )
 def test_values_of_options(field, value):

@@ -50,7 +50,13 @@ class OptionReader:
         if name[0] in "([":
             full = self.names.find_extension(scope, name[1:-1])
             return f"({full or name[1:-1]})", self.extensions.get(full or "")
-        return name, None if message is None else message.by_name.get(name)
+        if message is None:
+            return name, None
+        # The text format calls groups as their types are called.
+        group = message.by_name.get(name.lower())
+        if group is not None and group.message is not None and group.type == "group":
+            name = group.name if group.message.name.rpartition(".")[2] == name else name
+        return name, message.by_name.get(name)
 
     def _put(
         self,
