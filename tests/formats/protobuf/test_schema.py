@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vector_files import read_vectors
 
-from kcodec import SchemaError
+from kcodec import ProtobufCodec, SchemaError
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
 SCHEMAS = {
@@ -131,3 +131,9 @@ def test_generated_classes_are_schemas():
 def test_errors_have_a_place():
     with pytest.raises(SchemaError, match="line 3, column 15: a has the unknown type Nope"):
         ProtobufSchema.parse('syntax = "proto3";\nmessage L { }\n message M {  Nope a = 1; }')
+
+
+def test_defaults_keep_the_sign_of_zero_in_descriptors():
+    text = 'syntax = "proto2"; message M { optional float a = 1 [default = -0.0]; }'
+    descriptor = ProtobufCodec(text).descriptor_set
+    assert ProtobufCodec(descriptor).to_json(b"", defaults="all") == '{"a":-0.0}'

@@ -162,7 +162,8 @@ def number(word: str, kind: str) -> int | float | None:
         if found is None and not digits[:1].isdigit() and digits[:1] != ".":
             return None
         try:
-            read = float(word.rstrip("fF") if found is None else found)
+            # Zero may have a sign, which a whole number has not.
+            read = float(word.rstrip("fF") if found is None else f"-{-found}" if word[0] == "-" else found)
         except ValueError:
             return None
         return None if math.isnan(read) or "_" in word else read
