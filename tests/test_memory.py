@@ -1,11 +1,9 @@
 """Nothing leaks, and a decode needs little more than its input and output."""
 
-import gc
 import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -115,63 +113,6 @@ def test_no_leak_over_many_calls(codec, values):
     assert pa.total_allocated_bytes() == allocated
     # 400 rounds decode and encode 100 MB: a leak of one column of one call would come to more.
     assert resident() - before < 8 << 20
-
-
-def test_memory_is_kept_for_the_next_call(codec, values):
-    many = pa.concat_arrays([values] * 50)
-
-    def addresses() -> set[int]:
-        return {buffer.address for buffer in codec.decode(many).buffers() if buffer and buffer.size > 1 << 16}
-
-    kcodec.release_unused()
-    before = pa.total_allocated_bytes()
-    addresses()
-    first = addresses()
-    kept = pa.total_allocated_bytes() - before
-    assert kept > 0
-    for _ in range(5):
-        assert addresses() == first
-        assert pa.total_allocated_bytes() - before == kept
-    array = codec.decode(many)
-    # Memory that an array has is no one else's.
-    assert codec.decode(many).equals(array)
-    assert array.equals(codec.decode(many))
-    del array
-    kcodec.release_unused()
-    assert pa.total_allocated_bytes() == before
-
-
-def test_memory_is_kept_up_to_a_limit():
-    codec = kcodec.AvroCodec('"bytes"')
-    kcodec.release_unused()
-    before = pa.total_allocated_bytes()
-    for size in range(1, 20):
-        # Sizes so far apart that none serves for the next.
-        codec.encode(pa.array([b"x" * int(100_000 * 1.4**size)], pa.binary()))
-        assert pa.total_allocated_bytes() - before <= 64 << 20
-    assert pa.total_allocated_bytes() - before > 32 << 20
-    kcodec.release_unused()
-
-
-def test_arrays_outlive_what_is_kept(codec, values):
-    arrays = [codec.decode(pa.concat_arrays([values] * 50)) for _ in range(3)]
-    expected = arrays[0].to_pylist()[:400]
-    kcodec.release_unused()
-    del arrays[0]
-    gc.collect()
-    codec.decode(pa.concat_arrays([values.slice(200)] * 100))
-    assert all(array.to_pylist()[:400] == expected for array in arrays)
-
-
-def test_memory_is_kept_from_any_thread(codec, values):
-    many = pa.concat_arrays([values] * 50)
-    expected = codec.decode(many)
-
-    def work(_: int) -> bool:
-        return all(codec.decode(many).equals(expected) for _ in range(10))
-
-    with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(work, range(8)))
 
 
 def test_memory_for_long_lists_is_not_kept():

@@ -1,0 +1,82 @@
+"""Memory that is kept for the next call: how much, for whom, and until when."""
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+import kcodec
+
+SCHEMA = """{"type": "record", "name": "Order", "fields": [
+    {"name": "id", "type": "long"},
+    {"name": "name", "type": ["null", "string"]},
+    {"name": "tags", "type": {"type": "array", "items": "string"}}]}"""
+
+
+@pytest.fixture
+def codec() -> kcodec.AvroCodec:
+    return kcodec.AvroCodec(SCHEMA)
+
+
+@pytest.fixture
+def many(codec) -> pa.Array:
+    rows = [
+        {"id": row, "name": f"number {row}" if row % 7 else None, "tags": ["a", "bc"]}
+        for row in range(20_000)
+    ]
+    return codec.encode(pa.array(rows, codec.arrow_type))
+
+
+def test_memory_is_kept_for_the_next_call(codec, many):
+    def addresses() -> set[int]:
+        return {buffer.address for buffer in codec.decode(many).buffers() if buffer and buffer.size > 1 << 16}
+
+    kcodec.release_unused()
+    before = pa.total_allocated_bytes()
+    addresses()
+    first = addresses()
+    kept = pa.total_allocated_bytes() - before
+    assert kept > 0
+    for _ in range(5):
+        assert addresses() == first
+        assert pa.total_allocated_bytes() - before == kept
+    array = codec.decode(many)
+    # Memory that an array has is no one else's.
+    assert codec.decode(many).equals(array)
+    assert array.equals(codec.decode(many))
+    del array
+    kcodec.release_unused()
+    assert pa.total_allocated_bytes() == before
+
+
+def test_memory_is_kept_up_to_a_limit():
+    codec = kcodec.AvroCodec('"bytes"')
+    kcodec.release_unused()
+    before = pa.total_allocated_bytes()
+    for size in range(1, 20):
+        # Sizes so far apart that none serves for the next.
+        codec.encode(pa.array([b"x" * int(100_000 * 1.4**size)], pa.binary()))
+        assert pa.total_allocated_bytes() - before <= 64 << 20
+    assert pa.total_allocated_bytes() - before > 32 << 20
+    kcodec.release_unused()
+
+
+def test_arrays_outlive_what_is_kept(codec, many):
+    arrays = [codec.decode(many) for _ in range(3)]
+    expected = arrays[0].to_pylist()
+    kcodec.release_unused()
+    del arrays[0]
+    gc.collect()
+    codec.decode(many.take(pa.array(range(len(many) - 1, -1, -1))))
+    assert all(array.to_pylist() == expected for array in arrays)
+
+
+def test_memory_is_kept_from_any_thread(codec, many):
+    expected = codec.decode(many)
+
+    def work(_: int) -> bool:
+        return all(codec.decode(many).equals(expected) for _ in range(10))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))
