@@ -34,6 +34,7 @@ from kcodec import (
     MessageCodec,
     ProtobufCodec,
     Serde,
+    release_unused,
 )
 from kcodec._impl import IMPLEMENTATIONS, kernel
 from kcodec.codec import ERRORS, REPORT
@@ -737,6 +738,7 @@ class Contract:
             assert encoded.to_pylist() == values.to_pylist()
             del array, encoded
             gc.collect()
+            release_unused()
             left.append(pa.total_allocated_bytes())
         assert left[1] == left[2]
 

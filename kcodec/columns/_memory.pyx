@@ -20,9 +20,8 @@ cdef enum:
     LEAST = 16 << 10   # bytes that are worth keeping
     MOST = 64 << 20    # bytes that are kept
 
-#: What is kept, the oldest first, and how many bytes it is.
+#: What is kept, the oldest first.
 cdef list spare = []
-cdef int64_t kept = 0
 
 
 cdef class Memory:
@@ -79,7 +78,6 @@ cdef Memory with_room(Memory memory, int64_t room):
 
 cdef Memory take(int64_t room):
     """Return what is kept of about that size, or None."""
-    global kept
     cdef Memory memory
     cdef int64_t at
     cdef int64_t best = -1
@@ -93,31 +91,26 @@ cdef Memory take(int64_t room):
             if -apart <= memory.asked - room <= apart:
                 best = at
                 apart = abs(memory.asked - room)
-        if best < 0:
-            return None
-        memory = spare.pop(best)
-        kept -= memory.room
-    return memory
+        return spare.pop(best) if best >= 0 else None
 
 
 cdef int keep(Memory memory) except -1:
     """Keep memory that nobody uses, and let go of the oldest that is too much."""
-    global kept
-    cdef Memory oldest
+    cdef int64_t kept = 0
+    cdef int64_t at
     if not LEAST <= memory.room <= MOST:
         return 0
     with cython.critical_section(spare):
         spare.append(memory)
-        kept += memory.room
-        while kept > MOST:
-            oldest = spare.pop(0)
-            kept -= oldest.room
+        for at in range(len(spare) - 1, -1, -1):
+            kept += (<Memory>spare[at]).room
+            if kept > MOST:
+                del spare[: at + 1]
+                break
     return 0
 
 
 def release_unused():
     """Give the memory that is kept back to pyarrow's pool."""
-    global kept
     with cython.critical_section(spare):
         spare.clear()
-        kept = 0
