@@ -9,7 +9,7 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint64
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
-from kcodec.columns._memory cimport Memory, keep, with_room
+from kcodec.columns._memory cimport Memory, with_room
 from kcodec.wire.cursor cimport load_le64, pack8, pack_bytes, popcount64
 from kcodec.wire.utf8 cimport utf8_valid_values32, utf8_valid_values64
 
@@ -326,7 +326,6 @@ cdef class Builder:
             if nulls:
                 bitmap = self.trimmed(at, BITMAP, bitmap, (length + 7) // 8)
             else:
-                keep(bitmap)
                 bitmap = None
         if column.kind == STRUCT:
             children = [self.array(child, length) for child in entry.children]
