@@ -10,7 +10,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
-from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,10 +20,7 @@ from fake_broker import CLOSE, FAST, FakeCluster
 
 import kcodec
 from kcodec.cli.main import main
-from kcodec.cli.properties import properties
 from kcodec.cli.row_input import open_rows
-from kcodec.cli.where import condition
-from kcodec.errors import ConfigError
 from kcodec.kafka import read, write
 from kcodec.protocol import write_batches
 
@@ -227,34 +223,6 @@ def test_files_of_settings(run, filled, tmp_path):
     file.write_bytes(b"client.id=\xff\n")
     status, _, errors = run("consume", "orders", "--config", file)
     assert (status, errors) == (2, f"kcodec consume: {file} is no text: invalid start byte at byte 10\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("a=1\n b : 2\n\tc 3\r\nd=\n", {"a": "1", "b": "2", "c": "3", "d": ""}),
-        ("a=1 \\\n  2 \\\r\n# 3\n#b=\\\nc=\\\\\n", {"a": "1 2 # 3", "c": "\\"}),
-        (r"a\ b\=c=d=e\:f\\g\h\t\u00e4\ud83d\ude00", {"a b=c": "d=e:f\\gh\tä\U0001f600"}),
-        ("a==b\x0bc", {"a": "=b\x0bc"}),
-        ("a=1\na=2\nb=3\\", {"a": "2", "b": "3"}),
-    ],
-)
-def test_settings_as_java_reads_them(text, found):
-    assert properties(text, "f") == found
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("\n#\na\n", "f, line 3 is not name=value"),
-        ("a=1\\\n2\n=3", "f, line 3 is not name=value"),
-        (r"a=secret\u12x4", r"f, line 1: behind \u stand four hexadecimal digits"),
-    ],
-)
-def test_settings_that_are_none(text, reason):
-    with pytest.raises(ConfigError) as info:
-        properties(text, "f")
-    assert str(info.value) == reason
 
 
 def test_consume_as_others_print(run, filled, tmp_path):
@@ -758,63 +726,3 @@ def test_topics(run, filled, cluster):
     assert run("topics", "orders", "-o", "table")[1].splitlines()[0].split() == [
         "topic", "partition", "leader", "start", "end", "size",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("value.id == 2", [1]),
-        ("value.id >= 2 or offset == 0", [0, 1, 2]),
-        ("value.note is None", [1]),
-        ("value.note is not None and not flag", [2]),
-        ("flag", [0]),
-        ("value.note in ['ä', 'q']", [0]),
-        ("offset not in (1, 2)", [0]),
-        ("when < '2026-01-02'", [0]),
-        ("sent < '2026-01-02'", [0]),
-        ("sent <= '2026-01-02T01:00:00+01:00'", [0, 1]),
-        ("offset < 1.5", [0, 1]),
-        ("offset == 1.5", []),
-        ("price > 1.25", [1, 2]),
-        ("price in [1.5, 2]", [1]),
-        ("price < 100", [0, 1, 2]),
-    ],
-)
-def test_conditions(text, rows):
-    table = pa.table(
-        {
-            "offset": [0, 1, 2],
-            "value": ROWS,
-            "flag": [True, None, False],
-            "when": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us")),
-            "sent": pa.array([datetime(2026, 1, day) for day in (1, 2, 3)], pa.timestamp("us", "UTC")),
-            "price": pa.array([Decimal("1.25"), Decimal("1.50"), Decimal("2.50")]),
-        }
-    )
-    assert table.filter(condition(text, table.schema))["offset"].to_pylist() == rows
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "offset",
-        "not offset",
-        "value == {'id': 1}",
-        "1 < offset",
-        "offset < x",
-        "offset.x == 1",
-        "nothing == 1",
-        "offset == 'a'",
-        "offset == 99999999999999999999",
-        "offset in [1.5]",
-        "sent > 'noon'",
-        "f()",
-        "(" * 300,
-    ],
-)
-def test_conditions_that_are_none(text):
-    value = pa.struct([("id", pa.int64())])
-    schema = pa.schema([("offset", pa.int64()), ("value", value), ("sent", pa.timestamp("us", "UTC"))])
-    with pytest.raises(ConfigError, match="--where"):
-        condition(text, schema)
