@@ -8,8 +8,10 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+import pyarrow as pa
+
 from kcodec.kafka.messages import definitions
-from kcodec.protocol import Connection, join_messages, read_batches
+from kcodec.protocol import Connection, join_messages, read_batches, write_batches
 
 HOST = "127.0.0.1"
 #: A test ends long before it is stopped.
@@ -23,6 +25,8 @@ FAST = {
 }
 CLOSE = object()
 OUT_OF_RANGE, NOT_LEADER, OUT_OF_ORDER, UNKNOWN_TOPIC = 1, 6, 45, 3
+#: The first partition of the topic of `filled`.
+PLACE = ("t", 0)
 
 
 class FakeCluster:
@@ -364,3 +368,22 @@ class FakeBroker:
             for topic in body["topics"]
         ]
         return {"throttleTimeMs": 0, "topics": topics, "errorCode": 0}
+
+
+def batch(first, count, codec="none", **columns):
+    """Return a batch of records that say which they are; other columns have one value."""
+    values = [f"value {number}".encode() for number in range(first, first + count)]
+    columns = {name: [value] * count for name, value in columns.items()}
+    table = pa.table({"value": pa.array(values, pa.binary()), **columns})
+    return write_batches(table, base_offset=first, codec=codec)
+
+
+def filled(counts=(10, 5, 20), brokers=1, partitions=1):
+    """Return brokers of a topic ``t``, with batches of so many records in each partition."""
+    cluster = FakeCluster({"t": partitions}, brokers)
+    for partition in range(partitions):
+        first = 0
+        for count in counts:
+            cluster.put(("t", partition), batch(first, count))
+            first += count
+    return cluster

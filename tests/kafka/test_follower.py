@@ -1,0 +1,197 @@
+"""Topics without an end: what a follower gives, where it stands, and partitions that come and go."""
+
+import re
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+from fake_broker import CLOSE, PLACE, FakeCluster, batch, filled
+
+import kcodec
+from kcodec.errors import ConfigError, KafkaError
+from kcodec.kafka import RecordError, follow
+from kcodec.protocol import write_batches
+
+
+def test_following_does_not_pass_over_what_cannot_be_read(fast):
+    with FakeCluster({"t": 2}) as cluster:
+        for place in (PLACE, ("t", 1)):
+            for value in (b'{"id":1}', b'{"id":', b'{"id":3}'):
+                cluster.append(place, write_batches(pa.table({"value": [value]})))
+        options = {"servers": cluster.address, "value": kcodec.JsonCodec("id BIGINT"), "config": fast}
+        follower = follow("t", start={"t": {0: 0, 1: 2}}, **options)
+        found = []
+        with pytest.raises(RecordError) as caught:
+            found.extend(each.num_rows for each in follower)
+        assert caught.value.position == 1
+        assert follower.positions["t"][0] == 0
+        cluster.append(PLACE, write_batches(pa.table({"value": [b"{}"]})))
+        with pytest.raises(RecordError):
+            follower.poll(0.1)
+        follower.close()
+        with follow("t", start=follower.positions, errors="null", **options) as rest:
+            while rest.positions != {"t": {0: 4, 1: 3}}:
+                found.append(rest.poll(10).num_rows)
+        assert sum(found) == 5
+
+
+def test_partitions_that_are_added_are_followed(fast):
+    """From their first offset, also where a pattern found no topic at first."""
+    settings = {**fast, "metadata.max.age.ms": 50}
+    with FakeCluster({}) as cluster:
+        followers = [
+            follow(
+                re.compile("t|u"), servers=cluster.address, start="latest", columns=["topic"], config=settings
+            ),
+        ]
+        assert followers[0].poll(0.1) is None
+        add(cluster, "t", 0)
+        assert followers[0].poll(10).column("topic").to_pylist() == ["t"] * 5
+        followers.append(
+            follow("t", servers=cluster.address, start="latest", columns=["topic"], config=settings)
+        )
+        assert followers[1].poll(0.1) is None
+        add(cluster, "t", 1)
+        add(cluster, "u", 0)
+        for follower, ends in zip(
+            followers, ({"t": {0: 5, 1: 5}, "u": {0: 5}}, {"t": {0: 5, 1: 5}}), strict=True
+        ):
+            end = time.monotonic() + 10
+            while follower.positions != ends:
+                assert time.monotonic() < end, follower.positions
+                follower.poll(0.1)
+            follower.close()
+
+
+def test_a_topic_that_is_found_later_tells_the_columns(fast):
+    """Also where one that was there at first has told nothing yet."""
+    settings = {**fast, "metadata.max.age.ms": 50}
+    for topics in ({}, {"a": 1}):
+        serde = kcodec.Serde("AVRO", f"memory://kafka-found-{len(topics)}", topic="b", schema='"long"')
+        with FakeCluster(topics) as cluster:
+            place = {"servers": cluster.address, "config": settings, "columns": ["topic", "value"]}
+            value = {"format": "AVRO", "registry": f"memory://kafka-found-{len(topics)}"}
+            with follow("^[ab]$", value=value, **place) as follower:
+                assert follower.poll(0.1) is None
+                cluster.logs["b", 0] = []
+                cluster.leaders["b", 0] = 0
+                cluster.put(("b", 0), write_batches(pa.table({"value": serde.serialize(pa.array([7]))})))
+                assert follower.poll(10).to_pylist() == [{"topic": "b", "value": 7}]
+
+
+@pytest.mark.parametrize("brokers", [1, 2])
+def test_a_topic_of_a_pattern_that_is_deleted(fast, caplog, brokers):
+    """The others are read on, and one that is made again is read from its beginning."""
+    settings = {**fast, "metadata.max.age.ms": 200}
+    names = {"a": 2, "b": 2}
+
+    def add(cluster, topic, partition, first, count):
+        cluster.leaders[topic, partition] = partition % brokers
+        cluster.logs.setdefault((topic, partition), [])
+        cluster.put((topic, partition), batch(first, count))
+
+    def delete(cluster, topic):
+        for log in (cluster.logs, cluster.leaders):
+            for place in [each for each in log if each[0] == topic]:
+                del log[place]
+
+    def until(follower, positions):
+        end = time.monotonic() + 10
+        while follower.positions != positions:
+            assert time.monotonic() < end, follower.positions
+            follower.poll(0.1)
+
+    with FakeCluster(names, brokers) as cluster:
+        for topic in names:
+            for partition in (0, 1):
+                add(cluster, topic, partition, 0, 5)
+        place = {"servers": cluster.address, "start": "earliest", "config": settings}
+        with follow("^[ab]$", **place) as follower, follow(["a", "b"], **place) as named:
+            for each in (follower, named):
+                until(each, {"a": {0: 5, 1: 5}, "b": {0: 5, 1: 5}})
+            with cluster.lock:
+                delete(cluster, "a")
+            until(follower, {"b": {0: 5, 1: 5}})
+            assert "a-0 is deleted, and no longer followed" in caplog.text
+            with pytest.raises(KafkaError, match="topic 'a': UNKNOWN_TOPIC_OR_PARTITION"):
+                until(named, {})
+            add(cluster, "b", 1, 5, 3)
+            until(follower, {"b": {0: 5, 1: 8}})
+            assert follower.lag == 0
+            add(cluster, "a", 0, 0, 2)
+            until(follower, {"a": {0: 2}, "b": {0: 5, 1: 8}})
+            with cluster.lock:
+                delete(cluster, "a")
+                delete(cluster, "b")
+            until(follower, {})
+            began = time.monotonic()
+            assert follower.poll(0.2) is None
+            assert time.monotonic() - began > 0.1
+            add(cluster, "b", 0, 0, 1)
+            until(follower, {"b": {0: 1}})
+
+
+def test_following_goes_on_where_partitions_cannot_be_looked_for(fast):
+    settings = {**fast, "metadata.max.age.ms": 1}
+    with filled((5,)) as cluster, follow("t", servers=cluster.address, config=settings) as follower:
+        cluster.brokers[0].hooks["Metadata"] = lambda body: CLOSE
+        assert follower.poll(0.1) is None
+        cluster.put(PLACE, batch(5, 3))
+        assert len(follower.poll(10)) == 3
+
+
+def add(cluster, topic, partition):
+    """Add a partition that has five records."""
+    with cluster.lock:
+        cluster.leaders[topic, partition] = 0
+        cluster.logs[topic, partition] = []
+        cluster.put((topic, partition), batch(0, 5))
+
+
+def test_follow_and_commit(fast):
+    with filled(counts=[5, 5], partitions=2) as cluster:
+        place = {"servers": cluster.address, "config": fast, "columns": ["partition", "offset"]}
+        with follow("t", start="earliest", group="g", **place) as follower:
+            rows = []
+            while (found := follower.poll(0.2)) is not None:
+                rows += found.to_pylist()
+            assert len(rows) == 20
+            assert follower.positions == {"t": {0: 10, 1: 10}}
+            follower.commit()
+            assert follower.lag == 0
+            cluster.put(PLACE, batch(10, 3))
+            assert next(follower)["offset"].to_pylist() == [10, 11, 12]
+            assert follower.positions == {"t": {0: 13, 1: 10}}
+        assert cluster.committed == {("g", "t", 0): 10, ("g", "t", 1): 10}
+        # What was not committed comes again.
+        with follow("t", group="g", **place) as follower:
+            assert follower.positions == {"t": {0: 10, 1: 10}}
+            assert next(follower)["offset"].to_pylist() == [10, 11, 12]
+            follower.commit({"t": {0: 12}})
+        assert cluster.committed["g", "t", 0] == 12
+        with follow("t", **place) as follower:
+            assert follower.poll(0.1) is None
+            with pytest.raises(ConfigError, match="needs a group"):
+                follower.commit()
+
+
+def test_a_follower_that_is_closed(fast):
+    with filled(counts=[5]) as cluster:
+        follower = follow("t", start="earliest", servers=cluster.address, config=fast)
+        threading.Timer(0.2, follower.close).start()
+        assert sum(len(each) for each in follower) == 5
+        assert list(follower) == []
+        with pytest.raises(KafkaError, match="this follower is closed"):
+            follower.poll(1)
+
+
+def test_positions_do_not_pass_what_was_returned(fast):
+    """A batch that was fetched and not returned is not counted."""
+    with (
+        filled(counts=[5] * 4) as cluster,
+        follow("t", start="earliest", servers=cluster.address, config=fast, columns=["offset"]) as follower,
+    ):
+        assert follower.positions == {"t": {0: 0}}
+        first = next(follower)
+        assert follower.positions == {"t": {0: first["offset"][-1].as_py() + 1}}

@@ -1,0 +1,93 @@
+"""Answers that no broker gives end in values or in an error, and in time."""
+
+import socket
+import threading
+import time
+
+import pytest
+from fake_broker import HOST, filled
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kcodec.errors import KafkaError, KcodecError
+from kcodec.kafka import read
+
+HOSTILE = settings(max_examples=25, deadline=None)
+
+
+QUICK = {
+    "request.timeout.ms": 300,
+    "default.api.timeout.ms": 300,
+    "retry.backoff.ms": 5,
+    "retry.backoff.max.ms": 20,
+    "fetch.max.wait.ms": 5,
+}
+
+
+def ends_in_time(cluster):
+    start = time.monotonic()
+    try:
+        reader, _ = read("t", servers=cluster.address, config=QUICK, errors="report")
+        reader.read_all()
+    except KcodecError:
+        pass
+    assert time.monotonic() - start < 6
+
+
+@HOSTILE
+@given(
+    name=st.sampled_from(["ApiVersions", "Metadata", "ListOffsets", "Fetch"]),
+    data=st.binary(max_size=80),
+)
+def test_any_answer_ends_in_values_or_an_error(name, data):
+    with filled() as cluster:
+        cluster.brokers[0].hooks[name] = lambda body: data
+        ends_in_time(cluster)
+
+
+@HOSTILE
+@given(
+    name=st.sampled_from(["ApiVersions", "Metadata", "ListOffsets", "Fetch"]),
+    at=st.integers(0, 10_000),
+    bit=st.integers(0, 7),
+    cut=st.one_of(st.none(), st.integers(0, 10_000)),
+)
+def test_a_garbled_answer_ends_in_values_or_an_error(name, at, bit, cut):
+    from kcodec.kafka.messages import definitions
+    from kcodec.protocol import MessageCodec
+
+    with filled() as cluster:
+        broker = cluster.brokers[0]
+        spec = definitions()[f"{name}Response"]
+        codec = MessageCodec(spec, spec.valid_versions.highest)
+
+        def garbled(body):
+            data = bytearray(codec.encode_one(getattr(broker, f"_{name}")(body)))
+            data[at % len(data)] ^= 1 << bit
+            return bytes(data if cut is None else data[: cut % len(data)])
+
+        broker.hooks[name] = garbled
+        ends_in_time(cluster)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\0\0\0\4\0\0\0\7", b"HTTP/1.1 400\r\n", b""],
+)
+def test_frames_that_are_none(fast, head):
+    """A size without limits, none, the answer to another request, a web server, and a closed door."""
+    with socket.create_server((HOST, 0)) as server:
+
+        def serve():
+            while True:
+                try:
+                    peer, _ = server.accept()
+                except OSError:
+                    return
+                peer.recv(1000)
+                peer.sendall(head)
+                peer.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(KafkaError):
+            read("t", servers=f"{HOST}:{server.getsockname()[1]}", config=fast)
