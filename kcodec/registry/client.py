@@ -56,8 +56,6 @@ class RegistryClient:
         self._retries = _number(config, "max.retries", 3)
         self._wait = _number(config, "retries.wait.ms", 1000)
         self._max_wait = _number(config, "retries.max.wait.ms", 20_000)
-        self._bearer = bearer_headers(config, self._timeout)
-        self._token = ""
         most = _number(config, "max.response.bytes", _MAX_BYTES)
         try:
             tls = tls_context(config)
@@ -69,6 +67,8 @@ class RegistryClient:
                 if name.startswith("ssl.") and "pass" not in name
             )
             raise ConfigError(redaction(f"{named}: {error}")) from None
+        self._bearer = bearer_headers(config, self._timeout)
+        self._token = ""
         self._servers = []
         for address in addresses:
             parts = urlsplit(address.url)

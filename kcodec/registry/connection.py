@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError
 
-__all__ = ["Answer", "Connections", "basic", "tls_context"]
+__all__ = ["Answer", "Connections", "basic", "issuer_context", "tls_context"]
 
 #: Connections to a server that are kept open while nobody uses them.
 _IDLE = 8
@@ -236,19 +236,9 @@ def tls_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     """Return the TLS settings of a configuration: the system's authorities and those of certifi, or what it names."""
     place = config.get("ssl.ca.location")
     if isinstance(place, str) and place:
-        folder = os.path.isdir(place)
-        context = ssl.create_default_context(
-            capath=place if folder else None, cafile=None if folder else place
-        )
+        context = ssl.create_default_context(**_authorities(place))
     else:
-        context = ssl.create_default_context()
-        if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):
-            try:
-                import certifi
-            except ImportError:
-                pass
-            else:
-                context.load_verify_locations(certifi.where())
+        context = _public_context()
     if place is False:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -260,6 +250,31 @@ def tls_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     elif key is not None or password is not None:
         raise ConfigError("ssl.key.location and ssl.key.password need ssl.certificate.location")
     return context
+
+
+def issuer_context(config: Mapping[str, Any]) -> ssl.SSLContext:
+    """Return the TLS settings for who issues tokens: it may be a public one, or have the registry's authority."""
+    context = _public_context()
+    place = config.get("ssl.ca.location")
+    if isinstance(place, str) and place:
+        context.load_verify_locations(**_authorities(place))
+    return context
+
+
+def _public_context() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):
+        try:
+            import certifi
+        except ImportError:
+            pass
+        else:
+            context.load_verify_locations(certifi.where())
+    return context
+
+
+def _authorities(place: str) -> dict[str, str]:
+    return {"capath" if os.path.isdir(place) else "cafile": place}
 
 
 def _proxy(server: SplitResult, given: str | None) -> SplitResult | None:

@@ -1,6 +1,7 @@
 """Bearer tokens: given, asked of a token endpoint, or made by a function."""
 
 import json
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError
-from kcodec.registry.connection import Connections, basic, tls_context
+from kcodec.registry.connection import Connections, basic, issuer_context
 
 __all__ = ["bearer_headers"]
 
@@ -41,7 +42,7 @@ def bearer_headers(config: Mapping[str, Any], timeout: float) -> Callable[[], di
         form = {"grant_type": "client_credentials", "scope": _needed(config, source, "scope")}
         headers = {"Authorization": basic(user), "Content-Type": "application/x-www-form-urlencoded"}
         endpoint = _needed(config, source, "issuer.endpoint.url")
-        asked = _Token("POST", endpoint, headers, urlencode(form).encode(), timeout)
+        asked = _Token("POST", endpoint, headers, urlencode(form).encode(), timeout, issuer_context(config))
     elif source == "OAUTHBEARER_AZURE_IMDS":
         endpoint = config.get("bearer.auth.issuer.endpoint.url") or _AZURE
         query = config.get("bearer.auth.issuer.endpoint.query")
@@ -49,7 +50,7 @@ def bearer_headers(config: Mapping[str, Any], timeout: float) -> Callable[[], di
             endpoint = urlsplit(endpoint)._replace(query=query, fragment="").geturl()
         elif endpoint == _AZURE:
             raise ConfigError(f"{source} needs bearer.auth.issuer.endpoint.query")
-        asked = _Token("GET", endpoint, {"Metadata": "true"}, None, timeout)
+        asked = _Token("GET", endpoint, {"Metadata": "true"}, None, timeout, issuer_context(config))
     else:
         raise ConfigError(
             f"bearer.auth.credentials.source={source!r} is not STATIC_TOKEN, OAUTHBEARER, "
@@ -90,7 +91,13 @@ class _Token:
     """A token of an endpoint, asked for anew before it expires."""
 
     def __init__(
-        self, method: str, endpoint: str, headers: dict[str, str], body: bytes | None, timeout: float
+        self,
+        method: str,
+        endpoint: str,
+        headers: dict[str, str],
+        body: bytes | None,
+        timeout: float,
+        tls: ssl.SSLContext,
     ) -> None:
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -98,7 +105,7 @@ class _Token:
         self._place = f"{parts.scheme}://{parts.netloc}"
         target = parts._replace(scheme="", netloc="").geturl() or "/"
         self._request = (method, target, headers, body, timeout)
-        self._connections = Connections(self._place, tls_context({}), None, _MAX_BYTES)
+        self._connections = Connections(self._place, tls, None, _MAX_BYTES)
         self._lock = fork_safe_lock()
         self._token, self._expires = "", 0.0
 

@@ -405,6 +405,18 @@ class TestConnections:
             elsewhere = str(failure(server.url.replace("127.0.0.1", "localhost"), trusting))
             assert "certificate is not valid for 'localhost'" in elsewhere
             assert "ssl.ca.location" not in elsewhere
+        # Who issues tokens is trusted by the same authority, or by a public one.
+        token = whole(200, b'{"access_token": "t-1", "expires_in": 3600}')
+        with answering(token, context) as issuer, answering(SCHEMA, context) as server:
+            bearer = {
+                "bearer.auth.credentials.source": "OAUTHBEARER_AZURE_IMDS",
+                "bearer.auth.issuer.endpoint.url": issuer.url,
+            }
+            assert registries.open(server.url, {**trusting, **bearer}).get(1).schema == INT
+            assert server.seen[0][1]["Authorization"] == "Bearer t-1"
+            unknown = str(failure(server.url, {**ONCE, **bearer, "ssl.ca.location": False}))
+            assert "no token" in unknown
+            assert "CERTIFICATE_VERIFY_FAILED" in unknown
         context.load_verify_locations(certificate)
         context.verify_mode = ssl.CERT_REQUIRED
         with answering(SCHEMA, context) as server:
