@@ -28,6 +28,8 @@ _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _CONVERTED = ("json", "date", "time_of_day", "decimal")
 #: How far from the point the digits of a decimal may stand.
 _MAX_SCALE = 1000
+#: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
+_MAX_DIGITS = 4300
 
 
 class _Lost(NamedTuple):
@@ -256,7 +258,7 @@ def _read_decimal(message: Message, kind: pa.DataType) -> str:
     unscaled, _, scale = (message.values.get(number) for number in message.type.by_number)
     number = int.from_bytes(unscaled or b"", "big", signed=True)
     scale = scale or 0
-    if abs(scale) > _MAX_SCALE:
+    if abs(scale) > _MAX_SCALE or abs(number) >= 10**_MAX_DIGITS:
         raise RowError("out_of_range")
     digits = str(abs(number)) + "0" * max(-scale, 0)
     if scale > 0:
@@ -273,7 +275,7 @@ def _write_decimal(value: Any, kind: pa.DataType) -> tuple[bytes, int, int]:
     sign, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
         raise RowError("invalid_number")
-    if abs(exponent) > _MAX_SCALE:
+    if abs(exponent) > _MAX_SCALE or len(digits) > _MAX_DIGITS:
         raise RowError("out_of_range")
     unscaled = int("".join(map(str, digits)))
     if sign:

@@ -223,6 +223,24 @@ def test_a_value_that_cannot_be_converted_costs_its_row(impl):
     assert faults.column("path").to_pylist() == ["day", "values[0].number_value"]
 
 
+def test_a_decimal_of_very_many_digits_costs_its_row(impl):
+    codec = ProtobufCodec(SHOP, "Known", fields=["exact"])
+    longest = "-" + "9" * 4300
+    values = pa.array([{"exact": longest}, {"exact": longest + "9"}, {"exact": "1"}])
+    written, faults = codec.encode(values, errors="report")
+    assert [(each["row"], each["path"], each["code"]) for each in faults.to_pylist()] == [
+        (1, "exact", "out_of_range")
+    ]
+    assert codec.decode(written).field("exact").to_pylist() == [longest, None, "1"]
+    plain = ProtobufCodec(SHOP, "Known", well_known=("structs",))
+    numbers = [1 << (1 << 14), -1 << (1 << 20)]
+    unscaled = [each.to_bytes(each.bit_length() // 8 + 1, "big", signed=True) for each in numbers]
+    rows = plain.encode(pa.array([{"exact": {"value": each}} for each in unscaled])).to_pylist()
+    array, faults = codec.decode([*rows, b""], errors="report")
+    assert faults.column("code").to_pylist() == ["out_of_range"] * 2
+    assert array.is_valid().to_pylist() == [False, False, True]
+
+
 def test_recursive_messages_have_a_depth(impl):
     with pytest.raises(SchemaError, match="recursive_depth"):
         ProtobufCodec(TREE)
