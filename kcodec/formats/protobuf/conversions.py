@@ -24,6 +24,7 @@ from kcodec.plan.failure import RowError, prefix
 __all__ = ["Conversions"]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 #: What is converted here, of the readings that types have.
 _CONVERTED = ("json", "date", "time_of_day", "decimal")
 #: How far from the point the digits of a decimal may stand.
@@ -171,7 +172,8 @@ class Conversions:
             return self._message(array, message, kind)
         if kind is not None:
             return _each(array, kind, lambda data: self._read(reading, message, data, kind))
-        if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
+        if not _WRITTEN[reading](array.type):
+            # Bytes are the message's already, nulls are none, and of what is left the plan says what is wrong.
             return array, []
         return _each(array, pa.large_binary(), lambda value: self._write(reading, message, value, array.type))
 
@@ -183,8 +185,6 @@ class Conversions:
 
     def _write(self, reading: str, message: MessageType, value: Any, kind: pa.DataType) -> bytes:
         if reading == "json":
-            if not isinstance(value, str):
-                raise RowError("type_mismatch", None, "", f"{kind} cannot be written as {message.name}")
             return write_message(from_json(value.encode("utf-8"), message, self.types))
         found = Message(message)
         for number, part in zip(message.by_number, _WRITERS[reading](value, kind), strict=True):
@@ -201,8 +201,8 @@ def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> 
     """Convert each value; those that cannot be are what a type's empty value is."""
     values: list[Any] = []
     lost: list[_Lost] = []
-    if pa.types.is_time(array.type):
-        # Times of Python have no nanoseconds.
+    if pa.types.is_temporal(array.type):
+        # Times of Python have no nanoseconds, its dates end with the year 9999.
         array = array.view(pa.int64() if array.type.bit_width == 64 else pa.int32())
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
@@ -229,10 +229,15 @@ def _read_date(message: Message, kind: pa.DataType) -> int:
         ) from None
 
 
-def _write_date(value: Any, kind: pa.DataType) -> tuple[int, int, int]:
-    if not isinstance(value, datetime.date):
-        raise RowError("type_mismatch", None, "", f"{kind} cannot be written as google.type.Date")
-    return value.year, value.month, value.day
+def _write_date(value: int, kind: pa.DataType) -> tuple[int, int, int]:
+    days, rest = (value, 0) if pa.types.is_date32(kind) else divmod(value, 86400 * _PER_SECOND[kind.unit])
+    if rest:
+        raise RowError("inexact")
+    try:
+        date = datetime.date.fromordinal(days + _EPOCH)
+    except (ValueError, OverflowError):
+        raise RowError("out_of_range") from None
+    return date.year, date.month, date.day
 
 
 def _read_time(message: Message, kind: pa.DataType) -> int:
@@ -246,10 +251,10 @@ def _read_time(message: Message, kind: pa.DataType) -> int:
     return value
 
 
-def _write_time(value: Any, kind: pa.DataType) -> tuple[int, int, int, int]:
-    if not pa.types.is_time(kind):
-        raise RowError("type_mismatch", None, "", f"{kind} cannot be written as google.type.TimeOfDay")
-    seconds, nanos = divmod(value * {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}[kind.unit], 10**9)
+def _write_time(value: int, kind: pa.DataType) -> tuple[int, int, int, int]:
+    seconds, nanos = divmod(value * (10**9 // _PER_SECOND[kind.unit]), 10**9)
+    if not 0 <= seconds < 86400:
+        raise RowError("out_of_range")
     return seconds // 3600, seconds // 60 % 60, seconds % 60, nanos
 
 
@@ -293,4 +298,27 @@ _WRITERS: dict[str, Callable[[Any, pa.DataType], tuple[Any, ...]]] = {
     "date": _write_date,
     "time_of_day": _write_time,
     "decimal": _write_decimal,
+}
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_day(kind: pa.DataType) -> bool:
+    """Return whether a column may hold days; what was ``date64`` is a timestamp without a zone."""
+    return bool(pa.types.is_date32(kind) or (pa.types.is_timestamp(kind) and kind.tz is None))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_decimal(kind) or types.is_integer(kind) or types.is_floating(kind) or _is_text(kind))
+
+
+#: Whether a column of a type is converted when it is written, by what it holds.
+_WRITTEN: dict[str, Callable[[pa.DataType], bool]] = {
+    "json": _is_text,
+    "date": _is_day,
+    "time_of_day": pa.types.is_time,
+    "decimal": _is_number,
 }

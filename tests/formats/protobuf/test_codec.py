@@ -241,6 +241,34 @@ def test_a_decimal_of_very_many_digits_costs_its_row(impl):
     assert array.is_valid().to_pylist() == [False, False, True]
 
 
+DAY = 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "numbers", "codes"),
+    [
+        ("day", pa.date32(), [2932896, 2932897, -719162, 2**31 - 1], ["", "out_of_range"] * 2),
+        ("day", pa.date64(), [DAY, 2**62, -DAY, DAY + 1], ["", "inexact", "", "inexact"]),
+        ("day", pa.timestamp("s"), [86400, 86401], ["", "inexact"]),
+        ("day", pa.timestamp("ms", "UTC"), [DAY, None], ["type_mismatch", ""]),
+        ("time", pa.time32("s"), [0, 86399, 86400, -1], ["", "", "out_of_range", "out_of_range"]),
+        ("time", pa.time64("ns"), [86400 * 10**9 - 1, 2**62], ["", "out_of_range"]),
+        ("time", pa.int32(), [1, None], ["type_mismatch", ""]),
+        ("exact", pa.bool_(), [True, None], ["type_mismatch", ""]),
+        ("exact", pa.date32(), [1, None], ["type_mismatch", ""]),
+        ("extra", pa.int64(), [1, None], ["type_mismatch", ""]),
+    ],
+)
+def test_only_days_and_times_of_a_day_are_written_as_such(impl, name, kind, numbers, codes):
+    stored = {1: pa.bool_(), 32: pa.int32(), 64: pa.int64()}[kind.bit_width]
+    column = pa.array(numbers, stored)
+    column = column if kind == stored else column.view(kind)
+    codec = ProtobufCodec(SHOP, "Known")
+    faults = codec.encode(pa.StructArray.from_arrays([column], [name]), errors="report")[1].to_pylist()
+    found = {each["row"]: (each["path"], each["code"]) for each in faults}
+    assert found == {row: (name, code) for row, code in enumerate(codes) if code}
+
+
 def test_recursive_messages_have_a_depth(impl):
     with pytest.raises(SchemaError, match="recursive_depth"):
         ProtobufCodec(TREE)
