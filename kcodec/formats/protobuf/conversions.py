@@ -5,6 +5,7 @@ They are rare and small, so they are handled one by one. The kernels read and wr
 """
 
 import datetime
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ _CONVERTED = ("json", "date", "time_of_day", "decimal")
 _MAX_SCALE = 1000
 #: How many digits it may have, which are as many as Python reads and prints: more take time by their square.
 _MAX_DIGITS = 4300
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class _Lost(NamedTuple):
@@ -185,7 +187,7 @@ class Conversions:
 
     def _write(self, reading: str, message: MessageType, value: Any, kind: pa.DataType) -> bytes:
         if reading == "json":
-            return write_message(from_json(value.encode("utf-8"), message, self.types))
+            return write_message(from_json(value, message, self.types))
         found = Message(message)
         for number, part in zip(message.by_number, _WRITERS[reading](value, kind), strict=True):
             if part:
@@ -201,7 +203,10 @@ def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> 
     """Convert each value; those that cannot be are what a type's empty value is."""
     values: list[Any] = []
     lost: list[_Lost] = []
-    if pa.types.is_temporal(array.type):
+    if _is_text(array.type):
+        # What is not UTF-8 is an error of its row.
+        array = array.cast(pa.large_binary())
+    elif pa.types.is_temporal(array.type):
         # Times of Python have no nanoseconds, its dates end with the year 9999.
         array = array.view(pa.int64() if array.type.bit_width == 64 else pa.int32())
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
@@ -273,10 +278,18 @@ def _read_decimal(message: Message, kind: pa.DataType) -> str:
 
 
 def _write_decimal(value: Any, kind: pa.DataType) -> tuple[bytes, int, int]:
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            raise RowError("invalid_utf8") from None
+        if not _NUMBER.fullmatch(value):
+            raise RowError("invalid_number")
     try:
-        number = value if isinstance(value, Decimal) else Decimal(value)
-    except (InvalidOperation, TypeError, ValueError):
-        raise RowError("invalid_number") from None
+        number = Decimal(value)
+    except InvalidOperation:
+        # Its exponent is beyond all that Python holds.
+        raise RowError("out_of_range") from None
     sign, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
         raise RowError("invalid_number")

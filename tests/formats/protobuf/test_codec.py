@@ -269,6 +269,21 @@ def test_only_days_and_times_of_a_day_are_written_as_such(impl, name, kind, numb
     assert found == {row: (name, code) for row, code in enumerate(codes) if code}
 
 
+def test_text_that_becomes_a_message_is_read_strictly(impl):
+    codec = ProtobufCodec(SHOP, "Known")
+
+    def codes(name, *texts):
+        column = pa.array(texts, pa.binary()).view(pa.string())
+        found = codec.encode(pa.StructArray.from_arrays([column], [name]), errors="report")[1]
+        return {each["row"]: each["code"] for each in found.to_pylist()}
+
+    assert codes("extra", b"{}", b'{"a": "\xff"}') == {1: "invalid_utf8"}
+    numbers = [b"1_000", b" 1", b"\xef\xbc\x91", b"1\n", b".", b"NaN", b""]
+    assert codes("exact", *numbers) == dict.fromkeys(range(len(numbers)), "invalid_number")
+    assert codes("exact", b"\xff", b"1e9999999999999999999") == {0: "invalid_utf8", 1: "out_of_range"}
+    assert codes("exact", b"+1.50", b".5", b"5.", b"-1E+3") == {}
+
+
 def test_recursive_messages_have_a_depth(impl):
     with pytest.raises(SchemaError, match="recursive_depth"):
         ProtobufCodec(TREE)
