@@ -20,6 +20,7 @@ from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
 from kcodec.formats.protobuf.json.writer import to_json
 from kcodec.formats.protobuf.message import Message, read_message, write_message
+from kcodec.formats.protobuf.types import reading_of
 from kcodec.plan.failure import RowError, prefix
 
 __all__ = ["Conversions"]
@@ -167,7 +168,7 @@ class Conversions:
         message = field.message
         if message is None:
             return array, []
-        reading = "" if field.type == "group" else self.readings.get(message.name, "")
+        reading = "" if field.type == "group" else reading_of(message, self.readings)
         if reading == "inner":
             return self._field(array, message.fields[0], kind)
         if reading in ("", "timestamp", "duration") or pa.types.is_struct(array.type):

@@ -8,7 +8,7 @@ from kcodec.columns.layout import Column, layout
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
-from kcodec.formats.protobuf.types import ProtobufOptions
+from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["encode_plan", "raw_readings"]
@@ -158,7 +158,7 @@ class _EncodePlan:
     def message_value(self, field: FieldType, message: MessageType, column: int, depth: int) -> Node:
         kind = self.kind(column)
         reading = (
-            "" if field.type == "group" or pa.types.is_struct(kind) else self.readings.get(message.name, "")
+            "" if field.type == "group" or pa.types.is_struct(kind) else reading_of(message, self.readings)
         )
         if reading in ("timestamp", "duration"):
             fits = pa.types.is_duration(kind)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from kcodec.columns.fields import check_field, field_tree
 from kcodec.errors import ConfigError, SchemaError
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
-from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions
+from kcodec.formats.protobuf.types import SCALAR_TYPES, ProtobufOptions, reading_of
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = [
@@ -269,7 +269,7 @@ class _DecodePlan:
         depth: int,
     ) -> _Made | None:
         options = self.options
-        reading = "" if wanted or field.type == "group" else self.readings.get(message.name, "")
+        reading = "" if wanted or field.type == "group" else reading_of(message, self.readings)
         if reading in ("timestamp", "duration"):
             kind = pa.duration(options.unit)
             if reading == "timestamp":

@@ -1,14 +1,16 @@
 """How messages are laid out in Arrow columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from kcodec.errors import ConfigError, check_booleans, is_whole
+from kcodec.formats.protobuf.descriptor import MessageType
+from kcodec.formats.protobuf.json.well_known import is_well_known
 
-__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "ProtobufOptions"]
+__all__ = ["DEFAULT_WELL_KNOWN", "SCALAR_TYPES", "WELL_KNOWN", "ProtobufOptions", "reading_of"]
 
 #: Arrow types of scalars, but for unsigned integers, enums, text and bytes.
 SCALAR_TYPES = {
@@ -133,6 +135,15 @@ class ProtobufOptions:
         """Return the type of a list, given the type of its items, which are never null."""
         field = pa.field("item", item, nullable=False)
         return pa.large_list(field) if self.large else pa.list_(field)
+
+
+def reading_of(message: MessageType, readings: Mapping[str, str]) -> str:
+    """Return what a type is read as, of `ProtobufOptions.readings`; empty for a message.
+
+    A schema may declare a message of a well-known name itself, with other fields.
+    """
+    reading = readings.get(message.name, "")
+    return reading if reading and is_well_known(message) else ""
 
 
 def _names(argument: str, names: object) -> tuple[str, ...]:

@@ -201,6 +201,33 @@ def test_well_known_types_are_values(impl):
     assert plain.decode(values)[0].as_py()["count"] == {"value": 0}
 
 
+@pytest.mark.parametrize(
+    ("package", "name", "fields", "data", "value"),
+    [
+        ("google.type", "Date", "string x = 1;", "0a0161", {"x": "a"}),
+        ("google.type", "TimeOfDay", "int32 hours = 1;", "0805", {"hours": 5}),
+        ("google.type", "Decimal", "", "", {}),
+        (
+            "confluent.type",
+            "Decimal",
+            "bytes value = 1; int32 scale = 3;",
+            "0a0105",
+            {"value": b"\5", "scale": 0},
+        ),
+        ("google.protobuf", "Timestamp", "string text = 1;", "0a0161", {"text": "a"}),
+        ("google.protobuf", "Int64Value", "", "", {}),
+        ("google.protobuf", "Struct", "int32 v = 1;", "0805", {"v": 5}),
+    ],
+)
+def test_messages_of_well_known_names_may_have_other_fields(impl, package, name, fields, data, value):
+    codec = ProtobufCodec(
+        f'syntax = "proto3"; package {package}; message M {{ {name} v = 1; }} message {name} {{ {fields} }}'
+    )
+    payload = f"0a{len(data) // 2:02x}{data}"
+    assert row(codec, payload) == [{"v": value}]
+    assert codec.encode(pa.array([{"v": value}], codec.arrow_type))[0].as_py().hex() == payload
+
+
 def test_times_are_exact_or_cut(impl):
     # 1 s and 1,500 ns; 5,000,000 s and -1 ns.
     rows = ["0a05080110dc0b", "0a1008c096b10210ffffffffffffffffff01"]

@@ -18,6 +18,7 @@ __all__ = [
     "format_duration",
     "format_paths",
     "format_timestamp",
+    "is_well_known",
     "parse_duration",
     "parse_paths",
     "parse_timestamp",
@@ -45,6 +46,13 @@ _FIELDS = {
     "google.protobuf.ListValue": ["repeated message"],
     **{name: [kind] for name, kind in WRAPPERS.items()},
 }
+#: Those that have none, but may be one value of a column.
+_PLAIN_FIELDS = {
+    "google.type.Date": ["int32"] * 3,
+    "google.type.TimeOfDay": ["int32"] * 4,
+    "google.type.Decimal": ["string"],
+    "confluent.type.Decimal": ["bytes", "uint32", "int32"],
+}
 #: Seconds from 0001-01-01 to 9999-12-31, and how long a duration may be.
 _FIRST, _LAST, _LONGEST = -62135596800, 253402300799, 315576000000
 _SECONDS_A_DAY = 86400
@@ -58,11 +66,19 @@ _DURATION = re.compile(rb"(-?)(\d{1,12})(?:\.(\d{1,9}))?s")
 
 def form_of(type: MessageType) -> str:
     """Return the name of a message type that has a JSON form of its own, and the fields for it; else ``""``."""
-    wanted = _FIELDS.get(type.name)
+    return type.name if _has(type, _FIELDS.get(type.name)) else ""
+
+
+def is_well_known(type: MessageType) -> bool:
+    """Return whether a message type has the name and the fields of one that may be one value of a column."""
+    return _has(type, _FIELDS.get(type.name) or _PLAIN_FIELDS.get(type.name))
+
+
+def _has(type: MessageType, wanted: list[str] | None) -> bool:
     if wanted is None:
-        return ""
+        return False
     found = ["repeated " * each.repeated + each.type for each in type.by_number.values()]
-    return type.name if found == wanted and list(type.by_number) == [*range(1, len(wanted) + 1)] else ""
+    return found == wanted and list(type.by_number) == [*range(1, len(wanted) + 1)]
 
 
 def find_type(url: str, types: Mapping[str, MessageType]) -> MessageType:
