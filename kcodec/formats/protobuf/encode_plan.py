@@ -60,7 +60,10 @@ class _EncodePlan:
         for child in self.columns[column].children:
             label = self.columns[child].name
             if label == UNKNOWN_FIELDS and label not in message.by_name:
-                unknown = child
+                if _is_bytes(self.kind(child)):
+                    unknown = child
+                else:
+                    children.append(self.mismatch(child, label, "unknown fields"))
                 continue
             if label == DUMMY and self.options.layout == "spark" and not message.fields:
                 reason = f"the message {message.name} has no fields"

@@ -338,6 +338,15 @@ def test_unknown_fields_come_back(impl):
     assert codec.encode(array)[0].as_py().hex() == data[:16] + "48ffffffffffffffffff01" + "a20601ff"
 
 
+@pytest.mark.parametrize("given", [5, 2.5, [b"x"], {"a": b"x"}])
+def test_unknown_fields_are_bytes(impl, given):
+    codec = ProtobufCodec(SHOP, unknown_fields="keep")
+    with pytest.raises(EncodeError) as caught:
+        codec.encode(pa.array([{"u": 1, "_unknown_fields": given}]))
+    assert (caught.value.code, caught.value.path) == ("type_mismatch", "_unknown_fields")
+    assert codec.encode(pa.array([{"u": 1, "_unknown_fields": None}])).to_pylist() == [b"\x08\x01"]
+
+
 @pytest.mark.parametrize(
     "options",
     [
