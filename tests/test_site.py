@@ -1,10 +1,11 @@
 """The documentation site has every page, and its reference every public name."""
 
 import importlib
+import pkgutil
 import re
 
 import pytest
-from doc_pages import DOCS, PAGES, ROOT
+from doc_pages import ALL_PAGES, DOCS, PAGES, ROOT
 
 REFERENCE = "".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
 LISTED = re.findall(r"^::: (\S+)$", REFERENCE, re.MULTILINE)
@@ -45,3 +46,20 @@ def test_nothing_is_listed_twice():
 def test_what_is_listed_exists(name):
     package, _, last = name.rpartition(".")
     assert name == "kcodec.plan" or hasattr(importlib.import_module(package), last)
+
+
+TEXTS = [
+    *ALL_PAGES,
+    *(path for package in ("kcodec", "kcodec_spark") for path in (ROOT / package).rglob("*.py")),
+]
+#: All dotted names in pages and docstrings, but that of the group of entry points.
+NAMED = {
+    name
+    for path in TEXTS
+    for name in re.findall(r"`(kcodec(?:_spark)?(?:\.\w+)+)`", path.read_text(encoding="utf-8"))
+} - {"kcodec.schema_formats"}
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_what_is_named_exists(name):
+    pkgutil.resolve_name(name)

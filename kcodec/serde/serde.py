@@ -70,8 +70,8 @@ class Serde:
         `kcodec.formats.protobuf.schema_format.ProtobufFormat`.
     options : object, optional
         How schemas are laid out in columns: `kcodec.TypeOptions` for Avro,
-        `kcodec.formats.json_schema.types.TypeOptions` for JSON Schema, and
-        `kcodec.formats.protobuf.types.TypeOptions` for Protobuf.
+        `kcodec.formats.json_schema.types.TypeOptions` for JSON Schema, and `kcodec.ProtobufOptions` for
+        Protobuf.
     limits : Limits, optional
         What one row may cost.
 
