@@ -6,6 +6,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
+import kcodec
 from kcodec import ConfigError, DecodeError, EncodeError, Serde
 from kcodec.formats.json_schema.types import TypeOptions
 from kcodec.registry import Config, Reference, Schema
@@ -196,8 +197,11 @@ class TestDerivedSchemas:
 def test_arguments(registry):
     with pytest.raises(ConfigError, match="'JSON' is a schema type"):
         Serde("JSON", registry)
-    with pytest.raises(ConfigError, match="TypeOptions of JSON Schema"):
+    own = r"options= are kcodec\.formats\.json_schema\.types\.TypeOptions, not "
+    with pytest.raises(ConfigError, match=own + "dict"):
         Serde("JSON_SR", registry, options={"formats": "read"})
+    with pytest.raises(ConfigError, match=own + "TypeOptions"):
+        Serde("JSON_SR", registry, options=kcodec.TypeOptions(round="truncate"))
     with pytest.raises(ConfigError, match="takes no message="):
         Serde("JSON_SR", registry, message="M")
     with pytest.raises(ConfigError, match="its text or a dict"):

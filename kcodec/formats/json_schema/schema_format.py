@@ -65,7 +65,7 @@ class JsonSchemaFormat(SchemaFormat):
 
     type: ClassVar[str] = "JSON"
     name: ClassVar[str] = "JSON_SR"
-    options_name: ClassVar[str] = "the TypeOptions of JSON Schema"
+    options_name: ClassVar[str] = "kcodec.formats.json_schema.types.TypeOptions"
     policies: ClassVar[tuple[str, ...]] = ("STRICT", "LENIENT")
     settings: ClassVar[Mapping[str, str]] = {
         "json.fail.invalid.schema": "validate documents by their schema (default false)",
