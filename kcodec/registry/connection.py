@@ -236,7 +236,8 @@ def tls_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     """Return the TLS settings of a configuration: the system's authorities and those of certifi, or what it names."""
     place = config.get("ssl.ca.location")
     if isinstance(place, str) and place:
-        context = ssl.create_default_context(**_authorities(place))
+        cafile, capath = _authorities(place)
+        context = ssl.create_default_context(cafile=cafile, capath=capath)
     else:
         context = _public_context()
     if place is False:
@@ -257,7 +258,7 @@ def issuer_context(config: Mapping[str, Any]) -> ssl.SSLContext:
     context = _public_context()
     place = config.get("ssl.ca.location")
     if isinstance(place, str) and place:
-        context.load_verify_locations(**_authorities(place))
+        context.load_verify_locations(*_authorities(place))
     return context
 
 
@@ -273,8 +274,9 @@ def _public_context() -> ssl.SSLContext:
     return context
 
 
-def _authorities(place: str) -> dict[str, str]:
-    return {"capath" if os.path.isdir(place) else "cafile": place}
+def _authorities(place: str) -> tuple[str | None, str | None]:
+    """Return the file or the folder of authorities that a setting names."""
+    return (None, place) if os.path.isdir(place) else (place, None)
 
 
 def _proxy(server: SplitResult, given: str | None) -> SplitResult | None:
