@@ -63,6 +63,15 @@ class PayloadFormat:
                 self._named = {**options, "format": name}
                 self._serde("")
             elif name in KSQL:
+                # Without them a codec of ksqlDB takes keys for null.
+                if "columns" not in options:
+                    plain = (
+                        "; documents that are not ksqlDB's take a kcodec.JsonCodec" if name == "JSON" else ""
+                    )
+                    raise ConfigError(
+                        f"{self.name}: format {name!r} needs columns: {{'format': {name!r}, "
+                        f"'columns': 'ID BIGINT, ...'}}{plain}"
+                    )
                 from kcodec.serde.ksql import KsqlCodec
 
                 self._fixed = KsqlCodec(name, **{"key": self._is_key, **options})

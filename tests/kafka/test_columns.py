@@ -55,6 +55,12 @@ def test_columns(fast):
             columns(["value"], value="AVRO")
         with pytest.raises(ConfigError, match="format 'AVOR' is none"):
             columns(["value"], value="AVOR")
+        for name in ("JSON", {"format": "JSON", "schema": "ID BIGINT"}):
+            with pytest.raises(ConfigError, match=r"value: format 'JSON' needs columns: .*kcodec\.JsonCodec"):
+                columns(["value"], value=name)
+        with pytest.raises(ConfigError, match="key: format 'KAFKA' needs columns: "):
+            columns(["key"], key="KAFKA")
+        assert columns(["key"], key={"format": "KAFKA", "columns": ""}) == {"key": [None, None]}
         with pytest.raises(ConfigError, match="isolation='dirty'"):
             read("t", isolation="dirty", **place)
         with pytest.raises(ConfigError, match="errors='ignore'"):
