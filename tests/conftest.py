@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -24,6 +25,10 @@ options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 if (archive := Path(sys.prefix, "spark.jsa")).exists():
     options += f' "-XX:SharedArchiveFile={archive}" -Xlog:cds*=off'
 os.environ.setdefault("JDK_JAVA_OPTIONS", options)
+
+# What a shell starts in the background ignores interruptions, and so would all that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE = Path(__file__).parent
 
