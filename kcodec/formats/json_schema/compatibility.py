@@ -180,18 +180,25 @@ class _Comparison(ABC):
 
     def found(self, old: Node, new: Node) -> Result:
         if new.kind == "combined" and old.kind != "combined":
-            if len(new.members) == 1:
-                return self.compare(old, new.members[0])
-            if new.rules["criterion"] != "allOf":
+            if _is_single(new):
+                found = self.compare(old, new.members[0])
+                if found.compatible:
+                    return found
+            elif new.rules["criterion"] != "allOf":
                 for member in new.members:
                     found = self.counted(old, member)
                     if found.compatible:
                         return self.all([found, self.one("SUM_TYPE_EXTENDED")])
-        elif old.kind == "combined" and new.kind != "combined" and old.rules["criterion"] == "allOf":
-            for member in old.members:
-                found = self.counted(member, new)
+        elif old.kind == "combined" and new.kind != "combined":
+            if _is_single(old):
+                found = self.compare(old.members[0], new)
                 if found.compatible:
-                    return self.all([found, self.one("PRODUCT_TYPE_NARROWED")])
+                    return found
+            elif old.rules["criterion"] == "allOf":
+                for member in old.members:
+                    found = self.counted(member, new)
+                    if found.compatible:
+                        return self.all([found, self.one("PRODUCT_TYPE_NARROWED")])
         if old.kind != new.kind:
             if old.kind == "false" or new.kind == "empty" or (old.bytes and new.bytes):
                 return _SAME
@@ -432,7 +439,11 @@ class _Comparison(ABC):
         before, after = old.rules["criterion"], new.rules["criterion"]
         results = []
         if before != after:
-            if after != "anyOf" and len(old.members) != 1:
+            if not (
+                after == "anyOf"
+                or (_is_single(old) and (after == "oneOf" or _is_single(new)))
+                or (before == "allOf" and _is_single(new))
+            ):
                 return [self.one("COMBINED_TYPE_CHANGED")]
             results.append(self.one("COMBINED_TYPE_EXTENDED"))
         if len(old.members) < len(new.members):
@@ -601,6 +612,11 @@ class _Plain(_Comparison):
 
 def _is(node: Node, kind: str) -> bool:
     return node.kind == kind
+
+
+def _is_single(node: Node) -> bool:
+    """Return whether a combined schema is one of a single member; one that is written twice is no single one."""
+    return node.rules.get("written", len(node.members)) == 1
 
 
 def _is_open(node: Node) -> bool:

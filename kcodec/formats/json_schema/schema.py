@@ -336,7 +336,7 @@ class _SchemaReader:
         distinct = self.loader.distinct(members)
         return Node(
             "combined",
-            {"criterion": criterion, "texts": list(distinct)},
+            {"criterion": criterion, "texts": list(distinct), "written": len(members)},
             [self.at(each, f"{criterion}/{number}") for number, each in distinct.values()],
         )
 
@@ -353,7 +353,7 @@ class _SchemaReader:
                 before, self.left = self.left, set(left)
                 found[str(kind)] = self.of_type(kind)
                 self.left &= before
-        return Node("combined", {"criterion": "anyOf"}, [found[kind] for kind in kinds])
+        return Node("combined", {"criterion": "anyOf", "written": len(kinds)}, list(found.values()))
 
     def of_type(self, kind: Any) -> Node:
         if kind not in _TYPES:

@@ -243,6 +243,37 @@ def test_the_first_pattern_that_matches_a_name_counts():
         assert paths == (set() if name == "xc" else {f"#/properties/{name}"})
 
 
+STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ({"anyOf": [STRING]}, STRING, []),
+        ({"oneOf": [STRING]}, STRING, []),
+        ({"allOf": [INTEGER]}, {"type": "number"}, ["TYPE_EXTENDED"]),
+        ({"type": ["string"]}, STRING, []),
+        ({"anyOf": [STRING]}, INTEGER, ["TYPE_CHANGED"]),
+        (STRING, {"anyOf": [STRING]}, []),
+        (STRING, {"allOf": [{**STRING, "maxLength": 3}]}, ["TYPE_CHANGED"]),
+        ({"oneOf": [STRING]}, {"allOf": [STRING]}, ["COMBINED_TYPE_EXTENDED"]),
+        ({"oneOf": [STRING]}, {"allOf": [STRING, INTEGER]}, ["COMBINED_TYPE_CHANGED"]),
+        (
+            {"allOf": [STRING, {"maxLength": 3}]},
+            {"oneOf": [STRING]},
+            ["COMBINED_TYPE_EXTENDED", "PRODUCT_TYPE_NARROWED"],
+        ),
+        ({"oneOf": [STRING, INTEGER]}, {"allOf": [STRING]}, ["COMBINED_TYPE_CHANGED"]),
+        # What is written twice counts once among the members, but is no single one.
+        ({"anyOf": [True, True]}, {"oneOf": [True, True]}, ["COMBINED_TYPE_CHANGED"]),
+        ({"type": ["string", "string"]}, {"oneOf": [STRING]}, ["COMBINED_TYPE_CHANGED"]),
+        ({"anyOf": [STRING, STRING]}, {"anyOf": [STRING, INTEGER]}, ["SUM_TYPE_EXTENDED"]),
+    ],
+)
+def test_a_single_member_of_a_combined_schema(old, new, found):
+    assert [kind for kind, _ in kinds(old, new)] == found
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
