@@ -94,6 +94,8 @@ _KNOWN_2020 = frozenset(
     ]
 )
 
+_FORGOTTEN = ("unevaluated", "minContains", "maxContains")
+
 
 class Node:
     """One schema of the model.
@@ -282,6 +284,9 @@ class _SchemaReader:
         if not parts:
             return self.described(Node("empty"))
         if len(parts) == 1:
+            if self.draft == 2020 and not _KNOWN_2020.issuperset(self.source):
+                for key in _FORGOTTEN:
+                    parts[0].rules.pop(key, None)
             return self.described(parts[0])
         return self.described(Node("combined", {"criterion": "allOf"}, parts))
 
@@ -353,7 +358,7 @@ class _SchemaReader:
                 before, self.left = self.left, set(left)
                 found[str(kind)] = self.of_type(kind)
                 self.left &= before
-        return Node("combined", {"criterion": "anyOf", "written": len(kinds)}, list(found.values()))
+        return Node("combined", {"criterion": "anyOf"}, [found[kind] for kind in kinds])
 
     def of_type(self, kind: Any) -> Node:
         if kind not in _TYPES:
@@ -374,12 +379,16 @@ class _SchemaReader:
         array = {"contains", *_ARRAY} if self.draft > 4 else set(_ARRAY)
         objects = {"propertyNames", *_OBJECT} if self.draft > 4 else set(_OBJECT)
         if newer:
-            array |= {"prefixItems", "unevaluatedItems", "minContains", "maxContains"}
+            array |= {"prefixItems", "unevaluatedItems"}
             array.discard("additionalItems")
             objects |= {"dependentRequired", "dependentSchemas", "unevaluatedProperties"}
             objects.discard("dependencies")
         if self.left & array:
             yield self.array()
+        elif newer:
+            # Without another keyword of arrays these demand nothing.
+            for key in self.left & {"minContains", "maxContains"}:
+                self.integer(key)
         if self.left & objects:
             yield self.object()
         if self.left.intersection(_NUMBER):
@@ -419,7 +428,8 @@ class _SchemaReader:
             rules["uniqueItems"] = self.flag("uniqueItems")
         extra = "additionalItems"
         if newer:
-            extra = "items" if "prefixItems" in self.source else ""
+            only_flag = isinstance(self.source.get("items"), bool)
+            extra = "items" if "prefixItems" in self.source or only_flag else ""
         tuple_key = "prefixItems" if newer else "items"
         if isinstance(self.source.get(tuple_key), list) and tuple_key in self.left:
             rules["prefix"] = [
@@ -427,16 +437,18 @@ class _SchemaReader:
             ]
         elif newer and "prefixItems" in self.left:
             self.refuse("prefixItems", "not a list")
-        elif "items" in self.left:
+        elif "items" in self.left and extra != "items":
             rules["items"] = self.inner("items")
         if extra in self.left:
             rules["additional"] = self.bool_or_schema(extra)
+            if "items" in rules and rules["additional"] is False:
+                # Where all items have one schema there are none beyond them.
+                del rules["additional"]
         if "contains" in self.left and self.draft > 4:
             self.inner("contains")
             if newer:
                 rules["minContains"] = 1
         if newer:
-            forgets = not _KNOWN_2020.issuperset(self.source)
             for key in ("minContains", "maxContains"):
                 if key in self.left:
                     number = self.integer(key)
@@ -444,9 +456,6 @@ class _SchemaReader:
                         rules[key] = number
             if "unevaluatedItems" in self.left:
                 rules["unevaluated"] = self.bool_or_schema("unevaluatedItems")
-            if forgets:
-                for key in ("minContains", "maxContains", "unevaluated"):
-                    rules.pop(key, None)
         return Node("array", rules)
 
     def object(self) -> Node:
@@ -484,12 +493,12 @@ class _SchemaReader:
                 found = self.dependency(key, value, "dependencies", schemas=True)
                 (schemas if isinstance(found, Node) else dependencies)[key] = found
             rules["dependentSchemas"] = schemas
+        # What demands no other property is no dependency.
+        dependencies = {key: value for key, value in dependencies.items() if value}
         if dependencies:
             rules["dependentRequired"] = dependencies
         if newer and "unevaluatedProperties" in self.left:
             rules["unevaluated"] = self.bool_or_schema("unevaluatedProperties")
-            if not _KNOWN_2020.issuperset(self.source):
-                del rules["unevaluated"]
         return Node("object", rules)
 
     def dependency(self, key: str, value: Any, keyword: str, *, schemas: bool) -> Any:

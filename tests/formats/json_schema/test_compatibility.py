@@ -274,6 +274,45 @@ def test_a_single_member_of_a_combined_schema(old, new, found):
     assert [kind for kind, _ in kinds(old, new)] == found
 
 
+NEWER = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        # Without `contains` its bounds demand nothing.
+        ({**NEWER, "maxContains": 1}, {**NEWER, "minContains": 2}, []),
+        ({**NEWER, "maxContains": 1}, {**NEWER, "maxItems": 1}, ["TYPE_CHANGED"]),
+        # What is unknown hides others only where it stands beside nothing else.
+        ({"contains": {}, "foo": 1, **NEWER}, {"contains": {}, **NEWER}, ["MIN_CONTAINS_ADDED"]),
+        (
+            {"contains": {}, "minLength": 1, "foo": 1, **NEWER},
+            {"contains": {}, "minLength": 1, **NEWER},
+            [],
+        ),
+        (
+            {"type": ["object"], "unevaluatedProperties": False, "foo": 1, **NEWER},
+            {"type": ["object"], "unevaluatedProperties": False, **NEWER},
+            [],
+        ),
+        # Booleans for all items say whether there may be any.
+        ({**NEWER, "items": True}, {**NEWER, "minItems": 0, "items": True}, ["MIN_ITEMS_ADDED"]),
+        ({**NEWER, "uniqueItems": False}, {**NEWER, "items": True}, []),
+        ({**NEWER, "uniqueItems": False}, {**NEWER, "items": False}, ["ADDITIONAL_ITEMS_REMOVED"]),
+        ({"uniqueItems": False}, {"items": True}, ["SCHEMA_ADDED"]),
+        # Where all items have one schema there are none beyond them.
+        ({"items": {}}, {"items": {}, "additionalItems": False}, []),
+        ({"items": []}, {"items": [], "additionalItems": False}, ["ADDITIONAL_ITEMS_REMOVED"]),
+        # No names are no dependency.
+        ({"dependencies": {}}, {"dependencies": {"a": []}}, []),
+        ({"dependencies": {"a": []}}, {"dependencies": {"a": ["b"]}}, ["DEPENDENCY_ARRAY_ADDED"]),
+        ({**NEWER, "dependentRequired": {}}, {**NEWER, "dependentRequired": {"a": []}}, []),
+    ],
+)
+def test_keywords_that_demand_nothing_where_they_stand(old, new, found):
+    assert [each.type for each in differences(model(new), model(old))] == found
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
