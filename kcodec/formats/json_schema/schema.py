@@ -288,7 +288,7 @@ class _SchemaReader:
                 for key in _FORGOTTEN:
                     parts[0].rules.pop(key, None)
             return self.described(parts[0])
-        return self.described(Node("combined", {"criterion": "allOf"}, parts))
+        return self.described(Node("combined", {"criterion": "allOf", "implied": True}, parts))
 
     def copied(self) -> int:
         """Return what tells a copy of a reference's target from others.
@@ -339,11 +339,13 @@ class _SchemaReader:
         if not isinstance(members, list):
             self.refuse(criterion, "not a list")
         distinct = self.loader.distinct(members)
-        return Node(
-            "combined",
-            {"criterion": criterion, "texts": list(distinct), "written": len(members)},
-            [self.at(each, f"{criterion}/{number}") for number, each in distinct.values()],
-        )
+        nodes = [self.at(each, f"{criterion}/{number}") for number, each in distinct.values()]
+        if self.draft == 2020 and any("implied" in each.rules for each in nodes):
+            # The server's translation of the newer drafts takes several keywords of one member for several members.
+            nodes = [part for each in nodes for part in (each.members if "implied" in each.rules else [each])]
+            return Node("combined", {"criterion": criterion}, nodes)
+        rules = {"criterion": criterion, "texts": list(distinct), "written": len(members)}
+        return Node("combined", rules, nodes)
 
     def typed(self, kinds: Any) -> Node:
         if isinstance(kinds, str):

@@ -313,6 +313,19 @@ def test_keywords_that_demand_nothing_where_they_stand(old, new, found):
     assert [each.type for each in differences(model(new), model(old))] == found
 
 
+@pytest.mark.parametrize("criterion", ["anyOf", "oneOf", "allOf"])
+def test_several_keywords_of_a_member_are_several_members_in_the_newer_drafts(criterion):
+    old = {criterion: [{"maximum": 3}, STRING]}
+    new = {criterion: [{"maximum": 3, "minLength": 1}, STRING]}
+    extended = ["PRODUCT_TYPE_EXTENDED"] if criterion == "allOf" else []
+    assert [each.type for each in differences(model({**NEWER, **new}), model({**NEWER, **old}))] == extended
+    assert [each.type for each in differences(model(new), model(old))] == ["COMBINED_TYPE_SUBSCHEMAS_CHANGED"]
+    # Those that are written as a combination stay one member.
+    written = {criterion: [{"allOf": [{"maximum": 3}, {"minLength": 1}]}, STRING]}
+    found = differences(model({**NEWER, **written}), model({**NEWER, **old}))
+    assert [each.type for each in found] == ["COMBINED_TYPE_SUBSCHEMAS_CHANGED"]
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
