@@ -200,15 +200,19 @@ def plan_ranges(
     found, lost = [], []
     resolved = _resolved(cluster, starts, earliest, latest, isolation)
     resolved_ends = None if ends is None else _resolved(cluster, ends, earliest, latest, isolation)
+    # Who has read uncommitted records may be behind the beginning of a transaction that is open: nothing is lost there.
+    ahead = [each for each in partitions if resolved[each] > latest[each]]
+    tops = cluster.offsets(dict.fromkeys(ahead, _LATEST), "read_uncommitted") if ahead else {}
     for partition in partitions:
         first = resolved[partition]
         last = None if resolved_ends is None else resolved_ends[partition]
         low, high = earliest[partition], latest[partition]
+        top = tops.get(partition, (high, 0))[0]
         if last is not None and last > high:
             raise broker_error(OFFSET_OUT_OF_RANGE, str(partition), f"it ends at {high}, before {last}")
-        if first > high or (first < low and (last is None or first < last)):
+        if first > top or (first < low and (last is None or first < last)):
             if cluster.settings.reset == "error":
-                text = f"it has the offsets {low} to {high}, not {first}"
+                text = f"it has the offsets {low} to {top}, not {first}"
                 raise broker_error(OFFSET_OUT_OF_RANGE, str(partition), text)
             to = low if cluster.settings.reset == "earliest" else high
             if to > first:

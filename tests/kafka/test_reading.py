@@ -359,6 +359,37 @@ def test_offsets_that_go_away_while_they_are_read(fast):
         assert fault.reason == f"the offsets {found[-21] + 1} to 29 are no longer there"
 
 
+def test_offsets_behind_an_open_transaction(fast):
+    """Whoever read uncommitted records may have got there: what follows comes once it is stable."""
+    with filled(counts=[5] * 4) as cluster:
+        (broker,) = cluster.brokers
+
+        def stable(body):
+            answer = broker._ListOffsets(body)
+            for topic in answer["topics"]:
+                for each in topic["partitions"]:
+                    if body["isolationLevel"]:
+                        each["offset"] = min(each["offset"], 8)
+            return answer
+
+        broker.hooks["ListOffsets"] = stable
+        for reset in ("error", "earliest", "latest"):
+            config = {**fast, "auto.offset.reset": reset}
+            place = {"servers": cluster.address, "columns": ["offset"], "config": config}
+            start = {"t": {0: 12}}
+            assert [
+                tuple(each) for each in plan("t", servers=cluster.address, start=start, config=config)
+            ] == [("t", 0, 12, 12)]
+            assert offsets(cluster, config, start=start) == []
+            with follow("t", start=start, **place) as follower:
+                assert follower.positions == start
+                assert follower.poll(10)["offset"].to_pylist()[0] == 12
+        with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE: it has the offsets 0 to 20, not 21"):
+            offsets(cluster, fast, start={"t": {0: 21}})
+        with pytest.raises(KafkaError, match="OFFSET_OUT_OF_RANGE: it ends at 8, before 12"):
+            offsets(cluster, fast, end={"t": {0: 12}})
+
+
 def test_a_broker_that_throttles(fast):
     with filled() as cluster:
 
