@@ -112,7 +112,10 @@ class PayloadFormat:
     def encode(self, topic: str, column: Any) -> tuple[pa.Array, tuple[str, pa.Array] | None]:
         """Encode a column; also return the name and contents of the header that names its schema, if there is one."""
         if self.is_bytes:
-            chunks = payloads(column)[0]
+            try:
+                chunks = payloads(column)[0]
+            except TypeError as error:
+                raise ConfigError(f"{self.name}: {error}, or a format ({self.name}='AVRO')") from None
             return (pa.concat_arrays(chunks) if len(chunks) != 1 else chunks[0]), None
         found = self._of(topic)
         if not hasattr(found, "serialize"):
