@@ -112,10 +112,10 @@ class ConfiguredDatabase(Database):
 
     def _clear(self, connection: sqlite3.Connection, place: str) -> None:
         """Delete for good what is softly deleted of a subject, a context or all, which has no other versions."""
-        within = "subject = ?1" if own_name(place) else "substr(subject, 1, length(?1)) = ?1"
+        within = "subject = :place" if own_name(place) else "substr(subject, 1, length(:place)) = :place"
         found = connection.execute(
             f"SELECT subject, version, deleted FROM versions WHERE {within} ORDER BY subject, version",
-            (place,),
+            {"place": place},
         ).fetchall()
         if not all(deleted for _, _, deleted in found):
             raise RegistryError("Cannot import since found existing subjects", 422, 42205)

@@ -147,7 +147,7 @@ if library == "pyarrow":
     compression.cramjam = None
 held = int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1]) << 10
 # Room for what is read and what is allowed, and for nothing of what it would expand to.
-resource.setrlimit(resource.RLIMIT_AS, (held + (120 << 20), held + (120 << 20)))
+resource.setrlimit(resource.RLIMIT_AS, (held + (200 << 20), held + (200 << 20)))
 for name in names:
     data = open(name, "rb").read()
     for read in (
@@ -168,8 +168,8 @@ for name in names:
 
 @pytest.fixture(scope="module")
 def bombs(tmp_path_factory):
-    """Write 150 MB of zeros in each codec; gives the names of the segments."""
-    content = pa.table({"value": [bytes(150_000_000)]})
+    """Write 250 MB of zeros in each codec; gives the names of the segments."""
+    content = pa.table({"value": [bytes(250_000_000)]})
     names = []
     for codec in CODECS[1:]:
         path = tmp_path_factory.mktemp(codec) / "00000000000000000000.log"
