@@ -103,7 +103,9 @@ def is_map(shape: Shape) -> bool:
 def entry_of(shape: Shape) -> tuple[Shape, Shape] | None:
     """Return key and value of the objects in an array that Connect keeps a map in; None for other arrays."""
     items = shape.items
-    if shape.note("array").connect != "map" or items is None or items.fields.keys() != {"key", "value"}:
+    if not shape.may_be("array") or shape.note("array").connect != "map":
+        return None
+    if items is None or items.fields.keys() != {"key", "value"}:
         return None
     return items.fields["key"], items.fields["value"]
 

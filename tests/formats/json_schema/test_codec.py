@@ -270,6 +270,18 @@ class TestReading:
         with pytest.raises(DecodeError, match=r"json_type: row 0, byte 4, \[1\]\.array\[0\]"):
             codec(schema).decode([b"[1,[0]]"])
 
+    def test_unions_of_both_maps(self, impl):
+        entries = {
+            "type": "array", "connect.type": "map", "items": {"properties": {"key": INTEGER, "value": STRING}},
+        }  # fmt: skip
+        schema = {"items": {"oneOf": [entries, {"type": "object", "additionalProperties": STRING}]}}
+        document = b'[[{"key":1,"value":"a"}],{"1":"b"}]'
+        rows = codec(schema).decode([document])
+        assert rows.to_pylist() == [
+            [{"array": [(1, "a")], "object": None}, {"array": None, "object": [("1", "b")]}]
+        ]
+        assert codec(schema).encode(rows).to_pylist() == [document]
+
     def test_what_jackson_reads(self, impl):
         schema = {"properties": {"a": NUMBER}}
         documents = [
