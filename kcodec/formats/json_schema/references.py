@@ -74,16 +74,18 @@ class Documents:
     """
 
     def __init__(self, document: Any, named: Sequence[tuple[str, Any]]) -> None:
-        self.named = tuple(named)
         self._resources: dict[str, Resource] = {}
         #: Parts of documents that have a base of their own.
         self._parts: dict[int, Resource] = {}
         self.main = self._resource("", document, _draft(document, _DEFAULT_DRAFT))
         self._resources.setdefault("", self.main)
+        given = []
         for name, each in named:
             known = self._resource(_join(self.main.base, name), each, _draft(each, self.main.draft))
+            given.append((name, known.document))
             self._resources.setdefault(name, known)
             self._resources.setdefault(_join(self.main.base, name), known)
+        self.named = tuple(given)
 
     def home(self, part: Any, resource: Resource) -> Resource:
         """Return the resource that a part is itself, or else the one given."""

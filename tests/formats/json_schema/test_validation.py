@@ -157,6 +157,14 @@ def test_references_are_those_given():
         Validator(Documents({"$ref": "http://localhost:9/none.json"}, []))
 
 
+def test_definitions_of_references_are_defs_too():
+    item = {"definitions": {"d": {"type": "integer"}}}
+    for draft in DRAFTS.values():
+        schema = {"$schema": draft, "properties": {"a": {"$ref": "item.json#/$defs/d"}}}
+        assert violation(schema, '{"a":1}', [("item.json", item)]) is None
+        assert violation(schema, '{"a":"x"}', [("item.json", item)])[0] == "a"
+
+
 def test_what_is_reported():
     schema = {"properties": {"a": {"items": {"additionalProperties": {"maxLength": 2}}}}}
     found = violation(schema, '{"a":[{},{"x/~y":"abc"}]}')
