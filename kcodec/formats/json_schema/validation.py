@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import pyarrow as pa
 
@@ -39,6 +39,11 @@ _CLASSES = {4: "Draft4Validator", 6: "Draft6Validator", 7: "Draft7Validator", 20
 #: Keywords whose values hold schemas by name, and those whose values are data.
 _BY_NAME = ("properties", "patternProperties", "definitions", "$defs", "dependentSchemas", "dependencies")
 _DATA = ("enum", "const", "default", "examples")
+
+#: Keywords whose values are URIs.
+_URIS = ("$ref", "$dynamicRef", "$id", "id")
+
+_ASCII = "".join(map(chr, range(128)))
 
 _INTEGER, _UNIQUE = "kcodec.integer", "kcodec.unique"
 
@@ -102,12 +107,6 @@ class Validator:
     def _compiled(self, rewrite: Callable[[Any], Any], keywords: Mapping[str, type]) -> Any:
         library = _library()
         main, named = self._sources
-        names: dict[str, Any] = {}
-        for name, each in named:
-            schema = self._plain(rewrite(each))
-            # Python joins nothing to a scheme that it does not know.
-            for place in (name, urljoin(self._base, name)):
-                names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
         formats: dict[str, Callable[[str], bool]] = {}
         if self._is_old:
             known = _CHECKED[self._draft]
@@ -116,7 +115,13 @@ class Validator:
             formats["uri"] = library.Draft7Validator(
                 {"format": "uri-reference"}, validate_formats=True
             ).is_valid
+        names: dict[str, Any] = {}
         try:
+            for name, each in named:
+                schema = self._plain(rewrite(each))
+                # Python joins nothing to a scheme that it does not know.
+                for place in map(_quoted, (name, urljoin(self._base, name))):
+                    names.setdefault(place if ":" in place else f"{_BASE}{place}", schema)
             registry = library.Registry(list(names.items()), draft=_DRAFT_NUMBERS[self._draft])
             return getattr(library, _CLASSES[self._draft])(
                 self._plain(rewrite(main)),
@@ -134,6 +139,7 @@ class Validator:
             ValueError,
             TypeError,
             OverflowError,
+            RecursionError,
         ) as error:
             raise SchemaError(f"the schema cannot validate: {one_line(error)}") from None
 
@@ -142,6 +148,7 @@ class Validator:
         if not self._is_old and _mentions(schema, "$recursiveAnchor"):
             # Not looked at by Confluent's serializers, and other than what 2020-12 has under that name.
             schema = _changed(schema, lambda part: _without(part, "$recursiveAnchor"))
+        schema = _changed(schema, _with_quoted)
         return _without(schema, "$schema") if isinstance(schema, dict) else schema
 
     def violation(self, document: bytes) -> tuple[str, str] | None:
@@ -401,6 +408,18 @@ def _changed(schema: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) ->
         else:
             made[key] = _changed(value, change)
     return change(made)
+
+
+def _with_quoted(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with URIs as the library takes them: Java's may have letters of any script."""
+    uris = {
+        key: _quoted(part[key]) for key in _URIS if isinstance(part.get(key), str) and not part[key].isascii()
+    }
+    return {**part, **uris} if uris else part
+
+
+def _quoted(uri: str) -> str:
+    return quote(uri, safe=_ASCII)
 
 
 def _without(part: dict[str, Any], keyword: str) -> dict[str, Any]:

@@ -165,6 +165,29 @@ def test_definitions_of_references_are_defs_too():
         assert violation(schema, '{"a":"x"}', [("item.json", item)])[0] == "a"
 
 
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_references_in_any_script(draft):
+    key = "id" if draft == 4 else "$id"
+    parts = {"größe": {"type": "integer"}, "other": {key: "http://x/größe.json", "type": "integer"}}
+    for reference, identifier in (
+        ("#/definitions/größe", ""),
+        ("#/definitions/gr%C3%B6%C3%9Fe", ""),
+        ("http://x/größe.json", ""),
+        ("größe.json", ""),
+        ("größe.json", "http://x/größe/main.json"),
+    ):
+        schema = {
+            "$schema": DRAFTS[draft],
+            **({key: identifier} if identifier else {}),
+            "definitions": parts,
+            "properties": {"größe": {"$ref": reference}, key: {"enum": ["größe"]}},
+        }
+        named = [("größe.json", {"type": "integer"})]
+        assert violation(schema, '{"größe":1}', named) is None
+        assert violation(schema, '{"größe":"x"}', named)[0] == "größe"
+        assert violation(schema, f'{{"{key}":"größe"}}', named) is None
+
+
 def test_what_is_reported():
     schema = {"properties": {"a": {"items": {"additionalProperties": {"maxLength": 2}}}}}
     found = violation(schema, '{"a":[{},{"x/~y":"abc"}]}')
