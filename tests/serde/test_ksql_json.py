@@ -198,6 +198,35 @@ def test_unions_of_documents(impl):
     assert [each["row"] for each in report] == [4, 5, 7]
 
 
+def test_members_of_unions_are_told_by_what_is_below_them_too(impl):
+    registry = MemoryRegistry()
+    lines = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}, "more": {"$ref": "#/definitions/lines"}},
+    }
+    placed = {"total": {"type": "integer"}, "lines": {"$ref": "#/definitions/lines"}}
+    moved = {"from": {"type": "string"}, "to": {"type": "string"}}
+    events = [
+        {"properties": {"id": {"type": "integer"}, "data": {"type": "object", "properties": data}}}
+        for data in (placed, moved)
+    ]
+    text = {"properties": {"e": {"oneOf": events}}, "definitions": {"lines": lines}}
+    number = registered(registry, text, "JSON")
+    columns = (
+        f"E STRUCT<`{ONE_OF}0` STRUCT<`data` STRUCT<TOTAL BIGINT>>, "
+        f"`{ONE_OF}1` STRUCT<ID BIGINT, `data` STRUCT<`to` STRING>>>"
+    )
+    bodies = [
+        b'{"e":{"id":1,"data":{"to":"b"}}}',
+        b'{"e":{"id":1,"data":{"lines":{"n":1,"more":{"n":2}},"to":"b"}}}',
+        b'{"e":{"id":1,"data":{"other":1}}}',
+    ]
+    for compat in (None, "ksqldb"):
+        codec = codec_of("JSON_SR", columns, registry=registry, compat=compat)
+        rows = codec.decode([framed(number, body) for body in bodies]).to_pylist()
+        assert [list(_set(row["E"])) for row in rows] == [[1], [0], [0]]
+
+
 def _set(value):
     """Return the members of a union that are set, by their numbers."""
     if isinstance(value, list):

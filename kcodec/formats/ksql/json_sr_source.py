@@ -196,10 +196,7 @@ class JsonSource:
 
     def chooser(self) -> Callable[[Any], int | None]:
         """Return what finds the number of the member of a union that a value of JSON is read as; None if of none."""
-        members = [
-            (_MATCHES.get(each.type), {name for name, _ in ([] if each.type in _MATCHES else each.fields)})
-            for each in self.members
-        ]
+        members = [(_MATCHES.get(each.type), _Names(each)) for each in self.members]
 
         def choose(value: Any) -> int | None:
             best, most = None, -1
@@ -207,8 +204,8 @@ class JsonSource:
                 if matches is not None:
                     if matches(value):
                         return number
-                elif isinstance(value, dict) and len(value.keys() & names) > most:
-                    best, most = number, len(value.keys() & names)
+                elif isinstance(value, dict) and (count := names.count(value)) > most:
+                    best, most = number, count
             return best
 
         return choose
@@ -292,6 +289,34 @@ class JsonSource:
         entry = self._below(self.node["items"])
         properties = entry.node.get("properties")
         return entry._below(properties.get(name) if isinstance(properties, Mapping) else None)
+
+
+class _Names:
+    """The properties of a struct, those of the structs below it too once they are asked for."""
+
+    def __init__(self, source: JsonSource) -> None:
+        try:
+            self._fields = dict(source.fields) if source.type == "struct" else {}
+        except SchemaError:
+            # What is below a member may go in circles where no column reads it.
+            self._fields = {}
+        self._below: dict[str, _Names] = {}
+
+    def _of(self, name: str) -> "_Names":
+        if name not in self._below:
+            self._below[name] = _Names(self._fields[name])
+        return self._below[name]
+
+    def count(self, value: Mapping[str, Any]) -> int:
+        """Return how many properties of an object are known, those of objects below known ones counted too."""
+        count = 0
+        waiting = [(self, value)]
+        while waiting:
+            names, node = waiting.pop()
+            common = node.keys() & names._fields
+            count += len(common)
+            waiting += [(names._of(name), node[name]) for name in common if isinstance(node[name], dict)]
+        return count
 
 
 #: Of what type the default of each type is.
