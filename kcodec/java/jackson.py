@@ -87,7 +87,7 @@ def node_type(value: Any) -> str:
         return "MISSING"
     if isinstance(value, bool):
         return "BOOLEAN"
-    if isinstance(value, (int, Decimal)):
+    if isinstance(value, (int, float, Decimal)):
         return "NUMBER"
     return "STRING" if isinstance(value, str) else "ARRAY" if isinstance(value, list) else "OBJECT"
 
@@ -117,10 +117,11 @@ _python_json = json.JSONEncoder(
 _FRACTION = re.compile(r"[0-9][.e]")
 
 
-def write_tree(root: Any, *, escape_surrogates: bool = False) -> str:
+def write_tree(root: Any, *, escape_surrogates: bool = False, nonfinite: bool = False) -> str:
     """Write a tree as compact JSON, as ``JsonNode.toString`` does; its depth costs no recursion.
 
-    Generators of bytes write what is beyond U+FFFF as two surrogates, escaped: see `quote`.
+    Generators of bytes write what is beyond U+FFFF as two surrogates, escaped: see `quote`. With `nonfinite` doubles
+    that are no numbers stand as `read_tree` takes them, rather than quoted.
 
     >>> write_tree({"b": [Decimal("1.50"), None], "a": "x"})
     '{"b":[1.50,null],"a":"x"}'
@@ -161,7 +162,8 @@ def write_tree(root: Any, *, escape_surrogates: bool = False) -> str:
             for number in range(len(node) - 1, -1, -1):
                 stack += [[node[number]], ("," if number else "",)]
         else:
-            parts.append(write_scalar(node))
+            text = write_scalar(node)
+            parts.append(text.strip('"') if nonfinite else text)
     return "".join(parts)
 
 

@@ -11,6 +11,8 @@ from kcodec import DecodeError, KsqlCodec, SchemaError
 from kcodec.registry import Reference
 from kcodec.registry.memory import MemoryRegistry
 
+ONE_OF = "io.confluent.connect.json.OneOf.field."
+
 
 def test_any_document_is_read_into_the_columns(impl):
     registry = MemoryRegistry()
@@ -106,6 +108,64 @@ def test_documents_as_ksqldb_reads_them(impl):
         lenient.decode(values[:1])
 
 
+def test_numbers_that_are_not_finite(impl):
+    """Confluent's Jackson reads them, for ksqlDB's too."""
+    plain = {"oneOf": [{"type": "number"}, {"type": "string"}]}
+    others = {"oneOf": [{"type": "integer"}, {"type": "number"}, {"type": "string"}]}
+    properties = {
+        "d": {"type": "number"},
+        "f": {"type": "number", "connect.type": "float32"},
+        "s": {"type": "string"},
+        "b": {"type": "boolean"},
+        **{f"i{bits}": {"type": "integer", "connect.type": f"int{bits}"} for bits in (8, 16, 32, 64)},
+        "n": {"type": "number", "title": "org.apache.kafka.connect.data.Decimal", "connect.type": "bytes"},
+        "p": plain,
+        "o": others,
+    }
+    registry = MemoryRegistry()
+    number = registered(registry, {"properties": properties}, "JSON")
+    columns = (
+        "D DOUBLE, F DOUBLE, S STRING, B BOOLEAN, I8 INT, I16 INT, I32 INT, I64 BIGINT, N DECIMAL(9, 0), "
+    )
+    columns += f"P STRUCT<`{ONE_OF}0` DOUBLE>, O STRUCT<`{ONE_OF}1` DOUBLE>"
+    values = [
+        framed(number, body)
+        for body in (
+            b'{"d":NaN,"f":-Infinity}',
+            b'{"s":INF,"b":NaN}',
+            b'{"i8":NaN,"i16":NaN,"i32":NaN,"i64":NaN}',
+            b'{"i8":Infinity,"i16":Infinity,"i32":Infinity,"i64":Infinity}',
+            b'{"i8":-INF,"i16":-INF,"i32":-INF,"i64":-INF}',
+            b'{"p":-INF,"o":+INF}',
+            b'{"n":NaN}',
+            b'{"d":nan}',
+        )
+    ]
+    codec = codec_of("JSON_SR", columns, registry=registry, compat="ksqldb")
+    array, report = codec.decode(values, errors="report")
+    given = [
+        {name: str(value) for name, value in row.items() if value is not None} if row else row
+        for row in array.to_pylist()
+    ]
+    integers = ["I8", "I16", "I32", "I64"]
+    assert given == [
+        {"D": "nan", "F": "-inf"},
+        {"S": "Infinity", "B": "False"},
+        dict.fromkeys(integers, "0"),
+        dict(zip(integers, ["-1", "-1", str((1 << 31) - 1), str((1 << 63) - 1)], strict=True)),
+        dict(zip(integers, ["0", "0", str(-(1 << 31)), str(-(1 << 63))], strict=True)),
+        {"P": f"{{'{ONE_OF}0': -inf}}", "O": f"{{'{ONE_OF}1': inf}}"},
+        None,
+        None,
+    ]
+    assert report.select(["row", "code"]).to_pylist() == [
+        {"row": 6, "code": "invalid_number"},
+        {"row": 7, "code": "json_syntax"},
+    ]
+    strict = codec_of("JSON_SR", columns, registry=registry)
+    assert set(strict.decode(values, errors="report")[1]["code"].to_pylist()) == {"json_syntax"}
+
+
 def test_defaults_of_properties_stand_for_nulls(impl):
     registry = MemoryRegistry()
     properties = {
@@ -135,9 +195,6 @@ def test_defaults_of_lists_and_objects_stand_for_nulls(impl):
         ]
         given = {"A": [1, 2], "B": {"X": "y"}, "C": None}
         assert codec.decode(values).to_pylist() == [given, given, {"A": [], "B": {"X": None}, "C": [3]}]
-
-
-ONE_OF = "io.confluent.connect.json.OneOf.field."
 
 
 def test_unions_of_documents(impl):

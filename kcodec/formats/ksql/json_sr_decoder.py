@@ -229,7 +229,7 @@ class _Union:
     def _chosen(self, text: str) -> tuple[int, Fault | None]:
         """Return the number of a value's member; -1 and why if it is of none."""
         try:
-            value = read_tree(text.encode())
+            value = read_tree(text.encode(), nonfinite=True)
         except JacksonError as error:
             return -1, Fault(0, None, "", "json_syntax", str(error))
         if value is None:

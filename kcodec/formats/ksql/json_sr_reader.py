@@ -7,6 +7,7 @@ wrong type is 0, false or null, without a word; but for text, which takes number
 import base64
 import binascii
 import json
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -14,7 +15,7 @@ from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, fit
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
 from kcodec.java.jackson import JacksonError, node_type, read_tree, write_tree
-from kcodec.java.numbers import format_java_decimal, narrow_integer, round_to_double
+from kcodec.java.numbers import narrow_integer, round_to_double
 from kcodec.java.utf8 import replace_surrogates
 from kcodec.plan.failure import RowError
 
@@ -29,7 +30,7 @@ _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 def read_document_row(data: bytes, found: Reading, source: JsonSource) -> Any:
     """Read one document to what `pyarrow.array` takes, before it is coerced; raise `RowError` for what is refused."""
     try:
-        tree = read_tree(data)
+        tree = read_tree(data, nonfinite=True)
     except JacksonError as error:
         raise RowError("json_syntax", 0, "", str(error)) from None
     return _value(tree, found, source)
@@ -71,7 +72,7 @@ def _within(step: str, node: Any, found: Reading, source: JsonSource) -> Any:
 def _struct(node: Any, found: Reading, source: JsonSource) -> Any:
     if found.union is not None:
         # Taken apart later.
-        return write_tree(node, escape_surrogates=True)
+        return write_tree(node, escape_surrogates=True, nonfinite=True)
     if source.is_union:
         number = source.chooser()(node)
         if number is None:
@@ -112,7 +113,7 @@ def _map(node: Any, found: Reading, source: JsonSource) -> Any:
 
 def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
     kind, base = source.type, found.kind.base
-    is_number = isinstance(node, (int, Decimal)) and not isinstance(node, bool)
+    is_number = isinstance(node, (int, float, Decimal)) and not isinstance(node, bool)
     if base == "DECIMAL":
         return _decimal(node, is_number, found, source)
     if kind == "boolean":
@@ -127,7 +128,7 @@ def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
         return _base64(node, "Invalid bytes field")
     if source.logical and not (isinstance(node, int) and is_number):
         raise _wrong(node, f"Invalid type for {source.logical}, underlying representation should be integer")
-    number = narrow_integer(node, _BITS[kind]) if is_number else 0
+    number = _narrowed(node, _BITS[kind]) if is_number else 0
     if base == "TIME" and not 0 <= number < MILLIS_PER_DAY:
         raise RowError("out_of_range", None, "", TIME_RANGE)
     if base == "TIMESTAMP":
@@ -137,7 +138,17 @@ def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
     return number
 
 
+def _narrowed(node: float | Decimal, bits: int) -> int:
+    """Convert to an integer as Jackson's nodes do; doubles, which are no numbers here, by way of 32 bits at least."""
+    if not isinstance(node, float):
+        return narrow_integer(node, bits)
+    half = 1 << max(bits, 32) - 1
+    return narrow_integer(0 if math.isnan(node) else half - 1 if node > 0 else -half, bits)
+
+
 def _decimal(node: Any, is_number: bool, found: Reading, source: JsonSource) -> Any:
+    if isinstance(node, float):
+        raise RowError("invalid_number", None, "", "A number that is not finite is no Decimal")
     if is_number:
         number = Decimal(node)
     elif isinstance(node, str):
@@ -158,7 +169,7 @@ def _text(node: Any, is_number: bool) -> str | None:
     if isinstance(node, bool):
         return "true" if node else "false"
     if is_number:
-        return format_java_decimal(node) if isinstance(node, Decimal) else str(node)
+        return write_tree(node, nonfinite=True)
     return None
 
 

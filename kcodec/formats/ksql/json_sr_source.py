@@ -353,7 +353,9 @@ def _is_integer(value: Any) -> bool:
 #: Which values are those of a type, of the members of a union; structs are told by their properties.
 _MATCHES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("int8", "int16", "int32", "int64"), _is_integer),
-    **dict.fromkeys(("float32", "float64"), lambda value: isinstance(value, Decimal) or _is_integer(value)),
+    **dict.fromkeys(
+        ("float32", "float64"), lambda value: isinstance(value, (float, Decimal)) or _is_integer(value)
+    ),
     "boolean": lambda value: isinstance(value, bool),
     "string": lambda value: isinstance(value, str),
     # Text is not bytes, and a number that has no fraction is no Decimal.
