@@ -166,6 +166,31 @@ def test_numbers_that_are_not_finite(impl):
     assert set(strict.decode(values, errors="report")[1]["code"].to_pylist()) == {"json_syntax"}
 
 
+def test_base64_as_jackson_reads_it(impl):
+    registry = MemoryRegistry()
+    strict = codec_of("JSON_SR", "B BYTES, N DECIMAL(4, 1)", registry=registry)
+    lenient = codec_of("JSON_SR", "B BYTES, N DECIMAL(4, 1)", registry=registry, compat="ksqldb")
+    number = strict.register()
+    bodies = [
+        '{"B":"YWJj\\r\\nYQ==\\n"}',
+        '{"N":" Dw=="}',
+        '{"B":""}',
+        '{"N":""}',
+        '{"B":"YQ"}',
+        f'{{"N":"{"AAAA" * 2000}"}}',
+    ]
+    values = [framed(number, body.encode()) for body in bodies]
+    array, report = lenient.decode(values, errors="report")
+    assert array.to_pylist() == [
+        {"B": b"abca", "N": None},
+        {"B": None, "N": Decimal("1.5")},
+        {"B": b"", "N": None},
+        *[None] * 3,
+    ]
+    assert report["code"].to_pylist() == ["invalid_base64", "invalid_base64", "number_length"]
+    assert strict.decode(values, errors="report")[1]["row"].to_pylist() == [0, 1, 3, 4, 5]
+
+
 def test_defaults_of_properties_stand_for_nulls(impl):
     registry = MemoryRegistry()
     properties = {

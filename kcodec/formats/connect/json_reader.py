@@ -30,7 +30,7 @@ from kcodec.java.jackson import node_type
 from kcodec.java.numbers import narrow_integer, round_to_double, round_to_float
 from kcodec.plan.failure import RowError
 
-__all__ = ["Expansion", "invalid_null", "to_connect"]
+__all__ = ["Expansion", "invalid_null", "read_base64", "read_unscaled", "to_connect"]
 
 #: Bytes of a decimal in Base64; to read more takes time that grows with their square.
 _MAX_UNSCALED = 750
@@ -94,7 +94,7 @@ def _scalar(kind: str, node: Any) -> Any:
     if kind == "string":
         return node if isinstance(node, str) else None
     if kind == "bytes":
-        return _base64(node, "Invalid bytes field") if isinstance(node, str) else None
+        return read_base64(node, "Invalid bytes field") if isinstance(node, str) else None
     if kind == "float":
         return Float32(round_to_float(node) if number else 0.0)
     if kind == "double":
@@ -108,7 +108,7 @@ def _scalar(kind: str, node: Any) -> Any:
 _BASE64_GROUP = re.compile(r"[\x00-\x20]*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)")
 
 
-def _base64(text: str, message: str) -> bytes:
+def read_base64(text: str, message: str) -> bytes:
     """Decode Base64 as Jackson does: groups of four, white space between them, more after a padded one."""
     parts = []
     at = 0
@@ -120,19 +120,28 @@ def _base64(text: str, message: str) -> bytes:
     return b"".join(parts)
 
 
+_INVALID_DECIMAL = "Invalid bytes for Decimal field"
+
+
+def read_unscaled(text: str, scale: int) -> Decimal:
+    """Read the Base64 of a decimal without its scale; a `RowError` for what is none, or too long."""
+    data = read_base64(text, _INVALID_DECIMAL)
+    if not data:
+        raise RowError("invalid_base64", reason=_INVALID_DECIMAL)
+    if len(data) > _MAX_UNSCALED:
+        raise RowError("number_length")
+    sign, digits, _ = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()
+    return Decimal((sign, digits, -scale))
+
+
 def _decimal(schema: ValueSchema[Any], node: Any) -> Decimal:
     if isinstance(node, (int, Decimal)) and not isinstance(node, bool):
         return Decimal(node)
     if isinstance(node, str):
-        message = "Invalid bytes for Decimal field"
-        scale = schema.scale
-        data = _base64(node, message)
-        if scale is None or not data:
-            raise RowError("invalid_base64" if scale is not None else "schema_error", reason=message)
-        if len(data) > _MAX_UNSCALED:
-            raise RowError("number_length")
-        sign, digits, _ = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()
-        return Decimal((sign, digits, -scale))
+        if schema.scale is None:
+            read_base64(node, _INVALID_DECIMAL)
+            raise RowError("schema_error", reason=_INVALID_DECIMAL)
+        return read_unscaled(node, schema.scale)
     raise RowError(
         "type_mismatch",
         reason="Invalid type for Decimal, underlying representation should be numeric or bytes but was "

@@ -4,13 +4,12 @@ This is the specification of ``compat="ksqldb"``, and the slow path for rows tha
 wrong type is 0, false or null, without a word; but for text, which takes numbers and booleans (see docs/ksql.md).
 """
 
-import base64
-import binascii
 import json
 import math
 from decimal import Decimal
 from typing import Any
 
+from kcodec.formats.connect.json_reader import read_base64, read_unscaled
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, fit
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
@@ -125,7 +124,7 @@ def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
     if kind == "bytes":
         if not isinstance(node, str):
             raise _wrong(node, "Invalid bytes field")
-        return _base64(node, "Invalid bytes field")
+        return read_base64(node, "Invalid bytes field")
     if source.logical and not (isinstance(node, int) and is_number):
         raise _wrong(node, f"Invalid type for {source.logical}, underlying representation should be integer")
     number = _narrowed(node, _BITS[kind]) if is_number else 0
@@ -152,9 +151,7 @@ def _decimal(node: Any, is_number: bool, found: Reading, source: JsonSource) -> 
     if is_number:
         number = Decimal(node)
     elif isinstance(node, str):
-        unscaled = int.from_bytes(_base64(node, "Invalid bytes for Decimal field"), "big", signed=True)
-        # Not Decimal.scaleb, which rounds.
-        number = Decimal(f"{unscaled}E{-source.scale}")
+        number = read_unscaled(node, source.scale)
     else:
         raise _wrong(node, "Invalid type for Decimal, underlying representation should be numeric or bytes")
     fitted, code, reason = fit(number, found.kind)
@@ -171,13 +168,6 @@ def _text(node: Any, is_number: bool) -> str | None:
     if is_number:
         return write_tree(node, nonfinite=True)
     return None
-
-
-def _base64(text: str, reason: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise RowError("invalid_base64", None, "", reason) from None
 
 
 def _wrong(node: Any, reason: str) -> RowError:
