@@ -191,6 +191,21 @@ def test_base64_as_jackson_reads_it(impl):
     assert strict.decode(values, errors="report")[1]["row"].to_pylist() == [0, 1, 3, 4, 5]
 
 
+def test_days_and_times_beyond_32_bits_are_none(impl):
+    registry = MemoryRegistry()
+    codec = codec_of("JSON_SR", "D DATE, T TIME, M TIMESTAMP", registry=registry, compat="ksqldb")
+    number = codec.register()
+    bodies = [b'{"D":2147483648}', b'{"T":4294967296}', b'{"D":-2147483648,"M":18446744073709551617}']
+    array, report = codec.decode([framed(number, body) for body in bodies], errors="report")
+    assert report.select(["row", "code"]).to_pylist() == [
+        {"row": 0, "code": "json_type"},
+        {"row": 1, "code": "json_type"},
+    ]
+    assert report["reason"][0].as_py().startswith("Invalid type for Date, underlying representation")
+    assert array.field("D")[2].cast(pa.int32()).as_py() == -(1 << 31)
+    assert array.field("M")[2].cast(pa.int64()).as_py() == 1000
+
+
 def test_defaults_of_properties_stand_for_nulls(impl):
     registry = MemoryRegistry()
     properties = {

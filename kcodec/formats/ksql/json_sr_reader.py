@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from kcodec.formats.connect.json_reader import read_base64, read_unscaled
+from kcodec.formats.connect.values import is_integer
 from kcodec.formats.ksql.json_reader import MILLIS_PER_DAY, TIME_RANGE, fit
 from kcodec.formats.ksql.json_sr_source import JsonSource
 from kcodec.formats.ksql.source import Reading
@@ -125,7 +126,9 @@ def _leaf(node: Any, found: Reading, source: JsonSource) -> Any:
         if not isinstance(node, str):
             raise _wrong(node, "Invalid bytes field")
         return read_base64(node, "Invalid bytes field")
-    if source.logical and not (isinstance(node, int) and is_number):
+    # What is too large for a moment wraps, but for a day or a time of a day it is no integer.
+    is_whole = isinstance(node, int) and is_number if kind == "int64" else is_integer(node, 32)
+    if source.logical and not is_whole:
         raise _wrong(node, f"Invalid type for {source.logical}, underlying representation should be integer")
     number = _narrowed(node, _BITS[kind]) if is_number else 0
     if base == "TIME" and not 0 <= number < MILLIS_PER_DAY:
