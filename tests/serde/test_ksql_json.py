@@ -206,6 +206,21 @@ def test_days_and_times_beyond_32_bits_are_none(impl):
     assert array.field("M")[2].cast(pa.int64()).as_py() == 1000
 
 
+def test_days_and_times_with_a_point_are_none(impl):
+    registry = MemoryRegistry()
+    columns = "D DATE, T TIME, M TIMESTAMP, I INT"
+    codec = codec_of("JSON_SR", columns, registry=registry, compat="ksqldb")
+    number = codec.register()
+    bodies = [b'{"D":1.0}', b'{"T":1e2}', b'{"M":1e2}', b'{"I":1e2}', b'{"D":1,"T":2,"M":3}']
+    values = [framed(number, body) for body in bodies]
+    array, report = codec.decode(values, errors="report")
+    assert report.select(["row", "code", "path"]).to_pylist() == [
+        {"row": row, "code": "json_type", "path": path} for row, path in enumerate("DTM")
+    ]
+    assert array.field("I").to_pylist()[3] == 100
+    assert codec_of("JSON_SR", columns, registry=registry).decode(values).null_count == 0
+
+
 def test_defaults_of_properties_stand_for_nulls(impl):
     registry = MemoryRegistry()
     properties = {

@@ -68,8 +68,9 @@ def _text(large: bool) -> pa.DataType:
 class _Planned:
     """Nodes of a reading; columns are taken in their order."""
 
-    def __init__(self, kind: pa.DataType) -> None:
+    def __init__(self, kind: pa.DataType, compatible: bool) -> None:
         self.columns = iter(layout(kind))
+        self.compatible = compatible
 
     def node(self, found: Reading, source: JsonSource, name: str = "", forms: Form = Form.PLAIN) -> Node:
         column = next(self.columns)
@@ -123,6 +124,9 @@ class _Planned:
             return Node(Op.JSON_DECIMAL, column, name, forms=forms | Form.BASE64, scale=source.scale)
         if source.type == "bytes":
             return Node(Op.JSON_BYTES, column, name, forms=forms)
+        if self.compatible and source.logical:
+            # Not 1.0, which other integers are.
+            forms |= Form.CANONICAL
         factor = 1000 if kind.base == "TIMESTAMP" else 1
         return Node(
             Op.JSON_INTEGER, column, name, factor=factor, forms=forms, bounds=_BOUNDS.get(source.type)
@@ -144,7 +148,7 @@ class DocumentDecoder(ProgramDecoder):
 
     def __init__(self, found: Reading, source: JsonSource, rows: RowOptions) -> None:
         kind = _stored(found, source, rows.large)
-        plan = Plan("KSQL_JSON_SR", "decode", kind, _Planned(kind).node(found, source))
+        plan = Plan("KSQL_JSON_SR", "decode", kind, _Planned(kind, rows.compatible).node(found, source))
         super().__init__(kernel, Programs(plan, rows.limits), trailing=True)
         self._found = found
         self._source = source
