@@ -180,7 +180,7 @@ class Cluster:
             try:
                 return self._keep(None, Channel(*place, self.settings))
             except KafkaError as error:
-                if error.code is not None and not is_retriable(error.code):
+                if not is_retriable(error):
                     raise
                 failures.append(error)
         raise failures[0] if failures else KafkaError("no broker is known")
@@ -198,7 +198,7 @@ class Cluster:
                 return attempt()
             except KafkaError as error:
                 unknown += error.code == UNKNOWN_TOPIC_OR_PARTITION
-                if (error.code is not None and not is_retriable(error.code)) or self._closed:
+                if not is_retriable(error) or self._closed:
                     raise
                 if unknown_topic_tries is not None and unknown >= unknown_topic_tries:
                     raise

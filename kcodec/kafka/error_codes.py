@@ -8,7 +8,6 @@ __all__ = [
     "UNKNOWN_TOPIC_OR_PARTITION",
     "broker_error",
     "is_retriable",
-    "is_stale",
 ]
 
 OFFSET_OUT_OF_RANGE = 1
@@ -79,19 +78,12 @@ _NAMES = {
     103: "INCONSISTENT_TOPIC_ID",
 }
 
-#: Another broker leads the partition, or nobody does yet.
-_STALE = {3, 5, 6, 8, 9, 56, 74, 75, 100, 103}
-_RETRIABLE = _STALE | {7, 13, 14, 15, 16, 19, 20, 51, 78, 88, 89}
+_RETRIABLE = {3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 19, 20, 51, 56, 74, 75, 78, 88, 89, 100, 103}
 
 
-def is_stale(code: int) -> bool:
-    """Return whether an error says that who leads a partition is to be asked for again."""
-    return code in _STALE
-
-
-def is_retriable(code: int) -> bool:
-    """Return whether another try may succeed."""
-    return code in _RETRIABLE
+def is_retriable(error: KafkaError) -> bool:
+    """Return whether another try may succeed: after a broker's code that says so, and whatever ended a connection."""
+    return error.code is None or error.code in _RETRIABLE
 
 
 def broker_error(code: int, what: str, message: str | None = None) -> KafkaError:

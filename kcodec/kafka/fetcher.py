@@ -23,7 +23,6 @@ from kcodec.kafka.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
     is_retriable,
-    is_stale,
 )
 from kcodec.kafka.fetch_response import Fetched, read_fetch_response
 from kcodec.kafka.offsets import Lost, Range
@@ -276,7 +275,7 @@ class _Broker:
                 is_held = True
                 self.fetcher.arrived.put((self, pieces))
         except KafkaError as error:
-            if error.code is not None and not is_retriable(error.code):
+            if not is_retriable(error):
                 raise
             self._fail(ready, error)
         finally:
@@ -302,7 +301,7 @@ class _Broker:
         try:
             self.cluster.refresh(topics)
         except KafkaError as error:
-            if error.code is not None and not is_retriable(error.code):
+            if not is_retriable(error):
                 raise
             if error.code == UNKNOWN_TOPIC_OR_PARTITION and len(topics) > 1:
                 # It is an error of one of them.
@@ -356,7 +355,7 @@ class _Broker:
             try:
                 piece = self._piece(cursor, each)
             except KafkaError as error:
-                if error.code is not None and not is_retriable(error.code):
+                if not is_retriable(error):
                     raise
                 # What came of others is not asked for again.
                 self._fail([cursor], error)
@@ -405,7 +404,7 @@ class _Broker:
             return None
         if fetched.error:
             error = broker_error(fetched.error, str(cursor.place))
-            if not is_stale(fetched.error) and not is_retriable(fetched.error):
+            if not is_retriable(error):
                 raise error
             self._fail([cursor], error)
             return None

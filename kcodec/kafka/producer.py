@@ -278,7 +278,7 @@ class Producer:
         log.returned.append(batch)
         log.is_settled = False
         is_behind = error.code == _OUT_OF_ORDER and self.settings.is_idempotent and len(log.returned) > 1
-        if error.code is not None and not is_retriable(error.code) and not is_behind:
+        if not is_retriable(error) and not is_behind:
             self.fail(self._explained(error))
         elif time.monotonic() > batch.deadline:
             self.fail(
@@ -398,7 +398,7 @@ class _Sender:
                     producer.moved(log)
                     continue
                 oldest = log.waiting[0] if log.waiting else None
-                if cause.code is not None and not is_retriable(cause.code):
+                if not is_retriable(cause):
                     producer.fail(cause)
                 elif oldest is not None and time.monotonic() > oldest.deadline:
                     producer.fail(
@@ -469,7 +469,7 @@ class _Sender:
             self.requests.clear()
             if producer.stopped:
                 return
-            if error.code is not None and not is_retriable(error.code):
+            if not is_retriable(error):
                 producer.fail(error)
             for _, batches in under_way:
                 for log, batch in batches:
