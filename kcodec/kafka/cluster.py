@@ -9,13 +9,20 @@ from typing import Any, NamedTuple, TypeVar
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
-from kcodec.kafka.error_codes import UNKNOWN_TOPIC_OR_PARTITION, broker_error, is_retriable
+from kcodec.kafka.error_codes import (
+    LEADER_NOT_AVAILABLE,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    broker_error,
+    is_retriable,
+)
 from kcodec.kafka.settings import Settings
 
-__all__ = ["Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
+__all__ = ["EARLIEST", "LATEST", "Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
 
 logger = logging.getLogger(__name__)
 
+#: What stands for offsets where brokers are asked for them by a time.
+EARLIEST, LATEST = -2, -1
 _GROUP, _TRANSACTION = 0, 1
 
 #: Seconds of tries after which it is logged what they wait for.
@@ -246,14 +253,14 @@ class Cluster:
         for partition in partitions:
             leader = self.leader(partition).broker
             if leader not in self._brokers:
-                raise broker_error(5, str(partition))
+                raise broker_error(LEADER_NOT_AVAILABLE, str(partition))
             found.setdefault(leader, []).append(partition)
         return found
 
     def offsets(
         self, wanted: dict[TopicPartition, int], isolation: str
     ) -> dict[TopicPartition, tuple[int, int]]:
-        """Ask for the offset and timestamp of the first record of a time or later, -2 the earliest, -1 the end.
+        """Ask for the offset and timestamp of the first record of a time or later, of `EARLIEST` or `LATEST`.
 
         An offset is -1 if there is no record so late.
         """

@@ -4,6 +4,7 @@ from kcodec.errors import KafkaError, KafkaTimeoutError
 
 __all__ = [
     "DUPLICATE_SEQUENCE",
+    "LEADER_NOT_AVAILABLE",
     "OFFSET_OUT_OF_RANGE",
     "UNKNOWN_TOPIC_OR_PARTITION",
     "broker_error",
@@ -12,6 +13,7 @@ __all__ = [
 
 OFFSET_OUT_OF_RANGE = 1
 UNKNOWN_TOPIC_OR_PARTITION = 3
+LEADER_NOT_AVAILABLE = 5
 DUPLICATE_SEQUENCE = 46
 _TIMED_OUT = 7
 

@@ -17,8 +17,9 @@ import pyarrow as pa
 from kcodec._impl import kernel
 from kcodec.errors import CODES, DecodeError, KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel
-from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
+from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import (
+    LEADER_NOT_AVAILABLE,
     OFFSET_OUT_OF_RANGE,
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
@@ -256,7 +257,7 @@ class _Broker:
             return
         ready = [each for each in self.cursors if each.error is None]
         if ready and self.number < 0:
-            self._fail(ready, broker_error(5, str(ready[0].place)))
+            self._fail(ready, broker_error(LEADER_NOT_AVAILABLE, str(ready[0].place)))
             return
         if not ready:
             self.woken.wait(max(min(each.not_before for each in waiting) - now, 0))
@@ -314,7 +315,7 @@ class _Broker:
         for each in cursors:
             leader = self.cluster.leader(each.place).broker
             if leader < 0:
-                self._fail([each], broker_error(5, str(each.place)))
+                self._fail([each], broker_error(LEADER_NOT_AVAILABLE, str(each.place)))
                 continue
             each.error = None
             if leader != self.number:
@@ -447,7 +448,7 @@ class _Broker:
         reset = self.cluster.settings.reset
         if reset == "error":
             raise broker_error(OFFSET_OUT_OF_RANGE, f"{cursor.place}, offset {cursor.next}")
-        wanted = {cursor.place: -2 if reset == "earliest" else -1}
+        wanted = {cursor.place: EARLIEST if reset == "earliest" else LATEST}
         to, _ = self.cluster.offsets(wanted, self.fetcher.isolation)[cursor.place]
         if cursor.end is not None:
             to = min(to, cursor.end)

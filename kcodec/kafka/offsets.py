@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, is_whole
-from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
 from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, UNKNOWN_TOPIC_OR_PARTITION, broker_error
 
 __all__ = [
@@ -25,9 +25,8 @@ __all__ = [
     "topics_of",
 ]
 
-_EARLIEST, _LATEST = -2, -1
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_WORDS = {"earliest": _EARLIEST, "latest": _LATEST}
+_WORDS = {"earliest": EARLIEST, "latest": LATEST}
 
 #: An offset of each partition of each topic.
 Positions = dict[str, dict[int, int]]
@@ -188,21 +187,19 @@ def plan_ranges(
     KafkaError
         If offsets are gone and ``auto.offset.reset`` is not set, or a partition has not got so far.
     """
-    starts = _wanted(partitions, start, _EARLIEST, "start")
-    ends = None if end is None else _wanted(partitions, end, _LATEST, "end")
+    starts = _wanted(partitions, start, EARLIEST, "start")
+    ends = None if end is None else _wanted(partitions, end, LATEST, "end")
     starts |= committed or {}
-    earliest = {
-        key: at for key, (at, _) in cluster.offsets(dict.fromkeys(partitions, _EARLIEST), isolation).items()
-    }
-    latest = {
-        key: at for key, (at, _) in cluster.offsets(dict.fromkeys(partitions, _LATEST), isolation).items()
-    }
+    earliest, latest = (
+        {key: at for key, (at, _) in cluster.offsets(dict.fromkeys(partitions, time), isolation).items()}
+        for time in (EARLIEST, LATEST)
+    )
     found, lost = [], []
     resolved = _resolved(cluster, starts, earliest, latest, isolation)
     resolved_ends = None if ends is None else _resolved(cluster, ends, earliest, latest, isolation)
     # Who has read uncommitted records may be behind the beginning of a transaction that is open: nothing is lost there.
     ahead = [each for each in partitions if resolved[each] > latest[each]]
-    tops = cluster.offsets(dict.fromkeys(ahead, _LATEST), "read_uncommitted") if ahead else {}
+    tops = cluster.offsets(dict.fromkeys(ahead, LATEST), "read_uncommitted") if ahead else {}
     for partition in partitions:
         first = resolved[partition]
         last = None if resolved_ends is None else resolved_ends[partition]
@@ -251,7 +248,7 @@ def _one(value: Any, name: str, is_offset: bool) -> Any:
             raise ConfigError(f"{name}={value!r} has no time zone")
         return value
     if isinstance(value, int) and not isinstance(value, bool):
-        if is_offset and value >= _EARLIEST:
+        if is_offset and value >= EARLIEST:
             return value
         if not is_offset and value < 0:
             return _Before(-value)
@@ -278,7 +275,7 @@ def _resolved(
             offset = at_times[key][0]
             # Nothing is that late, or not yet stable.
             return latest[key] if offset < 0 else min(offset, latest[key])
-        return {_EARLIEST: earliest[key], _LATEST: latest[key]}.get(value, int(value))
+        return {EARLIEST: earliest[key], LATEST: latest[key]}.get(value, int(value))
 
     return {key: one(key, value) for key, value in wanted.items()}
 

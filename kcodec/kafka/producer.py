@@ -16,7 +16,7 @@ from typing import Any
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel, Sent
 from kcodec.kafka.cluster import Answer, Cluster, TopicPartition, by_topic
-from kcodec.kafka.error_codes import DUPLICATE_SEQUENCE, broker_error, is_retriable
+from kcodec.kafka.error_codes import DUPLICATE_SEQUENCE, LEADER_NOT_AVAILABLE, broker_error, is_retriable
 
 __all__ = ["Batch", "Producer"]
 
@@ -392,7 +392,7 @@ class _Sender:
             for log in logs:
                 cause = error
                 if cause is None and producer.cluster.leader(log.place).broker < 0:
-                    cause = broker_error(5, str(log.place))
+                    cause = broker_error(LEADER_NOT_AVAILABLE, str(log.place))
                 if cause is None:
                     log.not_before = 0.0
                     producer.moved(log)

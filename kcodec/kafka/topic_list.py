@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from kcodec.errors import KafkaError
-from kcodec.kafka.cluster import Cluster, TopicPartition, by_topic
+from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition, by_topic
 from kcodec.kafka.offsets import topics_of
 from kcodec.kafka.settings import Settings
 
@@ -54,8 +54,8 @@ def list_topics(
     """
     with Cluster(Settings.of(config, servers)) as cluster:
         partitions = topics_of(cluster.partitions, topics)
-        starts = cluster.offsets(dict.fromkeys(partitions, -2), "read_uncommitted")
-        ends = cluster.offsets(dict.fromkeys(partitions, -1), "read_uncommitted")
+        starts = cluster.offsets(dict.fromkeys(partitions, EARLIEST), "read_uncommitted")
+        ends = cluster.offsets(dict.fromkeys(partitions, LATEST), "read_uncommitted")
         sizes = _sizes(cluster, partitions)
         rows = [
             {

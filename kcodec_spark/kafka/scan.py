@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kcodec.errors import ConfigError
-from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.cluster import EARLIEST, LATEST, Cluster, TopicPartition
 from kcodec.kafka.error_codes import OFFSET_OUT_OF_RANGE, broker_error
 from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
@@ -59,8 +59,8 @@ class Scan:
             if name in given:
                 logger.warning("%s is an option of streams: it does nothing in a batch", name)
         start, end = given.start("earliest"), given.end()
-        _refuse(start, "latest", -1, "latest is for streams")
-        _refuse(end, "earliest", -2, "earliest is no end")
+        _refuse(start, "latest", LATEST, "latest is for streams")
+        _refuse(end, "earliest", EARLIEST, "earliest is no end")
         with Cluster(self.settings) as cluster:
             partitions = topics_of(cluster.partitions, self.topics)
             _check_order(start, end, partitions)

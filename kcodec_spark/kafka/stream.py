@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kcodec.errors import ConfigError, KafkaError
-from kcodec.kafka.cluster import Cluster, TopicPartition
+from kcodec.kafka.cluster import LATEST, Cluster, TopicPartition
 from kcodec.kafka.offsets import Range, limit_ranges, plan_ranges, topics_of
 from kcodec_spark.kafka.options import Bound
 from kcodec_spark.kafka.scan import Scan, load
@@ -135,7 +135,7 @@ class Stream:
 
     def _latest(self) -> Positions:
         partitions = self._partitions()
-        found = self._cluster.offsets(dict.fromkeys(partitions, -1), self._isolation)
+        found = self._cluster.offsets(dict.fromkeys(partitions, LATEST), self._isolation)
         return {place: found[place][0] for place in partitions}
 
     def _lose(self, what: str) -> None:
