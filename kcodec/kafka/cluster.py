@@ -14,6 +14,7 @@ from kcodec.kafka.error_codes import (
     UNKNOWN_TOPIC_OR_PARTITION,
     broker_error,
     is_retriable,
+    timed_out,
 )
 from kcodec.kafka.settings import Settings
 
@@ -68,7 +69,6 @@ class Deadline:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._pause = settings.backoff_ms / 1000
         self._is_logged = False
         self.restart()
 
@@ -81,22 +81,18 @@ class Deadline:
         """Leave out time in which nothing could be done."""
         self.end += seconds
 
-    def pause(self, error: Exception) -> float:
+    def pause(self, error: KafkaError) -> float:
         """Return how many seconds to pause before the next try; raise if there is no time for it."""
         left = self.end - time.monotonic()
         if left <= 0:
             if isinstance(error, KafkaTimeoutError):
                 raise error
-            raise KafkaTimeoutError(
-                f"{error} (after tries for {self._settings.timeout_ms} ms)",
-                getattr(error, "code", None),
-                getattr(error, "name", None),
-            ) from error
+            raise timed_out(error, self._settings.timeout_ms) from error
         pause = min(self._pause * _RANDOM.uniform(0.8, 1.2), left)
         self._pause = min(self._pause * 2, self._settings.max_backoff_ms / 1000)
         return pause
 
-    def wait(self, error: Exception) -> None:
+    def wait(self, error: KafkaError) -> None:
         """Pause before the next try; raise if there is no time for it."""
         pause = self.pause(error)
         left = self.end - time.monotonic()

@@ -9,6 +9,7 @@ __all__ = [
     "UNKNOWN_TOPIC_OR_PARTITION",
     "broker_error",
     "is_retriable",
+    "timed_out",
 ]
 
 OFFSET_OUT_OF_RANGE = 1
@@ -97,3 +98,8 @@ def broker_error(code: int, what: str, message: str | None = None) -> KafkaError
     name = _NAMES.get(code, f"ERROR_{code}")
     kind = KafkaTimeoutError if code == _TIMED_OUT else KafkaError
     return kind(f"{what}: {name}" + (f": {message}" if message else ""), code, name)
+
+
+def timed_out(error: KafkaError, milliseconds: int) -> KafkaTimeoutError:
+    """Return the error that an attempt ended with as that of all tries, for which there is no time any more."""
+    return KafkaTimeoutError(f"{error} (after tries for {milliseconds} ms)", error.code, error.name)

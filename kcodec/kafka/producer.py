@@ -16,7 +16,13 @@ from typing import Any
 from kcodec.errors import KafkaError, KafkaTimeoutError
 from kcodec.kafka.channel import Channel, Sent
 from kcodec.kafka.cluster import Answer, Cluster, TopicPartition, by_topic
-from kcodec.kafka.error_codes import DUPLICATE_SEQUENCE, LEADER_NOT_AVAILABLE, broker_error, is_retriable
+from kcodec.kafka.error_codes import (
+    DUPLICATE_SEQUENCE,
+    LEADER_NOT_AVAILABLE,
+    broker_error,
+    is_retriable,
+    timed_out,
+)
 
 __all__ = ["Batch", "Producer"]
 
@@ -281,15 +287,8 @@ class Producer:
         if not is_retriable(error) and not is_behind:
             self.fail(self._explained(error))
         elif time.monotonic() > batch.deadline:
-            self.fail(
-                error
-                if isinstance(error, KafkaTimeoutError)
-                else KafkaTimeoutError(
-                    f"{error} (after tries for {self.settings.delivery_timeout_ms} ms)",
-                    error.code,
-                    error.name,
-                )
-            )
+            is_told = isinstance(error, KafkaTimeoutError)
+            self.fail(error if is_told else timed_out(error, self.settings.delivery_timeout_ms))
         self._restore(log)
 
     def _restore(self, log: _Log) -> None:
@@ -401,13 +400,7 @@ class _Sender:
                 if not is_retriable(cause):
                     producer.fail(cause)
                 elif oldest is not None and time.monotonic() > oldest.deadline:
-                    producer.fail(
-                        KafkaTimeoutError(
-                            f"{cause} (after tries for {producer.settings.delivery_timeout_ms} ms)",
-                            cause.code,
-                            cause.name,
-                        )
-                    )
+                    producer.fail(timed_out(cause, producer.settings.delivery_timeout_ms))
                 log.not_before = time.monotonic() + producer.settings.max_backoff_ms / 1000
 
     def _send(self, found: list[tuple[_Log, Batch]]) -> None:
