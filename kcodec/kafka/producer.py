@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from kcodec.errors import KafkaError, KafkaTimeoutError
-from kcodec.kafka.channel import Channel, Sent
+from kcodec.kafka.channel import Channel
 from kcodec.kafka.cluster import Answer, Cluster, TopicPartition, by_topic
 from kcodec.kafka.error_codes import (
     DUPLICATE_SEQUENCE,
@@ -319,8 +319,8 @@ class _Sender:
         self.work = threading.Condition(producer.lock)
         self.logs: list[_Log] = []
         self.channel: Channel | None = None
-        #: Requests under way, oldest first, each with its batches.
-        self.requests: deque[tuple[Sent | None, list[tuple[_Log, Batch]]]] = deque()
+        #: The batches of each request under way, oldest first.
+        self.requests: deque[list[tuple[_Log, Batch]]] = deque()
         self.thread = threading.Thread(
             target=self._run, name=f"kcodec-produce-{number}-{connection}", daemon=True
         )
@@ -414,9 +414,7 @@ class _Sender:
             pause = self.channel.throttled_until - time.monotonic()
             if pause > 0:
                 time.sleep(min(pause, settings.timeout_ms / 1000))
-            sent = self.channel.send(
-                "ProduceRequest", None, *_request(producer, found), answered=settings.acks != 0
-            )
+            self.channel.send("ProduceRequest", None, *_request(producer, found), answered=settings.acks != 0)
         except KafkaError as error:
             self._lost(error, found)
             return
@@ -425,7 +423,7 @@ class _Sender:
                 for log, batch in found:
                     producer.acknowledged(log, batch, -1)
             return
-        self.requests.append((sent, found))
+        self.requests.append(found)
 
     def _receive(self) -> None:
         producer, channel = self.producer, self.channel
@@ -435,7 +433,7 @@ class _Sender:
         except KafkaError as error:
             self._lost(error, [])
             return
-        _, expected = self.requests.popleft()
+        expected = self.requests.popleft()
         results = {
             TopicPartition(topic["name"], each["index"]): each
             for topic in answer["responses"]
@@ -458,13 +456,13 @@ class _Sender:
             self.channel.close()
         producer = self.producer
         with producer.lock:
-            under_way = [*self.requests, (None, found)]
+            under_way = [*self.requests, found]
             self.requests.clear()
             if producer.stopped:
                 return
             if not is_retriable(error):
                 producer.fail(error)
-            for _, batches in under_way:
+            for batches in under_way:
                 for log, batch in batches:
                     producer.returned(log, batch, error)
 
