@@ -229,8 +229,12 @@ class Columns:
         schema = self.schema
         if schema is None:
             schema = self._schema_of({source: array.type for source, array in decoded.items()})
-        if any(array.type != field.type for array, field in zip(arrays, schema, strict=True)):
-            arrays = [_retyped(array, field, piece) for array, field in zip(arrays, schema, strict=True)]
+        for array, field in zip(arrays, schema, strict=True):
+            if array.type != field.type:
+                raise ConfigError(
+                    f"column {field.name!r} of {piece.place} is {array.type}, not {field.type} as before: give the "
+                    "schema to read"
+                )
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _decode(self, piece: Piece, records: pa.RecordBatch, source: str) -> pa.Array:
@@ -238,9 +242,8 @@ class Columns:
         payloads = records.column(source)
         if format.is_bytes:
             return payloads.cast(pa.binary())
-        errors = "report" if self._errors == "report" else self._errors
         try:
-            found = format.decode(piece.place.topic, payloads, records.column("headers"), errors)
+            found = format.decode(piece.place.topic, payloads, records.column("headers"), self._errors)
         except DecodeError as error:
             offset = records.column("offset")[error.row].as_py()
             raise RecordError(
@@ -255,7 +258,7 @@ class Columns:
                     error.schema_id,
                 )
             ) from error
-        if errors != "report":
+        if self._errors != "report":
             return found
         array, table = found
         offsets = records.column("offset")
@@ -317,15 +320,6 @@ def _micros(timestamps: pa.Array) -> pa.Array:
         most = (1 << 63) // 1000 - 1
         fits = pc.and_(pc.less_equal(numbers, most), pc.greater_equal(numbers, -most))
         return pc.if_else(fits, timestamps, pa.scalar(None, timestamps.type)).cast(_TYPES["timestamp"])
-
-
-def _retyped(array: pa.Array, field: pa.Field, piece: Piece) -> pa.Array:
-    """Return an array of the type that the first ones had."""
-    if array.type == field.type:
-        return array
-    raise ConfigError(
-        f"column {field.name!r} of {piece.place} is {array.type}, not {field.type} as before: give the schema to read"
-    )
 
 
 def completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
