@@ -138,7 +138,7 @@ class PayloadFormat:
             if registry is None and "schema.registry.url" not in (options.get("config") or {}):
                 registry = self._shared_registry()
             elif isinstance(registry, str):
-                registry = self._opened(registry, dict(self._settings.registry_config))
+                registry = self._opened(registry)
             # A topic of no name stands for a first check of the options.
             place = {"topic": topic or None, "is_key": self._is_key}
             found = Serde(registry=registry, **{**place, **options})
@@ -153,11 +153,11 @@ class PayloadFormat:
                 f"{self.name} needs a registry: {{'format': ..., 'registry': URL}} or schema.registry.url, "
                 "on the command line --registry URL"
             )
-        return self._opened(self._settings.registry, dict(self._settings.registry_config))
+        return self._opened(self._settings.registry)
 
-    def _opened(self, url: str, config: dict[str, Any]) -> SchemaRegistry:
+    def _opened(self, url: str) -> SchemaRegistry:
         if self._registry is None:
-            self._registry = registries.open(url, config or None)
+            self._registry = registries.open(url, dict(self._settings.registry_config))
         return self._registry
 
 
