@@ -3,7 +3,7 @@
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, near
@@ -349,13 +349,6 @@ class Settings:
         if not self.verify:
             context.verify_mode = ssl.CERT_NONE
         return context
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, ({each.name: getattr(self, each.name) for each in fields(self)},)
-
-
-def _again(values: dict[str, Any]) -> Settings:
-    return Settings(**values)
 
 
 def _no_password() -> str:
