@@ -17,7 +17,7 @@ from kcodec.kafka.offsets import Lost, Range, plan_ranges, topics_of
 from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 
-__all__ = ["ISOLATION", "plan", "read"]
+__all__ = ["ISOLATION", "check_isolation", "note_lost", "plan", "read"]
 
 logger = logging.getLogger(__name__)
 
