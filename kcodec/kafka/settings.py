@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from kcodec.errors import ConfigError, near
 
-__all__ = ["Settings"]
+__all__ = ["CODECS", "Settings"]
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI")
-_CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _INT32 = (1 << 31) - 1
 _JAAS = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;]+))""")
 
@@ -108,7 +108,7 @@ def _keys() -> dict[str, _Key]:
     metadata_age = _Key("metadata_age_ms", _number(1))
     partition_bytes = _Key("partition_bytes", size)
     in_flight = _Key("in_flight", _number(1, 5))
-    codec = _Key("codec", _choice(*_CODECS))
+    codec = _Key("codec", _choice(*CODECS))
     acks = _Key("acks", _acks)
     ca, certificate, key = (_Key(name, _text) for name in ("ca_file", "certificate_file", "key_file"))
     key_password = _Key("key_password", _text)

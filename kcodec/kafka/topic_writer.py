@@ -18,7 +18,7 @@ from kcodec.kafka.offsets import Range
 from kcodec.kafka.partitioner import Partitioner
 from kcodec.kafka.payload_format import PayloadFormat
 from kcodec.kafka.producer import Producer
-from kcodec.kafka.settings import Settings
+from kcodec.kafka.settings import CODECS, Settings
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec.protocol.batch.write import BatchFields, check_headers, produced_batches
 
@@ -127,8 +127,8 @@ def write(
     >>> kafka.write(rows, "orders", servers="broker:9092", value=JsonCodec("id BIGINT"))         # doctest: +SKIP
     Written(start={'orders': {0: 10}}, end={'orders': {0: 11}})
     """
-    if codec is not None and codec not in ("none", "gzip", "snappy", "lz4", "zstd"):
-        raise ConfigError(f"codec={codec!r} is not one of none, gzip, snappy, lz4, zstd")
+    if codec is not None and codec not in CODECS:
+        raise ConfigError(f"codec={codec!r} is not one of {', '.join(CODECS)}")
     settings = Settings.of(config, servers, codec=codec, transactional_id=transactional_id)
     batches = _batches(data)
     with Cluster(settings) as cluster:
