@@ -263,19 +263,16 @@ class Cluster:
         found: dict[TopicPartition, tuple[int, int]] = {}
 
         def attempt() -> None:
-            with self._any_lock:
-                step()
-
-        def step() -> None:
             left = {key: value for key, value in wanted.items() if key not in found}
-            if any(self.leader(each).broker < 0 for each in left):
-                self.refresh(by_topic(left))
-            try:
-                for broker, partitions in self.leaders(left).items():
-                    self._list(broker, {each: left[each] for each in partitions}, isolation, found)
-            except KafkaError:
-                self.forget(left)
-                raise
+            with self._any_lock:
+                if any(self.leader(each).broker < 0 for each in left):
+                    self.refresh(by_topic(left))
+                try:
+                    for broker, partitions in self.leaders(left).items():
+                        self._list(broker, {each: left[each] for each in partitions}, isolation, found)
+                except KafkaError:
+                    self.forget(left)
+                    raise
 
         self.retry(attempt)
         return found

@@ -118,6 +118,8 @@ class Fetcher:
         ] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._brokers: dict[int, _Broker] = {}
+        #: Whose pieces were taken last.
+        self._holder: _Broker | None = None
         self._open = 0
         if not self.add(ranges) and not is_endless:
             self.arrived.put(None)
@@ -156,8 +158,6 @@ class Fetcher:
             return []
         self._holder, pieces = found
         return pieces
-
-    _holder: "_Broker | None" = None
 
     def _release(self) -> None:
         holder, self._holder = self._holder, None

@@ -4,6 +4,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,8 +171,6 @@ def write(
 
 def _abort(producer: Producer) -> None:
     """End a transaction that failed, if the brokers can still be asked; otherwise it ends by its time-out."""
-    from contextlib import suppress
-
     if producer.transactional_id is not None:
         with suppress(Exception):
             # A batch that came behind the marker of the end would be of a transaction that nobody ends.
