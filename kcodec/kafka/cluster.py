@@ -18,7 +18,7 @@ from kcodec.kafka.error_codes import (
 )
 from kcodec.kafka.settings import Settings
 
-__all__ = ["EARLIEST", "LATEST", "Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
+__all__ = ["EARLIEST", "LATEST", "Answer", "Cluster", "Deadline", "Leader", "TopicPartition", "by_topic"]
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kcodec.errors import ConfigError, RegistryError
 
-__all__ = ["ANONYMOUS", "Grant", "Role", "Roles", "User"]
+__all__ = ["ANONYMOUS", "Grant", "Role", "Roles", "User", "deny"]
 
 Role = Literal["read", "write", "admin"]
 

@@ -9,7 +9,7 @@ from kcodec.formats.protobuf.language.known import KNOWN, known_file
 from kcodec.formats.protobuf.language.parse import fail
 from kcodec.formats.protobuf.language.syntax import Enum, Extend, Field, File, Message, Option, Word
 
-__all__ = ["Extension", "Names", "entry_name", "with_known"]
+__all__ = ["Extension", "Names", "entry_name", "entry_of", "with_known"]
 
 
 #: The longest full name: one is looked for in each scope around it.
