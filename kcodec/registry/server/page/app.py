@@ -9,17 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from kcodec.errors import KcodecError, RegistryError, one_line
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server.exchange import Receive, Scope, Send
 from kcodec.registry.server.page import browse, changes, decode, guard
-from kcodec.registry.server.page.request import (
-    Fields,
-    Receive,
-    Refused,
-    Request,
-    Response,
-    Scope,
-    Send,
-    read_request,
-)
+from kcodec.registry.server.page.request import Fields, Refused, Request, Response, read_request
 from kcodec.registry.server.page.visit import Allows, Visit, static_file
 
 __all__ = ["RegistryPage"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-__all__ = ["Fields", "Receive", "Refused", "Request", "Response", "Scope", "Send", "read_request"]
+from kcodec.registry.server.exchange import Receive, Scope
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+__all__ = ["Fields", "Refused", "Request", "Response", "read_request"]
 
 #: Fields that a form or a query may have.
 _MAX_FIELDS = 500

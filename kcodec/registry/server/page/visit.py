@@ -14,10 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from kcodec.errors import RegistryError
 from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, SubjectVersion, context_of, qualified
 from kcodec.registry.embedded import EmbeddedRegistry
+from kcodec.registry.server.exchange import Scope
 from kcodec.registry.server.page import guard
 from kcodec.registry.server.page.code import MAX_MARKED, code_lines, markup
 from kcodec.registry.server.page.message import inside
-from kcodec.registry.server.page.request import Refused, Request, Response, Scope
+from kcodec.registry.server.page.request import Refused, Request, Response
 
 __all__ = ["Action", "Allows", "Visit", "link", "static_file"]
 
@@ -113,12 +114,6 @@ class Visit:
         if not self.can(action, subject):
             what = {"read": "read", "write": "register or delete schemas in", "admin": "administer"}[action]
             raise Refused(403, f"You may not {what} {'this registry' if subject is None else subject}.")
-
-    def can_see(self, schema_id: int | None, context: str) -> bool:
-        """Return whether the user may read a schema: one of the subjects where it is registered."""
-        return self._allows is None or any(
-            self.can("read", each.subject) for each in self.places(schema_id, context)
-        )
 
     def places(self, schema_id: int | None, context: str) -> list[SubjectVersion]:
         """Return where the user may read a schema, softly deleted versions included."""
