@@ -30,10 +30,10 @@ class ConfiguredDatabase(Database):
         with self._transaction() as connection:
             if subject is None:
                 return self._config(connection, _GLOBAL).over(DEFAULTS)
-            place = check_subject(subject, whole=False)
-            found = self._config(connection, place)
+            place = _place(subject)
             if default_to_global:
                 return self._effective(connection, place)
+            found = self._config(connection, place)
             if found == NOTHING:
                 raise RegistryError(
                     f"Subject '{subject}' does not have subject-level compatibility configured", 404, 40408
@@ -50,7 +50,7 @@ class ConfiguredDatabase(Database):
         for rules in (config.default_rule_set, config.override_rule_set):
             if rules is not None:
                 rules.check()
-        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+        place = _place(subject)
         with self._transaction(write=True) as connection:
             self._check_mode(connection, place)
             kept = config.over(self._config(connection, place).without(cleared))
@@ -61,7 +61,7 @@ class ConfiguredDatabase(Database):
         """Set a subject back to what holds for all, or the registry to the defaults; returns what was set."""
         with self._transaction(write=True) as connection:
             found = self._own(self.config, subject, 40408)
-            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+            place = _place(subject)
             self._check_mode(connection, place)
             self._set(connection, place, "config", None)
         return found
@@ -86,7 +86,7 @@ class ConfiguredDatabase(Database):
         with self._transaction() as connection:
             if subject is None:
                 return self._mode(connection, _GLOBAL) or "READWRITE"
-            place = check_subject(subject, whole=False)
+            place = _place(subject)
             if default_to_global:
                 return self._effective_mode(connection, place)
             found = self._mode(connection, place)
@@ -103,7 +103,7 @@ class ConfiguredDatabase(Database):
         """
         check_booleans(force=force)
         mode = check_mode(mode)
-        place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+        place = _place(subject)
         with self._transaction(write=True) as connection:
             if mode == "IMPORT" and not force and self._effective_mode(connection, place) != "IMPORT":
                 self._clear(connection, place)
@@ -160,7 +160,7 @@ class ConfiguredDatabase(Database):
         """Set a subject back to the mode that holds for all; returns what was set."""
         with self._transaction(write=True) as connection:
             found = self._own(self.mode, subject, 40409)
-            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+            place = _place(subject)
             self._set(connection, place, "mode", None)
         return found
 
@@ -170,7 +170,7 @@ class ConfiguredDatabase(Database):
         A subject alone is set back if it has a mode.
         """
         with self._transaction(write=True) as connection:
-            place = _GLOBAL if subject is None else check_subject(subject, whole=False)
+            place = _place(subject)
             modes = dict(connection.execute("SELECT subject, mode FROM settings WHERE mode IS NOT NULL"))
             for each in modes:
                 if each == place or (not own_name(place) and context_of(each) == context_of(place)):
@@ -232,6 +232,11 @@ class ConfiguredDatabase(Database):
         if importing and not has_id:
             _deny(subject, "not in read-write")
         return importing
+
+
+def _place(subject: str | None) -> str:
+    """Return where the settings of a subject, of a context or (None) of the whole registry are kept."""
+    return _GLOBAL if subject is None else check_subject(subject, whole=False)
 
 
 def _deny(subject: str, reason: str) -> NoReturn:
