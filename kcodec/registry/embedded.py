@@ -205,15 +205,12 @@ class EmbeddedRegistry(StoredSchemas):
         normalize: bool = False,
     ) -> Compatibility:
         """Check whether a schema may become the next version of a subject."""
-        if version not in ("latest", -1, None):
-            check_version(version)
+        only = None if version in ("latest", -1, None) else check_version(version)
         with self._transaction() as connection:
             subject, config = self._meant(connection, subject)
             if level is not None:
                 config = Config(check_level(level)).over(config)
-            only = None
-            if version not in ("latest", -1, None):
-                only = int(version)
+            if only is not None:
                 self._row(connection, subject, only, deleted=False)
             normalize = normalize or bool(config.normalize)
             kept, parsed = self._compared(schema, context_of(subject), config, normalize)

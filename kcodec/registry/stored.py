@@ -170,20 +170,18 @@ class StoredSchemas(ConfiguredDatabase):
         form: str = "",
     ) -> RegisteredSchema:
         """Find a version of a subject."""
-        latest = version in ("latest", -1)
-        if not latest:
-            check_version(version)
+        number = None if version in ("latest", -1) else check_version(version)
         with self._transaction() as connection:
             subject = self._subject(connection, subject)
             self._check_subject_exists(connection, subject, deleted=deleted)
-            if latest:
+            if number is None:
                 # The latest version is one that is not deleted, whatever else is asked for.
                 live = next(self._versions(connection, subject), None)
                 if live is None:
                     raise RegistryError("Version -1 not found.", 404, 40402)
                 found = live
             else:
-                found = self._row(connection, subject, int(version), deleted=deleted)
+                found = self._row(connection, subject, number, deleted=deleted)
             return self._in_form(found, context_of(subject), form)
 
     def get_latest_with_metadata(
@@ -402,9 +400,7 @@ class StoredSchemas(ConfiguredDatabase):
                 return found
         return None
 
-    def _check_subject_exists(
-        self, connection: sqlite3.Connection, subject: str, *, deleted: bool = False
-    ) -> None:
+    def _check_subject_exists(self, connection: sqlite3.Connection, subject: str, *, deleted: bool) -> None:
         row = connection.execute(
             "SELECT 1 FROM versions WHERE subject = ? AND (? OR NOT deleted) LIMIT 1", (subject, deleted)
         ).fetchone()
@@ -421,8 +417,8 @@ class StoredSchemas(ConfiguredDatabase):
             invalid(f"Invalid schema: {error}")
 
 
-def check_version(version: Any) -> None:
-    """Refuse what is no number of a version."""
+def check_version(version: Any) -> int:
+    """Return the number of a version, if it is one; anything else is refused."""
     if not isinstance(version, int) or not 1 <= version <= MAX_VERSION:
         raise RegistryError(
             f"The specified version '{version}' is not a valid version id. Allowed values are between "
@@ -430,6 +426,7 @@ def check_version(version: Any) -> None:
             422,
             42202,
         )
+    return int(version)
 
 
 def dump(schema: Schema) -> str:
