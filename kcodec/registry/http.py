@@ -169,7 +169,7 @@ class HttpRegistry:
         identity = fields.get("guid")
         if not isinstance(identity, str):
             # The GUID covers the rules as well; some servers tell it with a version.
-            identity = self._guid(schema_id) if fields.get("ruleSet") else guid(schema)
+            identity = self._guid(schema_id) if fields.get("ruleSet") else None
         found = RegisteredSchema(schema_id, identity or guid(schema), schema)
         if is_plain:
             shared.keep(found)
@@ -266,7 +266,6 @@ class HttpRegistry:
             return [SubjectVersion(str(each["subject"]), int(each["version"])) for each in found]
         except (KeyError, TypeError, ValueError):
             self._open().client.unknown(f"GET /{place}", what="the answer has no versions")
-            raise
 
     def referenced_by(
         self, subject: str, version: int | Literal["latest"] = "latest", *, deleted: bool = False

@@ -81,10 +81,10 @@ def strategy(value: Any) -> SubjectNameStrategy:
     raise ConfigError(f"subject name strategy {value!r} is not one of {', '.join(STRATEGIES)}")
 
 
-def record_name(schema: Schema, is_key: bool = False, configured: str = "RecordNameStrategy") -> str:
+def record_name(schema: Schema, is_key: bool, configured: str) -> str:
     """Return the name that a schema has in its language: that of an Avro record, the title of a JSON Schema.
 
-    Any other schema is a `SchemaError`.
+    Any other schema is a `SchemaError`, which names the strategy that is `configured`.
     """
     language = schema.language if isinstance(schema, ConfiguredSchema) else None
     name = (language or schema_format(schema.type)).record_name(schema.text)

@@ -153,7 +153,7 @@ def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
     """
     settings: list[Settings] = []
     deleted: list[Entry] = []
-    importing: dict[str, str | None] = {}
+    importing: set[str] = set()
     count = 0
     with ExitStack() as stack:
         for each in entries:
@@ -161,9 +161,10 @@ def load(registry: SchemaRegistry, entries: Iterable[Entry | Settings]) -> int:
                 settings.append(each)
                 continue
             if each.subject not in importing:
-                importing[each.subject] = _own(registry.mode, each.subject, 40409)
+                importing.add(each.subject)
+                mode = _own(registry.mode, each.subject, 40409)
                 registry.set_mode("IMPORT", each.subject, force=True)
-                stack.callback(_restore, registry, each.subject, importing[each.subject])
+                stack.callback(_restore, registry, each.subject, mode)
                 config = _own(registry.config, each.subject, 40408)
                 if config is not None and config.alias:
                     # What is registered there is its own.
