@@ -5,7 +5,7 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 
-__all__ = ["plain_type", "type_at"]
+__all__ = ["is_text", "plain_type", "type_at"]
 
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200
@@ -59,6 +59,11 @@ def _plain(kind: pa.DataType, depth: int, sized: bool) -> pa.DataType:
 def _plain_field(field: pa.Field, depth: int, sized: bool) -> pa.Field:
     # Not a new field: items of Spark's empty arrays are nulls that are not nullable, which pyarrow refuses to make.
     return field.with_type(_plain(field.type, depth + 1, sized)).remove_metadata()
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a plain type is one of text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def type_at(kind: pa.DataType, path: str) -> pa.DataType | None:

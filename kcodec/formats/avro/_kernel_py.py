@@ -15,6 +15,7 @@ import pyarrow as pa
 from kcodec.columns.inputs import Inputs
 from kcodec.columns.isotime_py import bounds, read_iso, write_iso
 from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.avro.defaults import varint
 from kcodec.plan.failure import RowError, step
@@ -144,7 +145,7 @@ class _Row(ColumnRow):
                 self.fail(code, self.at - len(data), path)
             self.put(node.column, value)
             return
-        if node.column >= 0 and _is_text(self.columns[node.column].type) and not _is_utf8(data):
+        if node.column >= 0 and is_text(self.columns[node.column].type) and not _is_utf8(data):
             self.fail("invalid_utf8", self.at - len(data), path)
         self.put(node.column, data)
 
@@ -174,7 +175,7 @@ class _Row(ColumnRow):
         value = int.from_bytes(data, "big", signed=True)
         if _digits(value, node.precision) > node.precision:
             self.fail("decimal_precision", self.at - len(data), path)
-        if _is_text(self.columns[node.column].type):
+        if is_text(self.columns[node.column].type):
             text = _plain(value, node.scale, lambda size: self.expand(size, path, len(data)))
             self.put(node.column, text)
         else:
@@ -365,10 +366,6 @@ def _is_iso(node: Node, kind: pa.DataType) -> bool:
     return bool(node.op is Op.STRING and pa.types.is_temporal(kind))
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _is_utf8(data: bytes) -> bool:
     try:
         data.decode()
@@ -439,7 +436,7 @@ class _Writer(Inputs):
             return array.view(pa.int32())
         if pa.types.is_timestamp(kind) or pa.types.is_time64(kind) or pa.types.is_float64(kind):
             return array.view(pa.int64())
-        return array.cast(pa.large_binary()) if _is_text(kind) else array
+        return array.cast(pa.large_binary()) if is_text(kind) else array
 
     def value(self, node: Node, row: int, path: str) -> Any:
         value = self.arrays[node.column][row]
@@ -494,7 +491,7 @@ class _Writer(Inputs):
                 raise RowError("out_of_range", None, path)
             return varint(len(text)) + text.encode()
         data: bytes = self.value(node, row, path)
-        if node.op is Op.STRING and not _is_text(kind) and not _is_utf8(data):
+        if node.op is Op.STRING and not is_text(kind) and not _is_utf8(data):
             raise RowError("invalid_utf8", None, path)
         return varint(len(data)) + data
 

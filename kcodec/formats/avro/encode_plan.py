@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import plain_type
+from kcodec.columns.types import is_text, plain_type
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.avro.defaults import default_bytes, varint
 from kcodec.formats.avro.plan import MAX_NODES
@@ -175,7 +175,7 @@ class _EncodePlan:
         kind = self.columns[column].type
         op = _OPS[schema.type]
         if schema.logical == "decimal":
-            if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind) or _is_text(kind)):
+            if not (pa.types.is_decimal(kind) or pa.types.is_integer(kind) or is_text(kind)):
                 return self.mismatch(schema, column, name)
             return self.node(
                 Op.DECIMAL, column, name, size=schema.size, precision=schema.precision, scale=schema.scale
@@ -187,7 +187,7 @@ class _EncodePlan:
                 return self.mismatch(schema, column, name)
             floor = factor > 1 and self.options.round == "truncate"
             return self.node(op, column, name, factor=factor, floor=floor)
-        if op is Op.ENUM and _is_text(kind):
+        if op is Op.ENUM and is_text(kind):
             return self.node(op, column, name, symbols=schema.symbols)
         if logical == "iso-text" and _is_same(kind, arrow_type(schema, self.options)):
             return self.node(op, column, name)
@@ -247,11 +247,7 @@ def _is_same(kind: pa.DataType, other: pa.DataType) -> bool:
     )
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _is_bytes(kind: pa.DataType) -> bool:
     types = pa.types
     is_bytes = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-    return bool(_is_text(kind) or is_bytes)
+    return bool(is_text(kind) or is_bytes)

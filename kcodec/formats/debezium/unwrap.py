@@ -9,6 +9,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import unpack
 from kcodec.columns.source import arrays
+from kcodec.columns.types import is_text
 from kcodec.errors import ConfigError, SchemaError
 
 __all__ = ["DELETED", "Extraction", "Reference", "Unwrapped", "unwrap"]
@@ -294,14 +295,10 @@ def _topics(after: pa.Array, before: pa.Array | None, extraction: Extraction) ->
     if not extraction.route_by_field:
         return None
     columns = [_member(rows, extraction.route_by_field) for rows in (after, before) if rows is not None]
-    texts = [column for column in columns if column is not None and _is_text(column.type)]
+    texts = [column for column in columns if column is not None and is_text(column.type)]
     if len(texts) < len(columns):
         raise SchemaError(f"route_by_field: rows have no text field {extraction.route_by_field}")
     # Of a delete the row that there was.
     topic = pc.if_else(after.is_valid(), texts[0], texts[-1])
     blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(topic), ""), True)
     return pc.if_else(blank, pa.scalar(None, topic.type), topic)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -8,6 +8,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import members, unpack
 from kcodec.columns.selection import select_rows
+from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.json_schema.codec import JsonSchemaReader, JsonSchemaWriter
 from kcodec.formats.json_schema.document import write_document
@@ -116,7 +117,7 @@ def _payloads(array: pa.Array) -> pa.Array:
     if pa.types.is_struct(kind) and kind.get_field_index("schema") >= 0:
         place = kind.get_field_index("payload")
         return members(array)[place] if place >= 0 else pa.nulls(len(array))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         return changed_texts(array, _payload)
     return array
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kcodec.columns.types import plain_type
+from kcodec.columns.types import is_text, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.connect.values import MILLIS_PER_DAY
 from kcodec.formats.json.plan import RAW
@@ -107,10 +107,6 @@ def _stored(kind: pa.DataType) -> pa.DataType:
             return kind
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 class _Planner(ABC):
     """Numbers the columns in pre-order, as `kcodec.columns.layout.layout` does.
 
@@ -192,7 +188,7 @@ class _Planner(ABC):
     def keeps(self, field: pa.Field, below: Shape | None) -> bool:
         """Return whether a field holds the properties that the schema does not have."""
         wanted = self.options.unknown == "keep" and below is None
-        return wanted and field.name == UNKNOWN and _is_text(field.type)
+        return wanted and field.name == UNKNOWN and is_text(field.type)
 
     def placed(self, rest: list[Node], children: list[Node]) -> list[Node]:
         """Return the children of an object in their order."""
@@ -240,7 +236,7 @@ class _Planner(ABC):
             return _with(made, Op.JSON_FLOAT, Form.NONFINITE)
         if types.is_decimal(kind):
             return self.decimal(shape, kinds, made)
-        if _is_text(kind):
+        if is_text(kind):
             return self.text(kinds, made)
         if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
             return _with(made, Op.JSON_BYTES)
@@ -334,8 +330,8 @@ class _Encoding(_Planner):
 def is_raw(kind: pa.DataType, given: pa.Field, shape: Shape | None) -> bool:
     """Return whether a column holds JSON itself: it is marked so, or text stands where the schema has no column."""
     if is_marked(given):
-        return _is_text(kind) or bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-    if not _is_text(kind) or shape is None:
+        return is_text(kind) or bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    if not is_text(kind) or shape is None:
         return False
     kinds = kinds_of(shape)
     return not kinds or "object" in kinds or "array" in kinds

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from kcodec.columns.inputs import Inputs
 from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.plan import SECONDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.wire import (
@@ -439,7 +440,7 @@ class _Writer(Inputs):
             return array.view(pa.int64())
         if pa.types.is_float32(kind):
             return array.view(pa.int32())
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        if is_text(kind):
             return array.cast(pa.large_binary())
         return array
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import rebuild
 from kcodec.columns.source import sound
+from kcodec.columns.types import is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
@@ -204,13 +205,13 @@ def _each(array: pa.Array, kind: pa.DataType, convert: Callable[[Any], Any]) -> 
     """Convert each value; those that cannot be are what a type's empty value is."""
     values: list[Any] = []
     lost: list[_Lost] = []
-    if _is_text(array.type):
+    if is_text(array.type):
         # What is not UTF-8 is an error of its row.
         array = array.cast(pa.large_binary())
     elif pa.types.is_temporal(array.type):
         # Times of Python have no nanoseconds, its dates end with the year 9999.
         array = array.view(pa.int64() if array.type.bit_width == 64 else pa.int32())
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    text = is_text(kind)
     binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
     stored = kind if text or binary else pa.int32() if pa.types.is_date(kind) else pa.int64()
     for place, value in enumerate(array.to_pylist()):
@@ -315,10 +316,6 @@ _WRITERS: dict[str, Callable[[Any, pa.DataType], tuple[Any, ...]]] = {
 }
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _is_day(kind: pa.DataType) -> bool:
     """Return whether a column may hold days; what was ``date64`` is a timestamp without a zone."""
     return bool(pa.types.is_date32(kind) or (pa.types.is_timestamp(kind) and kind.tz is None))
@@ -326,12 +323,12 @@ def _is_day(kind: pa.DataType) -> bool:
 
 def _is_number(kind: pa.DataType) -> bool:
     types = pa.types
-    return bool(types.is_decimal(kind) or types.is_integer(kind) or types.is_floating(kind) or _is_text(kind))
+    return bool(types.is_decimal(kind) or types.is_integer(kind) or types.is_floating(kind) or is_text(kind))
 
 
 #: Whether a column of a type is converted when it is written, by what it holds.
 _WRITTEN: dict[str, Callable[[pa.DataType], bool]] = {
-    "json": _is_text,
+    "json": is_text,
     "date": _is_day,
     "time_of_day": pa.types.is_time,
     "decimal": _is_number,

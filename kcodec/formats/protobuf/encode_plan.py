@@ -5,6 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
+from kcodec.columns.types import is_text
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
@@ -143,7 +144,7 @@ class _EncodePlan:
                 strict=field.enum.closed or self.options.unknown_enums == "error",
                 size=field.enum.values[0][1] if field.enum.values else 0,
             )
-            fits = pa.types.is_integer(kind) or _is_text(kind)
+            fits = pa.types.is_integer(kind) or is_text(kind)
         elif field.type in ("string", "bytes"):
             fits = _is_bytes(kind)
         elif field.type in ("float", "double"):
@@ -208,9 +209,5 @@ def _always(node: Node, code: str) -> Node:
     return replace(node, column=-1)
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(_is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    return bool(is_text(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -6,7 +6,7 @@ import re
 
 import pyarrow as pa
 
-from kcodec.columns.types import plain_type
+from kcodec.columns.types import is_text, plain_type
 from kcodec.errors import SchemaError
 from kcodec.formats.protobuf.language.syntax import Aggregate, Field, File, Import, Message, Option, Quoted
 from kcodec.formats.protobuf.language.text import print_file
@@ -119,7 +119,7 @@ def _field(message: Message, field: pa.Field, number: int, imports: set[str], pa
 def _type(message: Message, kind: pa.DataType, name: str, imports: set[str], path: str, depth: int) -> str:
     if kind in _SCALARS:
         return _SCALARS[kind]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(kind):
         return "string"
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return "bytes"
