@@ -85,7 +85,7 @@ def differences(reader: Node, writer: Node, *, lenient: bool = False) -> list[Di
     return [_difference(each) for each in found.changes if each.type in BREAKING and each.type not in passing]
 
 
-def _compared(old: Node, new: Node, lenient: bool) -> "Result":
+def _compared(old: Node, new: Node, lenient: bool) -> Result:
     try:
         try:
             return _Unrolling(lenient).compare(old, new)
@@ -317,13 +317,13 @@ class _Comparison(ABC):
             return [self.one("ITEM_REMOVED_FROM_OPEN_CONTENT_MODEL", "items", step)]
         rest = _rest(new)
         if rest is None:
-            kind = "ITEM_WITH_FALSE_REMOVED_FROM" if _is(item, "false") else "ITEM_REMOVED_FROM"
+            kind = "ITEM_WITH_FALSE_REMOVED_FROM" if item.kind == "false" else "ITEM_REMOVED_FROM"
             return [self.one(f"{kind}_CLOSED_CONTENT_MODEL", "items", step)]
         return self.covered(self.compare(item, rest), "ITEM_REMOVED", "items", step)
 
     def item_added(self, item: Node, old: Node, step: str) -> list[Result]:
         if _is_open(old):
-            kind = "ITEM_WITH_EMPTY_SCHEMA_ADDED_TO" if _is(item, "empty") else "ITEM_ADDED_TO"
+            kind = "ITEM_WITH_EMPTY_SCHEMA_ADDED_TO" if item.kind == "empty" else "ITEM_ADDED_TO"
             return [self.one(f"{kind}_OPEN_CONTENT_MODEL", "items", step)]
         rest = _rest(old)
         if rest is None:
@@ -416,7 +416,7 @@ class _Comparison(ABC):
         if _is_open(new):
             return [self.one("PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL", "properties", name)]
         if rest is None:
-            kind = "PROPERTY_WITH_FALSE_REMOVED_FROM" if _is(schema, "false") else "PROPERTY_REMOVED_FROM"
+            kind = "PROPERTY_WITH_FALSE_REMOVED_FROM" if schema.kind == "false" else "PROPERTY_REMOVED_FROM"
             return [self.one(f"{kind}_CLOSED_CONTENT_MODEL", "properties", name)]
         return self.covered(self.compare(schema, rest), "PROPERTY_REMOVED", "properties", name)
 
@@ -427,7 +427,7 @@ class _Comparison(ABC):
         if name in new.rules.get("required", ()):
             how = "REQUIRED_PROPERTY" if schema.default is ABSENT else "REQUIRED_PROPERTY_WITH_DEFAULT"
         if _is_open(old):
-            if _is(schema, "empty"):
+            if schema.kind == "empty":
                 how = "PROPERTY_WITH_EMPTY_SCHEMA"
             return [self.one(f"{how}_ADDED_TO_OPEN_CONTENT_MODEL", "properties", name)]
         results = []
@@ -608,10 +608,6 @@ class _Plain(_Comparison):
         self.work += work
         if self.work > 2 * MAX_PAIRS:
             raise SchemaError(f"comparing the schemas takes more than {MAX_PAIRS} steps")
-
-
-def _is(node: Node, kind: str) -> bool:
-    return node.kind == kind
 
 
 def _is_single(node: Node) -> bool:

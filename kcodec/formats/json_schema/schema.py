@@ -485,10 +485,8 @@ class _SchemaReader:
             if "dependentRequired" in self.left:
                 for key, value in self.mapping("dependentRequired").items():
                     dependencies[key] = self.dependency(key, value, "dependentRequired", schemas=False)
-            schemas = {}
             if "dependentSchemas" in self.left:
-                schemas = self.schemas("dependentSchemas")
-            rules["dependentSchemas"] = schemas
+                rules["dependentSchemas"] = self.schemas("dependentSchemas")
         elif "dependencies" in self.left:
             schemas = {}
             for key, value in self.mapping("dependencies").items():

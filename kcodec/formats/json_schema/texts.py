@@ -22,7 +22,7 @@ def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
     not JSON is made such that the kernel refuses it at once, which then lets halves of surrogate pairs pass.
     """
     if node.op in (Op.JSON_TEXT, Op.JSON_REST):
-        return _rewritten(array)
+        return changed_texts(array, _canonical)
     if not _holds_text(node):
         return array
     if node.op in (Op.JSON_OBJECT, Op.JSON_UNION, Op.JSON_TUPLE):
@@ -41,10 +41,6 @@ def rewrite_texts(array: pa.Array, node: Node) -> pa.Array:
 
 def _holds_text(node: Node) -> bool:
     return node.op in (Op.JSON_TEXT, Op.JSON_REST) or any(map(_holds_text, node.children))
-
-
-def _rewritten(array: pa.Array) -> pa.Array:
-    return changed_texts(array, _canonical)
 
 
 def changed_texts(array: pa.Array, change: Callable[[bytes], bytes | None]) -> pa.Array:

@@ -156,21 +156,21 @@ class Validator:
 
         What is not JSON is None too: that is for the decoder to say.
         """
-        return self.violation_read_by(_Documents(self._is_old), document)
+        return self.violation_read_by(self.reader(), document)
 
     def reader(self) -> "_Documents":
         """Return what reads documents for `violation_read_by`, in one thread."""
         return _Documents(self._is_old)
 
-    def violation_read_by(self, numbers: "_Documents", document: bytes) -> tuple[str, str] | None:
+    def violation_read_by(self, reader: "_Documents", document: bytes) -> tuple[str, str] | None:
         """Return what `violation` does."""
         try:
-            tree = numbers.read(document)
+            tree = reader.read(document)
         except _NotFinite:
             return "", "JSON does not allow numbers that are not finite"
         except ValueError:
             return None
-        validator = self._exact if numbers.has_whole and self._has_exception else self._validator
+        validator = self._exact if reader.has_whole and self._has_exception else self._validator
         library = _library()
         try:
             if validator.is_valid(tree):
