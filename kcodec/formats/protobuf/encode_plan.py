@@ -12,7 +12,7 @@ from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, Fie
 from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.plan.node import Node, Op, Plan
 
-__all__ = ["encode_plan", "raw_readings"]
+__all__ = ["encode_plan"]
 
 #: Units in a second.
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -26,12 +26,6 @@ def encode_plan(message: MessageType, kind: pa.DataType, options: ProtobufOption
     """
     root = _EncodePlan(layout(kind), options).message(message, 0, "", 0)
     return Plan("PROTOBUF", "encode", kind, root)
-
-
-def raw_readings(options: ProtobufOptions) -> dict[str, str]:
-    """Return the well-known types whose columns are converted to bytes first, and what they hold."""
-    plain = ("timestamp", "duration", "inner")
-    return {name: reading for name, reading in options.readings().items() if reading not in plain}
 
 
 class _EncodePlan:

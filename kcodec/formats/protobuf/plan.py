@@ -195,9 +195,7 @@ class _DecodePlan:
     ) -> _Made | None:
         """Plan a field; None if it has no column."""
         before = self.columns
-        made = self.items(field, wanted, levels, path, depth) if field.repeated else None
-        if made is None and not field.repeated:
-            made = self.value(field, wanted, levels, path, depth)
+        made = (self.items if field.repeated else self.value)(field, wanted, levels, path, depth)
         if made is None:
             self.columns = before
         return made

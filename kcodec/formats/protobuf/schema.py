@@ -135,7 +135,7 @@ class ProtobufSchema:
         """
         if name is not None and not isinstance(name, (str, Sequence)):
             raise ConfigError(f"message={name!r} is not a name, nor a list of indexes")
-        if name is None or not isinstance(name, str):
+        if not isinstance(name, str):
             return self.messages[self._at(() if name is None else tuple(name))]
         full = name.removeprefix(".")
         if full in self.messages:
