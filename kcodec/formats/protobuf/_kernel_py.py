@@ -19,7 +19,6 @@ from kcodec.errors import Fault
 from kcodec.formats.protobuf.plan import SECONDS, FieldNode, MessageNode
 from kcodec.formats.protobuf.wire import (
     BYTES,
-    FIXED32,
     FIXED64,
     GROUP_END,
     GROUP_START,
@@ -30,6 +29,7 @@ from kcodec.formats.protobuf.wire import (
     read_tag,
     read_varint,
     skip_field,
+    wire_type_of,
     write_tag,
     write_varint,
 )
@@ -39,13 +39,6 @@ from kcodec.plan.node import Op
 from kcodec.plan.rows_py import ColumnRow, Program, decode_rows, encode_rows, join_rows
 
 __all__ = ["Program", "decode", "encode"]
-
-_WIRE_TYPES = {
-    **dict.fromkeys(("fixed64", "sfixed64", "double"), FIXED64),
-    **dict.fromkeys(("fixed32", "sfixed32", "float"), FIXED32),
-    **dict.fromkeys(("string", "bytes", "message", "timestamp", "duration", "raw"), BYTES),
-    "group": GROUP_START,
-}
 
 _TIME = MessageNode(
     Op.MESSAGE,
@@ -180,7 +173,7 @@ class _Reader:
                 frame.set(field, None)
             elif field.label == "map":
                 at = self.entry(tag, at, end, frame, field, depth)
-            elif field.label == "repeated" and wire_type == BYTES and _wire_type(field) != BYTES:
+            elif field.label == "repeated" and wire_type == BYTES and wire_type_of(field.kind) != BYTES:
                 at = self.packed(at, end, frame, field)
             else:
                 at = self.value(at, end, frame, field, depth)
@@ -246,7 +239,7 @@ class _Reader:
 
     def scalar(self, at: int, end: int, field: FieldNode) -> tuple[Any, int]:
         """Read a value that is no message: an integer, the bytes of a float, of text, of bytes or of a raw message."""
-        wire_type = _wire_type(field)
+        wire_type = wire_type_of(field.kind)
         if wire_type == BYTES:
             length, at = read_length(self.data, at, end)
             value = self.data[at : at + length]
@@ -278,13 +271,9 @@ class _Reader:
         return number, after
 
 
-def _wire_type(field: FieldNode) -> int:
-    return _WIRE_TYPES.get(field.kind, VARINT)
-
-
 def _is_known(field: FieldNode, wire_type: int) -> bool:
     """Return whether a field is read from this wire type; else it is an unknown field."""
-    expected = _wire_type(field)
+    expected = wire_type_of(field.kind)
     packable = field.label == "repeated" and expected not in (BYTES, GROUP_START)
     return wire_type == expected or (packable and wire_type == BYTES)
 
@@ -544,7 +533,7 @@ class _Writer(Inputs):
                 low = -(1 << bits - 1)
             if not low <= number <= high:
                 raise RowError("out_of_range")
-        if _wire_type(field) != VARINT:
+        if wire_type_of(field.kind) != VARINT:
             return (number & (1 << bits) - 1).to_bytes(bits // 8, "little")
         if field.kind.startswith("sint"):
             return _varint((number << 1 ^ number >> bits - 1) & (1 << bits) - 1)
@@ -569,7 +558,7 @@ class _Writer(Inputs):
 
 
 def _put(out: bytearray, field: FieldNode, data: bytes) -> None:
-    wire_type = _wire_type(field)
+    wire_type = wire_type_of(field.kind)
     write_tag(out, field.number, wire_type)
     if wire_type == BYTES:
         write_varint(out, len(data))

@@ -12,7 +12,6 @@ from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.wire import (
     BYTES,
     FIXED32,
-    FIXED64,
     GROUP_END,
     GROUP_START,
     MAX_DEPTH,
@@ -22,6 +21,7 @@ from kcodec.formats.protobuf.wire import (
     read_tag,
     read_varint,
     skip_field,
+    wire_type_of,
     write_tag,
     write_varint,
 )
@@ -29,12 +29,6 @@ from kcodec.plan.failure import RowError
 
 __all__ = ["Message", "default_of", "missing_fields", "read_message", "write_message"]
 
-_WIRE_TYPES = {
-    **dict.fromkeys(["double", "fixed64", "sfixed64"], FIXED64),
-    **dict.fromkeys(["float", "fixed32", "sfixed32"], FIXED32),
-    **dict.fromkeys(["string", "bytes", "message"], BYTES),
-    "group": GROUP_START,
-}
 #: Numbers of the fields of an item of a message set, which is group 1.
 _ITEM, _ITEM_TYPE, _ITEM_MESSAGE = 1, 2, 3
 
@@ -174,7 +168,7 @@ class _Reader:
         self, message: Message, field: FieldType, wire_type: int, at: int, end: int, depth: int
     ) -> int | None:
         """Set a field; return the byte after it, None if it has not the wire type of its own."""
-        wanted = _WIRE_TYPES.get(field.type, VARINT)
+        wanted = wire_type_of(field.type)
         packed = wire_type == BYTES and field.repeated and wanted not in (BYTES, GROUP_START)
         if wire_type != wanted and not packed:
             return None
@@ -237,7 +231,7 @@ class _Reader:
 
     def value(self, field: FieldType, utf8: bool, at: int, end: int) -> tuple[Any, int]:
         kind = field.type
-        wire_type = _WIRE_TYPES.get(kind, VARINT)
+        wire_type = wire_type_of(kind)
         if wire_type == VARINT:
             number, after = read_varint(self.data, at, end)
             return _from_varint(kind, number), after
@@ -337,7 +331,7 @@ def _write_map(out: bytearray, field: FieldType, entries: dict[Any, Any]) -> Non
 
 
 def _write_field(out: bytearray, field: FieldType, value: Any) -> None:
-    wire_type = _WIRE_TYPES.get(field.type, VARINT)
+    wire_type = wire_type_of(field.type)
     if field.type == "group":
         write_tag(out, field.number, GROUP_START)
         out += write_message(value)
@@ -356,7 +350,7 @@ def _write_field(out: bytearray, field: FieldType, value: Any) -> None:
 def _scalar(field: FieldType, value: int) -> bytes:
     """Return the bytes of a number."""
     kind = field.type
-    wire_type = _WIRE_TYPES.get(kind, VARINT)
+    wire_type = wire_type_of(kind)
     if wire_type != VARINT:
         return value.to_bytes(4 if wire_type == FIXED32 else 8, "little", signed=kind.startswith("sfixed"))
     if kind.startswith("sint"):

@@ -19,16 +19,28 @@ __all__ = [
     "read_tag",
     "read_varint",
     "skip_field",
+    "wire_type_of",
     "write_tag",
     "write_varint",
 ]
 
 #: The wire types.
 VARINT, FIXED64, BYTES, GROUP_START, GROUP_END, FIXED32 = range(6)
+_WIRE_TYPES = {
+    **dict.fromkeys(("fixed64", "sfixed64", "double"), FIXED64),
+    **dict.fromkeys(("fixed32", "sfixed32", "float"), FIXED32),
+    **dict.fromkeys(("string", "bytes", "message", "timestamp", "duration", "raw"), BYTES),
+    "group": GROUP_START,
+}
 #: How many messages, groups and map entries may stand in each other inside the outermost message.
 MAX_DEPTH = 100
 #: In which order fields of one unknown number are written.
 _ORDER = {VARINT: 0, FIXED32: 1, FIXED64: 2, BYTES: 3, GROUP_START: 4}
+
+
+def wire_type_of(kind: str) -> int:
+    """Return the wire type of values of a field, by its type in a schema or its kind in a plan."""
+    return _WIRE_TYPES.get(kind, VARINT)
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
