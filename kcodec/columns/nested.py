@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kcodec._impl import kernel
 from kcodec._lazy import compute as pc
-from kcodec.columns.types import plain_type
+from kcodec.columns.types import PER_SECOND, plain_type
 from kcodec.errors import SchemaError, near
 
 __all__ = [
@@ -158,9 +158,6 @@ def hide_nulls(array: pa.Array) -> pa.Array:
     return _again(array, parts, fields) if parts else array
 
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-
 def floor_times(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cut times off that are finer than those of a type: what is left is not later, before 1970 neither.
 
@@ -175,7 +172,7 @@ def floor_times(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if (types.is_timestamp(given) and types.is_timestamp(kind)) or (
         types.is_time(given) and types.is_time(kind)
     ):
-        factor = _PER_SECOND[given.unit] // _PER_SECOND[kind.unit]
+        factor = PER_SECOND[given.unit] // PER_SECOND[kind.unit]
         if factor < 2:
             return array
         bits = pa.int32() if given.bit_width == 32 else pa.int64()

@@ -5,7 +5,10 @@ import pyarrow as pa
 from kcodec._kept import Kept
 from kcodec.errors import SchemaError
 
-__all__ = ["is_text", "plain_type", "type_at"]
+__all__ = ["PER_SECOND", "is_text", "plain_type", "type_at"]
+
+#: Units in a second.
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 #: Levels of an Arrow type that can be written. Schemas have fewer levels, so that deeper types cannot match one.
 _MAX_ARROW_NESTING = 200

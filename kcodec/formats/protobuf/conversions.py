@@ -15,7 +15,7 @@ import pyarrow as pa
 from kcodec._lazy import compute as pc
 from kcodec.columns.nested import rebuild
 from kcodec.columns.source import sound
-from kcodec.columns.types import is_text
+from kcodec.columns.types import PER_SECOND, is_text
 from kcodec.errors import Fault
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.json.reader import from_json
@@ -27,7 +27,6 @@ from kcodec.plan.failure import RowError, prefix
 __all__ = ["Conversions"]
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 #: What is converted here, of the readings that types have.
 _CONVERTED = ("json", "date", "time_of_day", "decimal")
 #: How far from the point the digits of a decimal may stand.
@@ -237,7 +236,7 @@ def _read_date(message: Message, kind: pa.DataType) -> int:
 
 
 def _write_date(value: int, kind: pa.DataType) -> tuple[int, int, int]:
-    days, rest = (value, 0) if pa.types.is_date32(kind) else divmod(value, 86400 * _PER_SECOND[kind.unit])
+    days, rest = (value, 0) if pa.types.is_date32(kind) else divmod(value, 86400 * PER_SECOND[kind.unit])
     if rest:
         raise RowError("inexact")
     try:
@@ -259,7 +258,7 @@ def _read_time(message: Message, kind: pa.DataType) -> int:
 
 
 def _write_time(value: int, kind: pa.DataType) -> tuple[int, int, int, int]:
-    seconds, nanos = divmod(value * (10**9 // _PER_SECOND[kind.unit]), 10**9)
+    seconds, nanos = divmod(value * (10**9 // PER_SECOND[kind.unit]), 10**9)
     if not 0 <= seconds < 86400:
         raise RowError("out_of_range")
     return seconds // 3600, seconds // 60 % 60, seconds % 60, nanos

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from kcodec.columns.layout import Column, layout
-from kcodec.columns.types import is_text
+from kcodec.columns.types import PER_SECOND, is_text
 from kcodec.errors import CODES, SchemaError, near
 from kcodec.formats.protobuf.descriptor import FieldType, MessageType
 from kcodec.formats.protobuf.plan import DUMMY, MAX_NESTING, UNKNOWN_FIELDS, FieldNode, MessageNode
@@ -13,9 +13,6 @@ from kcodec.formats.protobuf.types import ProtobufOptions, reading_of
 from kcodec.plan.node import Node, Op, Plan
 
 __all__ = ["encode_plan"]
-
-#: Units in a second.
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def encode_plan(message: MessageType, kind: pa.DataType, options: ProtobufOptions) -> Plan:
@@ -164,7 +161,7 @@ class _EncodePlan:
                 fits = pa.types.is_timestamp(kind) and kind.tz is not None
             if not fits:
                 return self.mismatch(column, field.name, message.name)
-            return _node(field, column, reading, factor=_PER_SECOND[kind.unit])
+            return _node(field, column, reading, factor=PER_SECOND[kind.unit])
         if reading == "inner":
             child = self.field(message.fields[0], column, depth)
             if not isinstance(child, FieldNode):
