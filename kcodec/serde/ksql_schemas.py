@@ -201,8 +201,7 @@ class RegisteredRows:
 
     def reading(self, chunks: list[pa.Array], errors: str, headers: Any) -> ReadingSteps:
         """Find out how the chunks of a column are read."""
-        header = "__key_schema_id" if self._schemas.is_key else "__value_schema_id"
-        return self._read().reading(chunks, errors, headers, header)
+        return self._read().reading(chunks, errors, headers)
 
     def encode(self, array: pa.Array, stop: bool) -> tuple[pa.Array, list[Fault]]:
         """Write an array; its schema is registered, unless one was chosen."""

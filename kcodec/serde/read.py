@@ -154,16 +154,17 @@ class ColumnReader:
                 elif each.id is not None:
                     self._source(each.id, each)
 
-    def read(self, values: Any, run: Run, headers: Any, header: str) -> Any:
+    def read(self, values: Any, run: Run, headers: Any) -> Any:
         """Read a column; see `kcodec.Serde.deserialize`."""
         parts, chunked = run.parts(payloads(values))
-        reading = self.reading(parts, run.errors, headers, header)
+        reading = self.reading(parts, run.errors, headers)
         return run.result(reading.step, reading.framed, chunked, reading.arrow_type, DecodeError)
 
-    def reading(self, chunks: list[pa.Array], errors: str, headers: Any, header: str) -> "ReadingSteps":
+    def reading(self, chunks: list[pa.Array], errors: str, headers: Any) -> ReadingSteps:
         """Find out how the chunks of a column are read."""
-        config, indexes = self._topic.config, self._topic.format.message_indexes
-        framed = framed_chunks(chunks, headers, config, header, indexes, self._is_known)
+        topic = self._topic
+        indexes = topic.format.message_indexes
+        framed = framed_chunks(chunks, headers, topic.config, topic.header, indexes, self._is_known)
         # In the order of the first rows: the first schema may be the reader's.
         keys = dict.fromkeys(key for part in framed for key in part.used)
         known = ((key, self._sources.get(key)) for key in keys)

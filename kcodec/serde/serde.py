@@ -153,7 +153,7 @@ class Serde:
     @property
     def header(self) -> str:
         """Name of the Kafka header that a schema id travels in, where it is not a prefix."""
-        return "__key_schema_id" if self._topic.is_key else "__value_schema_id"
+        return self._topic.header
 
     @property
     def writes_headers(self) -> bool:
@@ -251,7 +251,7 @@ class Serde:
         ConfigError, TypeError
             If the subject cannot be named, or the values are not a column of payloads.
         """
-        return self._reader.read(values, Run(errors, use_threads=use_threads), headers, self.header)
+        return self._reader.read(values, Run(errors, use_threads=use_threads), headers)
 
     def serialize(
         self, array: Any, errors: str = "raise", *, as_list: bool = False, use_threads: bool = False
@@ -409,12 +409,14 @@ def _given(language: SchemaFormat, schema: object) -> Given:
 
 def _wanted(language: SchemaFormat, reader_schema: object) -> Given | int | str | None:
     """Return what a reader's schema is given as: itself, an id, or a version of the subject."""
-    if reader_schema is None or reader_schema == "latest":
-        return None if reader_schema is None else "latest"
+    if reader_schema is None:
+        return None
     if isinstance(reader_schema, int) and not isinstance(reader_schema, bool):
         return reader_schema
     if isinstance(reader_schema, str):
         kind, colon, number = reader_schema.partition(":")
+        if reader_schema == "latest":
+            return reader_schema
         if colon and kind in ("id", "version") and number.isdecimal():
             return int(number) if kind == "id" else reader_schema
     return _given(language, reader_schema)

@@ -52,6 +52,11 @@ class TopicSchemas:
         return self.config.subject(self.registry, self.topic, self.is_key, schema)
 
     @property
+    def header(self) -> str:
+        """Name of the Kafka header that a schema id travels in, where it is not a prefix."""
+        return "__key_schema_id" if self.is_key else "__value_schema_id"
+
+    @property
     def context(self) -> str:
         """The context of the topic's subject; the default one while the strategy needs a schema."""
         strategy = self.config.name_strategy
