@@ -13,13 +13,11 @@ from kcodec import Serde
 from kcodec import registry as registries
 from kcodec.errors import ConfigError, RegistryError
 from kcodec.formats.schema_format import SchemaFormat, schema_format
-from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
+from kcodec.registry.base import Schema, SchemaRegistry
 from kcodec.serde.config import KEYS
+from kcodec.serde.topic import latest_versions
 
 __all__ = ["Subject", "framed_serde", "framed_writer", "registry_failure"]
-
-#: How many of a subject's versions, the latest ones, are looked up in advance.
-_LOOKED_UP = 64
 
 
 class Subject:
@@ -63,7 +61,7 @@ def framed_serde(
     )
     # Known from now on, and an error now if it cannot be had.
     serde.arrow_type  # noqa: B018
-    serde.fetch(_versions(registry, subject))
+    serde.fetch(latest_versions(registry, subject))
     return serde
 
 
@@ -124,12 +122,3 @@ def _open(
 def _given(schema: Any, language: SchemaFormat) -> Any:
     """Return a schema that was given, whose text is not taken for the name of a version."""
     return Schema(language.given_text(schema), language.type) if isinstance(schema, str) else schema
-
-
-def _versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:
-    try:
-        return [registry.get_version(subject, number) for number in registry.versions(subject)[-_LOOKED_UP:]]
-    except RegistryError as error:
-        if not error.missing:
-            raise
-        return []

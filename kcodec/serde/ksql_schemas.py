@@ -10,17 +10,13 @@ from kcodec.formats.ksql.format import FORMATS
 from kcodec.formats.ksql.languages import language
 from kcodec.formats.ksql.source import inferred_columns
 from kcodec.formats.ksql.types import RowOptions, SqlColumn
-from kcodec.plan import Plan
 from kcodec.registry.base import RegisteredSchema, Schema, SchemaRegistry
 from kcodec.serde.config import SerdeConfig
 from kcodec.serde.read import ColumnReader, ReadingSteps
-from kcodec.serde.topic import Given, TopicSchemas
+from kcodec.serde.topic import Given, TopicSchemas, latest_versions
 from kcodec.serde.write import ColumnWriter
 
 __all__ = ["KsqlSchemas", "RegisteredRows"]
-
-#: How many of a subject's versions, the latest ones, are fetched in advance.
-_LATEST = 64
 
 
 class KsqlSchemas(NamedTuple):
@@ -95,15 +91,7 @@ class KsqlSchemas(NamedTuple):
 
     def versions(self) -> list[RegisteredSchema]:
         """Return the latest schemas of the topic's subject; none without a topic."""
-        subject, handle = f"{self.topic}-{self._side}", self.handle
-        if self.topic is None:
-            return []
-        try:
-            return [handle.get_version(subject, number) for number in handle.versions(subject)[-_LATEST:]]
-        except RegistryError as error:
-            if not error.missing:
-                raise
-            return []
+        return [] if self.topic is None else latest_versions(self.handle, f"{self.topic}-{self._side}")
 
     def columns(self, wrapped: bool) -> tuple[SqlColumn, ...]:
         """Return the columns that ``CREATE STREAM`` takes from the registry."""
@@ -167,8 +155,6 @@ class KsqlSchemas(NamedTuple):
 
 class RegisteredRows:
     """How the columns stand behind the ids of registered schemas."""
-
-    plan: Plan | None = None
 
     def __init__(self, schemas: KsqlSchemas, options: RowOptions) -> None:
         self._schemas = schemas

@@ -11,7 +11,10 @@ from kcodec.registry.references import named_texts
 from kcodec.registry.subjects import ConfiguredSchema
 from kcodec.serde.config import SerdeConfig
 
-__all__ = ["Given", "SchemaTexts", "TopicSchemas", "registry_handle"]
+__all__ = ["Given", "SchemaTexts", "TopicSchemas", "latest_versions", "registry_handle"]
+
+#: How many of a subject's versions, the latest ones, are fetched in advance.
+_LATEST = 64
 
 
 class Given(NamedTuple):
@@ -92,6 +95,16 @@ class TopicSchemas:
     def parsed(self, texts: SchemaTexts) -> Any:
         """Parse a schema with what it refers to."""
         return self.format.parse(texts.text, texts.references)
+
+
+def latest_versions(registry: SchemaRegistry, subject: str) -> list[RegisteredSchema]:
+    """Return the latest versions of a subject; none if there is no such subject."""
+    try:
+        return [registry.get_version(subject, number) for number in registry.versions(subject)[-_LATEST:]]
+    except RegistryError as error:
+        if not error.missing:
+            raise
+        return []
 
 
 def registry_handle(registry: SchemaRegistry | str | None, url: Any = None) -> SchemaRegistry:
