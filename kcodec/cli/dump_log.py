@@ -64,13 +64,11 @@ def _run(given: argparse.Namespace) -> int:
     text = None
     if given.topic is not None:
         if given.format != "text":
-            print("kcodec dump-log: decoders of topics are for the text form", file=sys.stderr)
-            return 2
+            raise ConfigError("decoders of topics are for the text form")
         definitions = None if given.definitions is None else load(given.definitions)
         text = TopicText(given.topic, definitions)
     if given.format == "parquet" and (given.out is None or len(given.paths) > 1):
-        print("kcodec dump-log: Parquet is written from one file to one that --out names", file=sys.stderr)
-        return 2
+        raise ConfigError("Parquet is written from one file to one that --out names")
     if given.out is not None:
         check_apart(given.out, given.paths)
     status = 0

@@ -10,7 +10,7 @@ from kcodec import __version__
 from kcodec.cli import consume, dump_log, produce, protocol, registry, topics
 from kcodec.cli.kafka_options import shown_tries
 from kcodec.cli.terminal import guarded, take_all_text
-from kcodec.errors import KcodecError
+from kcodec.errors import ConfigError, KcodecError
 
 __all__ = ["main"]
 
@@ -94,8 +94,7 @@ def _demo(given: argparse.Namespace) -> int:
         print(f"kcodec demo needs {error.name}: pip install 'kcodec[demo]'", file=sys.stderr)
         return 2
     if (given.kafka is None) != (given.registry is None):
-        print("kcodec demo: --kafka and --registry are given together", file=sys.stderr)
-        return 2
+        raise ConfigError("--kafka and --registry are given together")
     services = None if given.kafka is None else (given.kafka, given.registry)
     try:
         return run(given.rows, given.spark, services=services)

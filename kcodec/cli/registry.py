@@ -127,7 +127,6 @@ def _password(given: argparse.Namespace) -> int:
         raise ConfigError(f"the password is no text: {error}") from None
     password = password.rstrip("\r\n")
     if not password:
-        print("kcodec registry: no password", file=sys.stderr)
-        return 2
+        raise ConfigError("no password")
     print(hashed(password))
     return 0
