@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from kcodec._files import check_apart
+from kcodec.errors import ConfigError
 
 __all__ = ["add"]
 
@@ -78,7 +79,6 @@ def _check_evolution(given: argparse.Namespace) -> int:
 
 
 def _describe(given: argparse.Namespace) -> int:
-    from kcodec.errors import ConfigError
     from kcodec.protocol.spec.definitions import load
 
     definitions = load(given.definitions)
@@ -90,7 +90,6 @@ def _describe(given: argparse.Namespace) -> int:
 
 
 def _generate(given: argparse.Namespace) -> int:
-    from kcodec.errors import ConfigError
     from kcodec.protocol.spec.definitions import Definitions, load
 
     definitions = load(given.definitions)

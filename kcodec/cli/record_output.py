@@ -17,9 +17,8 @@ from kcodec._lazy import compute as pc
 from kcodec.errors import ConfigError
 from kcodec.formats.json.codec import JsonCodec
 
-__all__ = ["FORMATS", "RecordOutput"]
+__all__ = ["RecordOutput"]
 
-FORMATS = ("table", "json", "text", "csv", "parquet")
 _WIDTH = 40
 #: The years 1 to 9999, in microseconds.
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999

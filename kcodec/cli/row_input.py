@@ -137,7 +137,7 @@ def open_rows(
 def _records(
     kind: pa.DataType,
     values: Iterable[pa.Array],
-    key_field: str | None = None,
+    key_field: str | None,
     line: Callable[[int], int] | None = None,
 ) -> Rows:
     """Return values as records.

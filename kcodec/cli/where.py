@@ -1,6 +1,7 @@
 """Conditions on records, as ``--where`` takes them: comparisons of columns with values, joined by and, or, not."""
 
 import ast
+import operator
 from decimal import Decimal
 from typing import Any
 
@@ -12,12 +13,12 @@ from kcodec.errors import ConfigError
 __all__ = ["condition"]
 
 _COMPARISONS: dict[type, Any] = {
-    ast.Eq: lambda left, right: left == right,
-    ast.NotEq: lambda left, right: left != right,
-    ast.Lt: lambda left, right: left < right,
-    ast.LtE: lambda left, right: left <= right,
-    ast.Gt: lambda left, right: left > right,
-    ast.GtE: lambda left, right: left >= right,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
 }
 
 
