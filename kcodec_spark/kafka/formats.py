@@ -16,7 +16,7 @@ from kcodec.formats.schema_format import find_schema_format
 from kcodec_spark import avro, connect, protobuf
 from kcodec_spark.codecs import WRITTEN, Place, registry_place
 from kcodec_spark.framed import framed_serde, framed_writer
-from kcodec_spark.kafka.options import Given
+from kcodec_spark.kafka.options import PAYLOAD, Given
 from kcodec_spark.kafka.payload import Payload
 from kcodec_spark.options import RowsOptions
 from kcodec_spark.types import to_arrow_type
@@ -202,7 +202,7 @@ def format_of(given: Given, part: str) -> str | None:
     if name not in (*_FORMATS, _BYTES) and find_schema_format(name) is None:
         known = ", ".join(map(str.lower, (*_FORMATS, _BYTES)))
         raise ConfigError(f"{part}.format={text!r} is not one of {known}")
-    options = {"format", "schema", "subject", "fields", "message", *_find(name).options}
+    options = {*PAYLOAD, *_find(name).options}
     for other in given.names(f"{part}."):
         if other not in options:
             raise ConfigError(f"{part}.{other} is no option of {name.lower()}")

@@ -15,29 +15,30 @@ from kcodec.errors import ConfigError
 from kcodec.kafka import read_positions
 from kcodec_spark.options import REGISTRY_PREFIX
 
-__all__ = ["Bound", "Given"]
+__all__ = ["PAYLOAD", "ROWS", "STREAM", "Bound", "Given"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TOPICS = ("subscribe", "subscribePattern", "assign")
 _STARTS = ("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
 _ENDS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+#: What only batches heed, and what only streams do.
 _BATCH = ("minPartitions", "maxRecordsPerPartition")
-_STREAM = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+STREAM = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 #: Of keys and values, also with ``key.`` and ``value.`` before them; without, they are those of values.
 PAYLOAD = ("format", "schema", "subject", "fields", "message")
-_ROWS = ("mode", "columnNameOfCorruptRecord", "onRegistryFailure")
+ROWS = ("mode", "columnNameOfCorruptRecord", "onRegistryFailure")
 _READ = (
     *_TOPICS,
     *_STARTS,
     "startingOffsetsByTimestampStrategy",
     *_ENDS,
     *_BATCH,
-    *_STREAM,
+    *STREAM,
     "failOnDataLoss",
     "includeHeaders",
     "columns",
     "schemaRegistryAddress",
-    *_ROWS,
+    *ROWS,
 )
 #: Spark hands the place of a checkpoint on to the sink.
 _WRITE = ("topic", "schemaRegistryAddress", "checkpointLocation")

@@ -10,7 +10,7 @@ from kcodec.kafka.report import ReadReport
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.schema import HEADERS
 from kcodec_spark.kafka.formats import FORMAT_OPTIONS, payload
-from kcodec_spark.kafka.options import Given
+from kcodec_spark.kafka.options import ROWS, Given
 from kcodec_spark.kafka.scan import Scan
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, read_options
 from kcodec_spark.types import all_nullable, from_arrow_type
@@ -64,8 +64,7 @@ def make(options: Mapping[str, str]) -> "tuple[bytes, StructType]":
 
 
 def _rows(given: Given) -> RowsOptions:
-    names = ("mode", "columnNameOfCorruptRecord", "onRegistryFailure")
-    options = {name: given.text(name) for name in names if name in given}
+    options = {name: given.text(name) for name in ROWS if name in given}
     settings = {f"{REGISTRY_PREFIX}{name}": value for name, value in given.registry.items()}
     found = read_options({**options, **settings})
     given.registry = found.registry
