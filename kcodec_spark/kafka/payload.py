@@ -42,14 +42,13 @@ class Payload:
         """Decode a column; in mode PERMISSIVE bad rows are nulls, and no report has them."""
         rows = self._rows
         if rows.permissive:
-            beside = () if headers is None else (headers,)
             array = decode_permissive(
-                self._read, rows.corrupt_column, rows.null_on_registry_failure, values, *beside
+                self._read, rows.corrupt_column, rows.null_on_registry_failure, values, headers
             )
             return (array, pa.table({})) if errors == "report" else array
-        return self._read(values, *(() if headers is None else (headers,)), errors=errors)
+        return self._read(values, headers, errors=errors)
 
-    def _read(self, values: pa.Array, headers: pa.Array | None = None, *, errors: str) -> Any:
+    def _read(self, values: pa.Array, headers: pa.Array | None, *, errors: str) -> Any:
         if hasattr(self._codec, "deserialize"):
             return self._codec.deserialize(values, errors, headers)
         return self._codec.decode(values, errors)

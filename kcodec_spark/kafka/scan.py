@@ -18,7 +18,7 @@ from kcodec.kafka.offsets import Range, plan_ranges, split_ranges, topics_of
 from kcodec.kafka.report import ReadReport, RecordError
 from kcodec.kafka.settings import Settings
 from kcodec.protocol.batch.schema import HEADERS
-from kcodec_spark.kafka.options import Bound, Given
+from kcodec_spark.kafka.options import STREAM, Bound, Given
 
 if TYPE_CHECKING:
     from kcodec_spark.kafka.payload import Payload
@@ -29,7 +29,6 @@ logger = logging.getLogger("kcodec")
 
 #: Plans that a worker keeps; workers serve one task after another.
 _KEPT = 32
-_STREAMED = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Scan:
     def ranges(self) -> list[Range]:
         """Find the offsets of a batch, split as is asked for."""
         given = self.given
-        for name in _STREAMED:
+        for name in STREAM:
             if name in given:
                 logger.warning("%s is an option of streams: it does nothing in a batch", name)
         start, end = given.start("earliest"), given.end()
@@ -67,10 +66,11 @@ class Scan:
             if cluster.settings.reset != "error":
                 end = _reached(cluster, partitions, start, end)
             found = self.found(cluster, partitions, start, end)
-        return self.split(found, given)
+        return self.split(found)
 
-    def split(self, ranges: Sequence[Range], given: Given) -> list[Range]:
+    def split(self, ranges: Sequence[Range]) -> list[Range]:
         """Split ranges as is asked for; empty ones are left out."""
+        given = self.given
         return split_ranges(
             ranges, min_parts=given.number("minPartitions"), max_count=given.number("maxRecordsPerPartition")
         )

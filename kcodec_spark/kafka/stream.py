@@ -37,7 +37,6 @@ class Stream:
         if self.min_offsets and self.max_offsets and self.min_offsets > self.max_offsets:
             raise ConfigError("minOffsetsPerTrigger is more than maxOffsetsPerTrigger")
         self._fails = given.flag("failOnDataLoss", True)
-        self._given = given
         self._cluster = Cluster(scan.settings)
         #: Where the stream starts, until its first batch is planned.
         self._first: list[Range] = []
@@ -109,7 +108,7 @@ class Stream:
             self._first = []
         for place in sorted(set(before) - set(after)):
             self._lose(f"{place} is gone, which was read up to offset {before[place]}")
-        return self._scan.split(self._ranges(before, after, is_final=True), self._given)
+        return self._scan.split(self._ranges(before, after, is_final=True))
 
     def _ranges(self, before: Positions, after: Positions, is_final: bool = False) -> list[Range]:
         """Return what lies between positions; partitions that are new start at their first offset."""
