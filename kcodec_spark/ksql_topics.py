@@ -87,9 +87,8 @@ def read_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> read_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")          # doctest: +SKIP
     """
-    how: dict[str, Any] = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
-    records = _records(spark.read, spark, statement, servers, variables, options, source)
-    return select_ksql(*records[:2], registry=registry, options=records[2], **how)
+    how = {"registry": registry, "compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    return _selected(spark.read, spark, statement, servers, variables, options, source, how)
 
 
 def readStream_ksql(
@@ -113,12 +112,11 @@ def readStream_ksql(
     >>> text = "CREATE STREAM orders (id BIGINT KEY) WITH (kafka_topic='orders', value_format='AVRO');"
     >>> readStream_ksql(spark, text, servers="broker:9092", registry="http://registry:8081")    # doctest: +SKIP
     """
-    how: dict[str, Any] = {"compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
-    records = _records(spark.readStream, spark, statement, servers, variables, options, source)
-    return select_ksql(*records[:2], registry=registry, options=records[2], **how)
+    how = {"registry": registry, "compat": compat, "timezone": timezone, "wide_decimals": wide_decimals}
+    return _selected(spark.readStream, spark, statement, servers, variables, options, source, how)
 
 
-def _records(
+def _selected(
     reader: Any,
     spark: "SparkSession",
     statement: Any,
@@ -126,8 +124,9 @@ def _records(
     variables: Mapping[str, str] | None,
     options: Mapping[str, Any] | None,
     source: str,
-) -> "tuple[DataFrame, Statement, dict[str, Any]]":
-    """Return the records of a topic, the statement, and the options that are not the source's."""
+    how: Mapping[str, Any],
+) -> "DataFrame":
+    """Return the rows of the records that a reader of Spark finds; `how` is what `select_ksql` is told beside them."""
     rows, client, others = _split(options)
     found = parse_one(statement, variables)
     # Spark compares names of options without regard to case.
@@ -144,7 +143,7 @@ def _records(
         places["includeHeaders"] = "true"
     _register(spark, source)
     frame = reader.format(source).options(**{**places, **others}).load()
-    return frame, found, {**rows, **client}
+    return select_ksql(frame, found, options={**rows, **client}, **how)
 
 
 def select_ksql(
