@@ -612,7 +612,8 @@ class _Plain(_Comparison):
 
 def _is_single(node: Node) -> bool:
     """Return whether a combined schema is one of a single member; one that is written twice is no single one."""
-    return node.rules.get("written", len(node.members)) == 1
+    written: int = node.rules.get("written", len(node.members))
+    return written == 1
 
 
 def _is_open(node: Node) -> bool:

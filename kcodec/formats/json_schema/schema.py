@@ -488,7 +488,7 @@ class _SchemaReader:
             if "dependentSchemas" in self.left:
                 rules["dependentSchemas"] = self.schemas("dependentSchemas")
         elif "dependencies" in self.left:
-            schemas = {}
+            schemas: dict[str, Node] = {}
             for key, value in self.mapping("dependencies").items():
                 found = self.dependency(key, value, "dependencies", schemas=True)
                 (schemas if isinstance(found, Node) else dependencies)[key] = found
