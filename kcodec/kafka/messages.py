@@ -1,7 +1,7 @@
 """The requests that are made of brokers, and their responses, in the versions that are spoken.
 
-They are those without compact forms, which every broker from 1.0 to 4.x understands. Record sets of fetch responses and
-produce requests are not among the fields that are read or written here: see `fetch_response` and `produce_request`.
+They are those without compact forms, which every broker from 1.0 to 4.x understands. Fetch responses and produce
+requests, which hold record sets, are not read and written by these definitions, but in `fetch_response` and `producer`.
 """
 
 import functools

@@ -34,9 +34,9 @@ class Rows(Protocol):
 class KsqlFormat(NamedTuple):
     """What a format can do.
 
-    Without `rows`, its schemas are in a registry (`registered_format` has their language), and columns are inferred
-    from them. A single column may stand as a record of it (`wraps`) and bare (`unwraps`); a row that is the list of
-    its columns, also of a single one (`lists`), has nothing to wrap. It can be configured with `properties`.
+    Without `rows`, its schemas are in a registry (`languages.language` returns their language), and columns are
+    inferred from them. A single column may stand as a record of it (`wraps`) and bare (`unwraps`); a row that is the
+    list of its columns, also of a single one (`lists`), has nothing to wrap. It can be configured with `properties`.
     """
 
     rows: Callable[[RowOptions], Rows] | None
