@@ -30,7 +30,15 @@ from kcodec.formats.protobuf.message import Message as Encoded
 from kcodec.formats.protobuf.message import default_of, write_message
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
-__all__ = ["field_type", "made", "write_descriptor", "write_descriptor_set", "written_options"]
+__all__ = [
+    "field_type",
+    "made",
+    "reserved_names",
+    "reserved_ranges",
+    "write_descriptor",
+    "write_descriptor_set",
+    "written_options",
+]
 
 _LABELS = {"": 1, "optional": 1, "required": 2, "repeated": 3}
 _EDITIONS = {"2023": 1000, "2024": 1001}
@@ -197,8 +205,8 @@ class _File:
             extension=self.extensions(full, node.extends),
             options=self.options("MessageOptions", full, node.options),
             oneof_decl=oneofs,
-            reserved_range=_ranges("DescriptorProto.ReservedRange", node.reserved, 1),
-            reserved_name=_names(node.reserved),
+            reserved_range=reserved_ranges("DescriptorProto.ReservedRange", node.reserved, 1),
+            reserved_name=reserved_names(node.reserved),
             visibility=_visibility(node.visibility),
         )
 
@@ -258,8 +266,8 @@ class _File:
             name=node.name,
             value=values,
             options=self.options("EnumOptions", full, node.options),
-            reserved_range=_ranges("EnumDescriptorProto.EnumReservedRange", node.reserved, 0),
-            reserved_name=_names(node.reserved),
+            reserved_range=reserved_ranges("EnumDescriptorProto.EnumReservedRange", node.reserved, 0),
+            reserved_name=reserved_names(node.reserved),
             visibility=_visibility(node.visibility),
         )
 
@@ -339,12 +347,14 @@ def _groups(extends: Iterable[Extend]) -> list[Message]:
     return [field.group for extend in extends for field in extend.fields if field.group is not None]
 
 
-def _ranges(kind: str, reserved: Iterable[Reserved], beyond: int) -> list[Encoded]:
+def reserved_ranges(kind: str, reserved: Iterable[Reserved], beyond: int) -> list[Encoded]:
+    """Return the numbers of ``reserved`` statements; a range ends so many `beyond` its last number."""
     numbers: list[Range] = [item for each in reserved for item in each.items if not isinstance(item, str)]
     return [made(kind, start=each[0], end=each[-1] + beyond) for each in numbers]
 
 
-def _names(reserved: Iterable[Reserved]) -> list[str]:
+def reserved_names(reserved: Iterable[Reserved]) -> list[str]:
+    """Return the names of ``reserved`` statements."""
     return [item for each in reserved for item in each.items if isinstance(item, str)]
 
 

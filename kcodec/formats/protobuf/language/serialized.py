@@ -11,7 +11,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from kcodec.formats.protobuf.descriptor import SCALARS
-from kcodec.formats.protobuf.language.descriptor_bytes import field_type, made, written_options
+from kcodec.formats.protobuf.language.descriptor_bytes import (
+    field_type,
+    made,
+    reserved_names,
+    reserved_ranges,
+    written_options,
+)
 from kcodec.formats.protobuf.language.parse import unquote
 from kcodec.formats.protobuf.language.syntax import (
     Enum,
@@ -20,7 +26,6 @@ from kcodec.formats.protobuf.language.syntax import (
     Message,
     Option,
     Quoted,
-    Reserved,
     Service,
     Word,
     members_of,
@@ -99,12 +104,8 @@ class _Serializer:
             extension=self.extensions(full, node.extends),
             options=self.options("MessageOptions", node.options),
             oneof_decl=[made("OneofDescriptorProto", name=name, options=empty) for name in names],
-            reserved_range=[
-                made("DescriptorProto.ReservedRange", start=each[0], end=each[-1] + 1)
-                for each in _items(node.reserved)
-                if not isinstance(each, str)
-            ],
-            reserved_name=[each for each in _items(node.reserved) if isinstance(each, str)],
+            reserved_range=reserved_ranges("DescriptorProto.ReservedRange", node.reserved, 1),
+            reserved_name=reserved_names(node.reserved),
         )
 
     def is_optional(self, field: Field) -> bool:
@@ -177,12 +178,8 @@ class _Serializer:
                 for each in node.values
             ],
             options=self.options("EnumOptions", node.options),
-            reserved_range=[
-                made("EnumDescriptorProto.EnumReservedRange", start=each[0], end=each[-1])
-                for each in _items(node.reserved)
-                if not isinstance(each, str)
-            ],
-            reserved_name=[each for each in _items(node.reserved) if isinstance(each, str)],
+            reserved_range=reserved_ranges("EnumDescriptorProto.EnumReservedRange", node.reserved, 0),
+            reserved_name=reserved_names(node.reserved),
         )
 
     def service(self, node: Service) -> Encoded:
@@ -214,7 +211,3 @@ class _Serializer:
 def _entry_name(field: str) -> str:
     """Return what the registry calls the entries of a map: not as protoc does."""
     return "".join(map(str.capitalize, field.split("_"))) + "Entry" if "_" in field else f"{field}Entry"
-
-
-def _items(reserved: Iterable[Reserved]) -> list[Any]:
-    return [item for each in reserved for item in each.items]
