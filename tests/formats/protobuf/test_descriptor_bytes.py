@@ -10,7 +10,7 @@ from protoc import protoc
 from vector_files import read_vectors
 
 from kcodec import SchemaError
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor, write_descriptor_set
+from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.schema import ProtobufSchema
 
@@ -19,7 +19,8 @@ TEXTS = {file.stem: file.read_text() for file in sorted((Path(__file__).parent /
 
 def ours(text, imports=None):
     schema = ProtobufSchema.parse({"main.proto": text, **(imports or {})})
-    return descriptor_pb2.FileDescriptorProto.FromString(write_descriptor(schema))
+    # The main file comes after those that it imports.
+    return descriptor_pb2.FileDescriptorSet.FromString(write_descriptor_set(schema)).file[-1]
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -100,7 +101,7 @@ def test_extensions_with_the_number_of_a_field_are_left_out_of_options(number):
 def test_values_of_options_that_are_not_of_their_type(text):
     assert protoc(f'syntax = "proto2"; {text}') is None
     with pytest.raises(SchemaError, match=r"the option (ctype|packed|deprecated|weak|b|value) "):
-        write_descriptor(ProtobufSchema.parse(text))
+        write_descriptor_set(ProtobufSchema.parse(text))
 
 
 def registry_texts():

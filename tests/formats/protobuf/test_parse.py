@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from proto_texts import proto_files
 
 from kcodec import SchemaError
-from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor
+from kcodec.formats.protobuf.language.descriptor_bytes import write_descriptor_set
 from kcodec.formats.protobuf.language.parse import MAX_DEPTH, parse, unquote, unquote_bytes
 from kcodec.formats.protobuf.language.serialized import serialized
 from kcodec.formats.protobuf.language.syntax import Aggregate, Quoted, Word
@@ -224,7 +224,7 @@ def test_large_texts_cost_what_their_length_allows(name):
     schema = ProtobufSchema.parse(f'syntax = "proto3"; message M {{ {LARGE[name]} }}')
     assert print_file(schema.main)
     assert serialized(schema)
-    assert write_descriptor(schema)
+    assert write_descriptor_set(schema)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -35,7 +35,6 @@ __all__ = [
     "made",
     "reserved_names",
     "reserved_ranges",
-    "write_descriptor",
     "write_descriptor_set",
     "written_options",
 ]
@@ -59,15 +58,10 @@ _VALUES: dict[str, tuple[type, ...]] = {
 _SPECIAL = (("default",), ("json_name",))
 
 
-def write_descriptor_set(schema: ProtobufSchema, main: str = "main.proto") -> bytes:
+def write_descriptor_set(schema: ProtobufSchema) -> bytes:
     """Return the bytes of a FileDescriptorSet of all files of a schema, each after those that it imports.
 
-    Parameters
-    ----------
-    schema : ProtobufSchema
-        The schema.
-    main : str
-        Path of the main file, if it has none.
+    The main file is ``main.proto`` if it has no path.
 
     Examples
     --------
@@ -89,18 +83,8 @@ def write_descriptor_set(schema: ProtobufSchema, main: str = "main.proto") -> by
         pending.pop()
         if file is not None:
             ordered.append(path)
-    files = [_file(schema, path, path or main) for path in ordered]
+    files = [_File(schema, path).file(path or "main.proto") for path in ordered]
     return write_message(made("FileDescriptorSet", file=files))
-
-
-def write_descriptor(schema: ProtobufSchema, path: str | None = None, main: str = "main.proto") -> bytes:
-    """Return the bytes of the FileDescriptorProto of one file, by default of the main one."""
-    path = schema.path if path is None else path
-    return write_message(_file(schema, path, path or main))
-
-
-def _file(schema: ProtobufSchema, path: str, name: str) -> Encoded:
-    return _File(schema, path).file(name)
 
 
 def made(kind: str, **values: Any) -> Encoded:
