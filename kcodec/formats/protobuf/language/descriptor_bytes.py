@@ -73,16 +73,14 @@ def write_descriptor_set(schema: ProtobufSchema) -> bytes:
     ordered: list[str] = []
     pending = [schema.path]
     while pending:
-        path = pending[-1]
-        file = schema.files.get(path)
-        more = [each.path for each in file.imports] if file is not None else []
-        more = [each for each in more if each in schema.files and each not in ordered and each not in pending]
+        imports = [each.path for each in schema.files[pending[-1]].imports]
+        more = [
+            each for each in imports if each in schema.files and each not in ordered and each not in pending
+        ]
         if more:
             pending.append(more[0])
-            continue
-        pending.pop()
-        if file is not None:
-            ordered.append(path)
+        else:
+            ordered.append(pending.pop())
     files = [_File(schema, path).file(path or "main.proto") for path in ordered]
     return write_message(made("FileDescriptorSet", file=files))
 
