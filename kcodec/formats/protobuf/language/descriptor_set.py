@@ -1,4 +1,4 @@
-"""Descriptors, as protoc writes them, to trees and back."""
+"""Descriptors, as protoc writes them, to trees; `descriptor_bytes` has the way back."""
 
 from __future__ import annotations
 
