@@ -15,6 +15,7 @@ from kcodec.registry.rules import RuleSet
 from kcodec.registry.settings import Config
 
 __all__ = [
+    "ALL_CONTEXTS",
     "DEFAULT_CONTEXT",
     "DEFAULT_TYPE",
     "Reference",
@@ -36,6 +37,9 @@ DEFAULT_TYPE = "AVRO"
 
 #: The context of subjects that name none.
 DEFAULT_CONTEXT = "."
+
+#: A prefix of subjects that stands for every context.
+ALL_CONTEXTS = ":*:"
 
 #: Characters that no subject has: control characters, and halves of surrogate pairs.
 _REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from kcodec._fork import fork_safe_lock
 from kcodec.errors import ConfigError, RegistryError, check_booleans
 from kcodec.registry.base import (
+    ALL_CONTEXTS,
     Reference,
     RegisteredSchema,
     Schema,
@@ -237,7 +238,7 @@ class HttpRegistry:
         limit: int = -1,
     ) -> list[str]:
         """Return the subjects that have a version."""
-        query = {"subjectPrefix": prefix or ":*:", **_page(deleted, deleted_only, offset, limit)}
+        query = {"subjectPrefix": prefix or ALL_CONTEXTS, **_page(deleted, deleted_only, offset, limit)}
         found: list[str] = self._ask("GET", "subjects", query, kind=list)
         return found
 

@@ -10,6 +10,7 @@ from kcodec._kept import Kept
 from kcodec.errors import RegistryError, SchemaError
 from kcodec.formats.schema_format import SchemaFormat, schema_format
 from kcodec.registry.base import (
+    ALL_CONTEXTS,
     DEFAULT_CONTEXT,
     Reference,
     RegisteredSchema,
@@ -27,12 +28,9 @@ from kcodec.registry.metadata import Metadata
 from kcodec.registry.references import named_texts
 from kcodec.registry.rules import RuleSet
 
-__all__ = ["ALL_CONTEXTS", "MAX_VERSION", "Counts", "StoredSchemas", "check_version", "dump", "kept_texts"]
+__all__ = ["MAX_VERSION", "Counts", "StoredSchemas", "check_version", "dump", "kept_texts"]
 
 MAX_VERSION = 2**31 - 1
-
-#: A prefix of subjects that stands for every context.
-ALL_CONTEXTS = ":*:"
 
 #: Whether a subject names a context, and the name that it has there.
 _IN_CONTEXT = "subject LIKE ':.%:%'"

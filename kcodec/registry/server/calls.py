@@ -9,12 +9,11 @@ from typing import Any
 
 from kcodec.errors import RegistryError
 from kcodec.formats.schema_format import schema_types
-from kcodec.registry.base import DEFAULT_CONTEXT, RegisteredSchema, context_of, qualified
+from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT, RegisteredSchema, context_of, qualified
 from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request
 from kcodec.registry.server.router import Route, Write
 from kcodec.registry.settings import Config, check_mode
-from kcodec.registry.stored import ALL_CONTEXTS
 
 __all__ = ["ROUTES"]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 from urllib.parse import parse_qs
 
 from kcodec.errors import RegistryError
-from kcodec.registry.base import DEFAULT_CONTEXT, Schema
+from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT, Schema
 from kcodec.registry.server.settings import ServerSettings
 
 __all__ = ["Request", "refuse", "version_named"]
@@ -106,12 +106,12 @@ class Request:
         """The prefixes of subjects that are asked for; :*: stands for every context."""
         given = self.values("subjectPrefix")
         if self.context is None:
-            return given or [":*:"]
+            return given or [ALL_CONTEXTS]
         return [self.placed(each) for each in given or [""]]
 
     def placed(self, subject: str) -> str:
         """Return a subject in the context that the path begins with, unless it names another."""
-        if not self.context or subject.startswith((":.", ":*:")):
+        if not self.context or subject.startswith((":.", ALL_CONTEXTS)):
             return subject
         return self.context + subject
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from kcodec.registry.base import DEFAULT_CONTEXT
+from kcodec.registry.base import ALL_CONTEXTS, DEFAULT_CONTEXT
 from kcodec.registry.server.guard import ServedRegistry
 from kcodec.registry.server.request import Request, refuse
 
@@ -130,6 +130,6 @@ def _in_context(name: str, steps: list[str]) -> tuple[str, list[str]]:
     if place == len(steps):
         return prefix, [*steps, prefix] if prefix and steps[0] != "subjects" else steps
     subject = steps[place]
-    if not subject.startswith((":.", ":*:")):
+    if not subject.startswith((":.", ALL_CONTEXTS)):
         subject = prefix + subject
     return prefix, [*steps[:place], subject, *steps[place + 1 :]]
