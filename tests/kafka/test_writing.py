@@ -131,7 +131,11 @@ def test_tables_of_values(fast):
                 "'key' is the name of a column, or a list of names, not None",
             ),
             (numbers(1), {"columns": {"value": 3}}, "'value' is the name of a column"),
-            (pa.table({"id": [1]}), {}, r"value: a column of struct<id: int64> .*, or a format \(value='AVRO'\)"),
+            (
+                pa.table({"id": [1]}),
+                {},
+                r"value: a column of struct<id: int64> .*, or a format \(value='AVRO'\)",
+            ),
         ):
             with pytest.raises(ConfigError, match=message):
                 write(data, "t", **more, **place)
