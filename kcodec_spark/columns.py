@@ -43,6 +43,7 @@ __all__ = [
     "encoded_by_shape",
     "encoded_within",
     "is_several",
+    "quoted",
 ]
 
 _REPR = re.compile(r"Column<'(.*)'>", re.DOTALL)
@@ -173,6 +174,11 @@ def as_column(data: Any) -> "Column":
     if not isinstance(data, (str, Column)):
         raise TypeError(f"data is a Column or the name of one, not {type(data).__name__}")
     return F.col(data) if isinstance(data, str) else data
+
+
+def quoted(*names: str) -> str:
+    """Return what `functions.col` takes for a column, or a field of it, of any name."""
+    return ".".join("`" + name.replace("`", "``") + "`" for name in names)
 
 
 def is_several(data: Any) -> bool:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kcodec.errors import ConfigError
+from kcodec_spark.columns import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -76,7 +77,7 @@ def dead_letters(df: "DataFrame", error: str = "_error") -> "DataFrame":
             f"{names[0]} has the bytes of keys and of values, which are not told apart: decode the topic's records "
             "with from_ksql, beside their keys and values"
         )
-    found = F.col(".".join(f"`{name.replace('`', '``')}`" for name in names))
+    found = F.col(quoted(*names))
     kinds = {field.name.lower(): field.dataType for field in df.schema.fields}
     there = {name for name, kind in _TYPES.items() if name in kinds and kinds[name].simpleString() == kind}
     # Keys and values that were decoded in place are no longer bytes: the error has those of the value.

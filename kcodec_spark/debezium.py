@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from kcodec.errors import SchemaError
 from kcodec.formats.debezium.unwrap import DELETED, Extraction, Reference
+from kcodec_spark.columns import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -91,7 +92,7 @@ class _Events:
         found = [field for field in df.schema.fields if field.name == name]
         if len(found) != 1:
             raise SchemaError(f"no one column {name}: there are {', '.join(df.columns)}")
-        self.column = F.col(f"`{name}`")
+        self.column = F.col(quoted(name))
         self.kinds = _kinds(found[0].dataType)
         if not isinstance(self.kinds.get("after"), StructType):
             raise SchemaError(f"{name} is no envelope of Debezium's: it has no struct after")

@@ -16,7 +16,7 @@ from kcodec.ksql.row_time import row_time
 from kcodec.ksql.statement import INFERRED, Statement
 from kcodec.serde.config import KEYS
 from kcodec_spark.codecs import Reading, reader_of, writer_of
-from kcodec_spark.columns import computed, decoded, encoded
+from kcodec_spark.columns import computed, decoded, encoded, quoted
 from kcodec_spark.dead_letters import OF_EITHER
 from kcodec_spark.options import REGISTRY_PREFIX, RowsOptions, rows_options
 
@@ -495,7 +495,7 @@ def _payloads(
         fields = [] if codec is None else [column.name for column in codec.columns]
         if part == "key" and statement.window_type and codec is not None:
             fields += WINDOWS
-        chosen = [F.col(_quoted(names[name])).alias(name) for name in fields if name in names]
+        chosen = [F.col(quoted(names[name])).alias(name) for name in fields if name in names]
         if codec is None:
             if part == "value":
                 made.append(F.lit(None).cast("binary").alias(part))
@@ -507,10 +507,6 @@ def _payloads(
             empty = _empty(codec)
             made.append(F.lit(empty).cast("binary").alias(part))
     return made
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _empty(codec: KsqlCodec) -> bytes | None:

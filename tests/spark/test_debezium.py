@@ -70,6 +70,12 @@ def test_headers_and_topics(changes):
     assert bare.columns == ["value", "headers", "topic"]
 
 
+@pytest.mark.parametrize("name", ["a.b", "a`b", "`", "Δ c"])
+def test_columns_of_any_name(changes, name):
+    rows = unwrap(changes.withColumnRenamed("value", name), name)
+    assert [row[name] and row[name].id for row in rows.collect()] == [7, 7, None]
+
+
 def test_what_is_not_valid(changes):
     with pytest.raises(SchemaError, match="no one column nothing"):
         unwrap(changes, "nothing")
